@@ -1,0 +1,57 @@
+import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+
+export type AttacherType =
+  | "csi-attacher"
+  | "longhorn-api"
+  | "snapshot-controller"
+  | "backup-controller"
+  | "volume-clone-controller"
+  | "salvage-controller"
+  | "share-manager-controller"
+  | "volume-restore-controller"
+  | "volume-eviction-controller"
+  | "volume-expansion-controller"
+  | "bim-ds-controller"
+  | "volume-rebuilding-controller";
+
+/** A request to hold a volume on a node. */
+export interface AttachmentTicket {
+  /** Equals its key in the map. */
+  id: string;
+  type: AttacherType;
+  nodeID: string;
+  /** `disableFrontend`: "true", "false" (default) or "any"; `lastAttachedBy`: free text. */
+  parameters?: Record<string, string>;
+  /** From one counter per VolumeAttachment; never goes back. */
+  generation?: number;
+  /** The object that this ticket dies with. Absent: a person's ticket. */
+  owner?: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
+  createdAt?: string;
+  expiresAt?: string;
+}
+
+export interface AttachmentTicketStatus {
+  id: string;
+  satisfied: boolean;
+  conditions: Condition[];
+  generation?: number;
+}
+
+/** One per Volume, same name. */
+export interface VolumeAttachment extends KubeObject {
+  spec: { volume: string; attachmentTickets?: Record<string, AttachmentTicket> };
+  status?: {
+    attachmentTicketStatuses?: Record<string, AttachmentTicketStatus>;
+    /** Last generation given to a ticket. */
+    generationCounter?: number;
+  };
+}
+
+export const VolumeAttachments = defineResource<VolumeAttachment>(
+  MOORING_GROUP,
+  MOORING_VERSION,
+  "VolumeAttachment",
+  "volumeattachments",
+  false,
+);

@@ -1,0 +1,9 @@
+/** API group and names that scripts and other parts rely on. */
+export const MOORING_GROUP = "storage.mooring.dev";
+export const MOORING_VERSION = "v1alpha1";
+export const MOORING_API_VERSION = `${MOORING_GROUP}/${MOORING_VERSION}`;
+export const DRIVER_NAME = "csi.mooring.dev";
+/** Key of the node's segment in CSI topologies and node labels. */
+export const TOPOLOGY_NODE_KEY = "topology.storage.mooring.dev/node";
+/** Held on every object of ours whose data must go before the object does. */
+export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;

@@ -1,0 +1,64 @@
+import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+
+/** Where a volume's first bytes come from. */
+export interface VolumeSource {
+  kind: "Volume" | "Snapshot";
+  /** Name of the Volume or Snapshot object. */
+  name: string;
+}
+
+/** Cluster scoped. The name is the CSI volume id: `v-<pool>-<uuid>`, see `driver`. */
+export interface Volume extends KubeObject {
+  spec: VolumeSpec;
+  status?: VolumeStatus;
+}
+
+export interface VolumeSpec {
+  /** Wanted size in bytes; it only ever grows. */
+  size: number;
+  /** Name of the Pool object. */
+  pool: string;
+  source?: VolumeSource;
+  /** `Filesystem` volumes are formatted by the node's stage step, `Block` volumes never. */
+  volumeMode: "Filesystem" | "Block";
+  /** `ext4`, `xfs` or `btrfs`; absent for block volumes. */
+  fsType?: "ext4" | "xfs" | "btrfs";
+  /** `rwo`, `rwop`, `rox`, `rwx`. */
+  accessMode: string;
+  migratable?: boolean;
+  /** Where the arbiter wants the volume; empty or absent: detached. Written by the arbiter alone. */
+  nodeID?: string;
+  /** Attached for maintenance only: no workload may use the device. Written by the arbiter alone. */
+  disableFrontend?: boolean;
+  lastAttachedBy?: string;
+  /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
+  mutableParameters?: Record<string, string>;
+  /** What CreateVolume was called with, so that a repeat can be compared argument by argument. */
+  request?: Record<string, unknown>;
+}
+
+/** States of the attachment machine. `creating` until the image is there, `deleting` once the object is going. */
+export type VolumeState = "creating" | "detached" | "attaching" | "attached" | "detaching" | "deleting";
+
+export interface VolumeStatus {
+  state: VolumeState;
+  robustness?: "unknown" | "healthy" | "faulted";
+  /** Set only when fully attached, cleared only when fully detached. */
+  currentNodeID?: string;
+  /** The node that has the image (local pools). */
+  ownerID?: string;
+  /** `/dev/loopN` while attached, or the directory of a `directory` pool volume. */
+  device?: string;
+  frontendDisabled?: boolean;
+  /** Bytes the image has now. */
+  size?: number;
+  /** Set once, by the stage step, when a file system was made; never cleared. A clone inherits it. */
+  formatted?: string;
+  remountRequestedAt?: string;
+  /** gRPC-style code (`RESOURCE_EXHAUSTED`, ...) and message of the last failure; absent when all is well. */
+  error?: { code: string; message: string };
+  conditions?: Condition[];
+}
+
+export const Volumes = defineResource<Volume>(MOORING_GROUP, MOORING_VERSION, "Volume", "volumes", false);

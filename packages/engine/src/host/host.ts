@@ -1,0 +1,94 @@
+/**
+ * Everything the engine asks of the machine, passed in so that decisions stay free of I/O and so that tests can
+ * make the failures that a healthy machine does not have. `createHost()` is the real one.
+ */
+export interface Host {
+  readonly exec: Exec;
+  readonly mounts: Mounts;
+  readonly loops: LoopDevices;
+  readonly clock: Clock;
+}
+
+export interface ExecOptions {
+  signal?: AbortSignal;
+  input?: string | Uint8Array;
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Never killed before it ends, whatever the signal says: mkfs, fsck, resize. */
+  uninterruptible?: boolean;
+}
+
+export interface ExecResult {
+  stdout: string;
+  stderr: string;
+  /** Null when a signal ended it. */
+  exitCode: number | null;
+  signal: string | null;
+}
+
+/** Runs a program by argv, never through a shell. `run` throws an EngineError unless the exit code is 0. */
+export interface Exec {
+  run(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+  /** Like run, but hands back any exit code. Throws only when the program cannot be started. */
+  try(file: string, args: readonly string[], options?: ExecOptions): Promise<ExecResult>;
+}
+
+/** One line of /proc/self/mountinfo. */
+export interface MountEntry {
+  id: number;
+  parentId: number;
+  /** `7:3` */
+  device: string;
+  root: string;
+  target: string;
+  options: string[];
+  fsType: string;
+  source: string;
+  superOptions: string[];
+}
+
+export interface MountRequest {
+  source: string;
+  target: string;
+  fsType?: string;
+  /** `ro`, `nouuid`, `bind`, ... */
+  options?: readonly string[];
+}
+
+/** Mount truth is mountinfo, never an exit code. */
+export interface Mounts {
+  list(): Promise<MountEntry[]>;
+  /** All mounts stacked on exactly this path, lowest first. */
+  at(target: string): Promise<MountEntry[]>;
+  mount(request: MountRequest, signal?: AbortSignal): Promise<void>;
+  bind(source: string, target: string, options: { readOnly: boolean }, signal?: AbortSignal): Promise<void>;
+  /** Unmounts every layer on the path; resolves when mountinfo shows none. A path that is no mount is fine. */
+  unmount(target: string, signal?: AbortSignal): Promise<void>;
+}
+
+export interface LoopDevice {
+  /** `/dev/loop3` */
+  path: string;
+  backingFile: string;
+  directIO: boolean;
+  readOnly: boolean;
+  sizeBytes: number;
+}
+
+export interface LoopDevices {
+  list(): Promise<LoopDevice[]>;
+  /** The device of this file, if it has one. */
+  find(backingFile: string): Promise<LoopDevice | undefined>;
+  /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */
+  attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
+  /** Resolves when the device is gone from sysfs. Refuses while it is mounted. */
+  detach(device: string): Promise<void>;
+  /** Takes up a new size of the backing file. */
+  refresh(device: string): Promise<void>;
+}
+
+export interface Clock {
+  now(): Date;
+  /** Rejects with the signal's reason when it fires first. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,39 @@
+/** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
+export interface Image {
+  id: string;
+  path: string;
+  /** Bytes the volume may hold. */
+  size: number;
+}
+
+export interface PoolUsage {
+  totalBytes: number;
+  freeBytes: number;
+  /** Sum of the sizes of all images: what has been promised to users. */
+  promisedBytes: number;
+}
+
+/**
+ * One kind of pool. All operations are idempotent by id and survive a kill between any two of their steps: data is
+ * made under a temporary name, synced and renamed. Ids are `[vs]-[a-z0-9-]+`, checked before they touch a path.
+ */
+export interface PoolBackend {
+  readonly type: "xfs" | "btrfs" | "directory";
+  /** Block devices can be made of the images; false for `directory`. */
+  readonly block: boolean;
+  /** Makes the pool when it is not there, mounts it, removes half-made images. */
+  open(): Promise<void>;
+  /** Releases what `open` took; images stay. Refuses while an image is in use. */
+  close(): Promise<void>;
+  usage(): Promise<PoolUsage>;
+  list(): Promise<Image[]>;
+  find(id: string): Promise<Image | undefined>;
+  /** A new, empty image. The same id with the same size is the same image. Throws RESOURCE_EXHAUSTED below the reserve. */
+  create(id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  /** A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. */
+  clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  /** Only ever grows. */
+  grow(id: string, size: number): Promise<Image>;
+  /** Resolves when the data is gone; an absent image is fine. */
+  remove(id: string): Promise<void>;
+}

@@ -1,0 +1,6 @@
+export * from "./kinds/kubernetes.ts";
+export * from "./kinds/snapshot.ts";
+export * from "./object/meta.ts";
+export * from "./object/resource.ts";
+export * from "./object/status-error.ts";
+export * from "./object-store.ts";

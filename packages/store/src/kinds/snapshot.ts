@@ -1,0 +1,85 @@
+import type { KubeObject } from "../object/meta.ts";
+import { defineResource } from "../object/resource.ts";
+
+export const SNAPSHOT_GROUP = "snapshot.storage.k8s.io";
+type DeletionPolicy = "Delete" | "Retain";
+
+export interface VolumeSnapshotClass extends KubeObject {
+  driver: string;
+  deletionPolicy: DeletionPolicy;
+  parameters?: Record<string, string>;
+}
+
+export interface SnapshotError {
+  time?: string;
+  message?: string;
+}
+
+export interface VolumeSnapshot extends KubeObject {
+  spec: {
+    /** Exactly one of the two. */
+    source: { persistentVolumeClaimName?: string; volumeSnapshotContentName?: string };
+    volumeSnapshotClassName?: string;
+  };
+  status?: {
+    boundVolumeSnapshotContentName?: string;
+    /** RFC 3339. */
+    creationTime?: string;
+    readyToUse?: boolean;
+    /** Quantity. */
+    restoreSize?: string;
+    error?: SnapshotError;
+    volumeGroupSnapshotName?: string;
+  };
+}
+
+export interface VolumeSnapshotContent extends KubeObject {
+  spec: {
+    volumeSnapshotRef: {
+      apiVersion?: string;
+      kind?: string;
+      name: string;
+      namespace: string;
+      uid?: string;
+      resourceVersion?: string;
+    };
+    deletionPolicy: DeletionPolicy;
+    driver: string;
+    volumeSnapshotClassName?: string;
+    /** Exactly one of the two. */
+    source: { volumeHandle?: string; snapshotHandle?: string };
+    sourceVolumeMode?: "Filesystem" | "Block";
+  };
+  status?: {
+    snapshotHandle?: string;
+    /** Nanoseconds since the epoch; exceeds what a double holds exactly, so sub-microsecond digits are lost. */
+    creationTime?: number;
+    /** Bytes. */
+    restoreSize?: number;
+    readyToUse?: boolean;
+    error?: SnapshotError;
+    volumeGroupSnapshotHandle?: string;
+  };
+}
+
+export const VolumeSnapshotClasses = defineResource<VolumeSnapshotClass>(
+  SNAPSHOT_GROUP,
+  "v1",
+  "VolumeSnapshotClass",
+  "volumesnapshotclasses",
+  false,
+);
+export const VolumeSnapshots = defineResource<VolumeSnapshot>(
+  SNAPSHOT_GROUP,
+  "v1",
+  "VolumeSnapshot",
+  "volumesnapshots",
+  true,
+);
+export const VolumeSnapshotContents = defineResource<VolumeSnapshotContent>(
+  SNAPSHOT_GROUP,
+  "v1",
+  "VolumeSnapshotContent",
+  "volumesnapshotcontents",
+  false,
+);

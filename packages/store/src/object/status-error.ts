@@ -1,0 +1,105 @@
+/** Reasons of a meta/v1 Status that callers decide on (`k8s.io/apimachinery`, StatusReason). */
+export type StatusReason =
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Invalid"
+  | "BadRequest"
+  | "Forbidden"
+  | "Unauthorized"
+  | "Expired"
+  | "Gone"
+  | "MethodNotAllowed"
+  | "NotAcceptable"
+  | "UnsupportedMediaType"
+  | "RequestEntityTooLarge"
+  | "TooManyRequests"
+  | "Timeout"
+  | "ServerTimeout"
+  | "ServiceUnavailable"
+  | "InternalError"
+  | "Unknown";
+
+/** One field that is wrong, as `kubectl` prints it. */
+export interface StatusCause {
+  /** `FieldValueRequired`, `FieldValueInvalid`, ... */
+  reason: string;
+  message: string;
+  /** Path from the object's root: `spec.resources.requests[storage]`. */
+  field?: string;
+}
+
+export interface StatusDetails {
+  name?: string;
+  group?: string;
+  kind?: string;
+  uid?: string;
+  causes?: StatusCause[];
+  retryAfterSeconds?: number;
+}
+
+/** HTTP status of every reason. */
+export const HTTP_CODE: Readonly<Record<StatusReason, number>> = {
+  NotFound: 404,
+  AlreadyExists: 409,
+  Conflict: 409,
+  Invalid: 422,
+  BadRequest: 400,
+  Forbidden: 403,
+  Unauthorized: 401,
+  Expired: 410,
+  Gone: 410,
+  MethodNotAllowed: 405,
+  NotAcceptable: 406,
+  UnsupportedMediaType: 415,
+  RequestEntityTooLarge: 413,
+  TooManyRequests: 429,
+  Timeout: 504,
+  ServerTimeout: 504,
+  ServiceUnavailable: 503,
+  InternalError: 500,
+  Unknown: 500,
+};
+
+/** The one error that stores throw: a meta/v1 Status with status "Failure". */
+export class StatusError extends Error {
+  override readonly name = "StatusError";
+  readonly reason: StatusReason;
+  readonly code: number;
+  readonly details: StatusDetails;
+
+  constructor(
+    reason: StatusReason,
+    message: string,
+    details: StatusDetails = {},
+    code: number = HTTP_CODE[reason],
+  ) {
+    super(message);
+    this.reason = reason;
+    this.code = code;
+    this.details = details;
+  }
+
+  /** The body that an API server answers with. */
+  toStatus(): Record<string, unknown> {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      details: this.details,
+      code: this.code,
+    };
+  }
+}
+
+/** True when `error` is a {@link StatusError} with one of these reasons. */
+export function isStatus(error: unknown, ...reasons: StatusReason[]): error is StatusError {
+  return error instanceof StatusError && (reasons.length === 0 || reasons.includes(error.reason));
+}
+export const isNotFound = (error: unknown): error is StatusError => isStatus(error, "NotFound");
+export const isConflict = (error: unknown): error is StatusError => isStatus(error, "Conflict");
+export const isAlreadyExists = (error: unknown): error is StatusError => isStatus(error, "AlreadyExists");
+export const isExpired = (error: unknown): error is StatusError => isStatus(error, "Expired", "Gone");
