@@ -18,6 +18,14 @@ export type Cell = string | number | boolean | null;
  */
 export type Column = ColumnHeader & ({ jsonPath: string } | { value(object: KubeObject, now: Date): Cell });
 
+/** Where an autoscaling/v1 Scale reads and writes: simple JSON paths from the root, as in a CRD (`.spec.replicas`). */
+export interface ScalePaths {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  /** Leads to a selector in its string form. */
+  labelSelectorPath?: string;
+}
+
 /** Everything the API server needs to serve one kind. */
 export interface KindInfo {
   /** Coordinates in the storage version; the store converts when it is asked for another version. */
@@ -31,10 +39,10 @@ export interface KindInfo {
   /** By served version. A version without an entry gets Name and Age. */
   columns: Readonly<Record<string, readonly Column[]>>;
   /**
-   * `scale` names the kind the subresource speaks (autoscaling/v1 Scale). Subresources with behaviour of their own
-   * (pods/log, pods/eviction, namespaces/finalize) are the API server's and are not listed here.
+   * Subresources with behaviour of their own (pods/log, pods/eviction, namespaces/finalize) are the API server's and
+   * are not listed here.
    */
-  subresources: { status: boolean; scale: boolean };
+  subresources: { status: boolean; scale?: ScalePaths };
   /** Kinds of a CRD: no strategic merge patch (415), as in Kubernetes. */
   custom: boolean;
   /** Sent as `Warning: 299` on every request of that version. */
@@ -46,7 +54,7 @@ export interface KindInfo {
    * know, as Kubernetes prints them (`spec.containers[0].imag`). Absent: nothing is unknown.
    */
   unknownFields?(object: Record<string, unknown>, version: string): string[];
-  /** Create and delete only (events are not patched, ...): absent means all verbs. */
+  /** Absent: all verbs. */
   verbs?: readonly Verb[];
 }
 
