@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+
+/** A `mooring up` of the demo's own, on a state folder of its own. */
+export interface Daemon {
+  pid: number;
+  stateDir: string;
+  kubeconfig: string;
+  /** SIGTERM, then waits for its end; resolves with its exit code. */
+  stop(): Promise<number>;
+  /** Removes the state folder. */
+  erase(): Promise<void>;
+}
+
+const READY_WITHIN_MS = 60_000;
+
+async function isReady(file: string): Promise<boolean> {
+  return readFile(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function waitReady(child: ChildProcess, readyFile: string, log: string): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (!(await isReady(readyFile))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      const tail = (await readFile(log, "utf8")).trimEnd().split("\n").slice(-5).join("\n");
+      throw new CommandError(`the standalone server did not become ready:\n${tail}`, {
+        next: `read ${log}, and run \`mooring doctor\``,
+        exitCode: EXIT.negative,
+      });
+    }
+    await sleep(20);
+  }
+}
+
+/** Starts this very command again with `up`, detached, its output in a log file. */
+export async function startDaemon(pool: string): Promise<Daemon> {
+  const stateDir = await mkdtemp(join(tmpdir(), "mooring-demo-"));
+  const log = join(stateDir, "up.log");
+  const readyFile = join(stateDir, "ready");
+  const [, script = ""] = process.argv;
+  const child = spawn(
+    process.execPath,
+    [script, "up", "--state-dir", stateDir, "--pool", pool, "--pool-size", "8Gi", "--listen", "127.0.0.1:0", "--ready-file", readyFile],
+    { detached: true, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const out = createWriteStream(log);
+  child.stdout.pipe(out);
+  child.stderr.pipe(out);
+  const ended = new Promise<number>((resolve) => {
+    child.on("exit", (code) => resolve(code ?? 1));
+  });
+  await waitReady(child, readyFile, log);
+  return {
+    pid: child.pid ?? 0,
+    stateDir,
+    kubeconfig: join(stateDir, "kubeconfig"),
+    stop: () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+    erase: () => rm(stateDir, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,73 @@
+import { access, constants, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Check, check } from "./check.ts";
+
+/** What Mooring calls, the Debian package it is in, and whether nothing works without it. */
+const TOOLS: readonly { command: string; package: string; needed: boolean }[] = [
+  { command: "losetup", package: "mount", needed: true },
+  { command: "mount", package: "mount", needed: true },
+  { command: "blkid", package: "util-linux", needed: true },
+  { command: "fsfreeze", package: "util-linux", needed: true },
+  { command: "mkfs.ext4", package: "e2fsprogs", needed: true },
+  { command: "mkfs.xfs", package: "xfsprogs", needed: true },
+  { command: "mkfs.btrfs", package: "btrfs-progs", needed: false },
+  { command: "bwrap", package: "bubblewrap", needed: true },
+];
+const CAP_SYS_ADMIN = 21n;
+const CAP_SYS_RESOURCE = 24n;
+
+async function onPath(command: string): Promise<boolean> {
+  const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin", "/sbin"];
+  const tries = folders.map((folder) => access(join(folder, command), constants.X_OK).then(() => true, () => false));
+  return (await Promise.all(tries)).includes(true);
+}
+
+async function tools(): Promise<Check[]> {
+  return Promise.all(
+    TOOLS.map(async ({ command, package: name, needed }) => {
+      const found = await onPath(command);
+      const state = found ? "ok" : needed ? "fail" : "warn";
+      return check(`tool ${command}`, state, found ? "found" : "not found", `apt-get install -y ${name}`);
+    }),
+  );
+}
+
+async function fileSystems(): Promise<Check[]> {
+  const known = (await readFile("/proc/filesystems", "utf8")).split(/\s+/);
+  return ["ext4", "xfs", "btrfs"].map((name) =>
+    known.includes(name)
+      ? check(`file system ${name}`, "ok", "in the kernel")
+      : check(`file system ${name}`, "warn", "not loaded", `modprobe ${name}`),
+  );
+}
+
+async function capabilities(): Promise<Check[]> {
+  const status = await readFile("/proc/self/status", "utf8");
+  const effective = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+  const has = (bit: bigint): boolean => ((effective >> bit) & 1n) === 1n;
+  return [
+    has(CAP_SYS_ADMIN)
+      ? check("privileges", "ok", "may mount")
+      : check("privileges", "fail", "may not mount (CAP_SYS_ADMIN)", "run it as root"),
+    has(CAP_SYS_RESOURCE)
+      ? check("online growth of ext4", "ok", "allowed")
+      : check("online growth of ext4", "warn", "CAP_SYS_RESOURCE is missing: ext4 grows only while it is not mounted", "use xfs or btrfs for volumes that must grow while in use"),
+  ];
+}
+
+async function loopControl(): Promise<Check> {
+  return access("/dev/loop-control", constants.R_OK | constants.W_OK).then(
+    () => check("loop devices", "ok", "/dev/loop-control can be used"),
+    () => check("loop devices", "fail", "/dev/loop-control cannot be used", "modprobe loop, and run it as root"),
+  );
+}
+
+/** Everything about the machine that Mooring depends on. */
+export async function machineChecks(): Promise<Check[]> {
+  return [
+    ...(await capabilities()),
+    await loopControl(),
+    ...(await fileSystems()),
+    ...(await tools()),
+  ];
+}

@@ -1,0 +1,93 @@
+import { NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  type KubeObject,
+  KubeVolumeAttachments,
+  Nodes,
+  type ObjectStore,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  type Resource,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { type Check, check } from "./check.ts";
+
+/** A deletion that takes longer than this is worth a look. */
+const STUCK_AFTER_MS = 5 * 60_000;
+
+const WATCHED: readonly Resource[] = [
+  Pods,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  KubeVolumeAttachments,
+  VolumeSnapshots,
+  VolumeSnapshotContents,
+  Volumes,
+  Snapshots,
+];
+
+function name({ metadata }: KubeObject): string {
+  return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+}
+
+async function stuck(store: ObjectStore, now: Date): Promise<Check[]> {
+  const lists = await Promise.all(WATCHED.map((resource) => store.list(resource)));
+  return lists.flatMap(({ items }) =>
+    items
+      .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+      .filter(({ metadata }) => now.getTime() - Date.parse(metadata.deletionTimestamp ?? "") > STUCK_AFTER_MS)
+      .map((item) =>
+        check(
+          `${item.kind} ${name(item)}`,
+          "fail",
+          `is being deleted since ${item.metadata.deletionTimestamp}, held by ${item.metadata.finalizers?.join(", ") || "its process"}`,
+          `mooring why ${item.kind.toLowerCase()}/${item.metadata.name}`,
+        ),
+      ),
+  );
+}
+
+async function errors(store: ObjectStore): Promise<Check[]> {
+  const volumes = (await store.list(Volumes)).items;
+  const snapshots = (await store.list(Snapshots)).items;
+  return [...volumes, ...snapshots].flatMap((item) => {
+    const error = item.status?.error;
+    if (error === undefined) return [];
+    const target = `${item.kind.toLowerCase()}/${item.metadata.name}`;
+    return [check(`${item.kind} ${item.metadata.name}`, "fail", `${error.code}: ${error.message}`, `mooring why ${target}`)];
+  });
+}
+
+async function drift(store: ObjectStore): Promise<Check[]> {
+  const volumes = new Set((await store.list(Volumes)).items.map(({ metadata }) => metadata.name));
+  const attachments = (await store.list(VolumeAttachments)).items;
+  return attachments
+    .filter(({ spec }) => !volumes.has(spec.volume))
+    .map(({ metadata, spec }) =>
+      check(`VolumeAttachment ${metadata.name}`, "fail", `names volume ${spec.volume}, which does not exist`),
+    );
+}
+
+async function parts(store: ObjectStore): Promise<Check[]> {
+  const pools = (await store.list(Pools)).items.map(({ metadata, status }) =>
+    status?.ready === true
+      ? check(`Pool ${metadata.name}`, "ok", `${status.freeBytes} of ${status.totalBytes} bytes free`)
+      : check(`Pool ${metadata.name}`, "fail", status?.conditions?.[0]?.message ?? "not ready"),
+  );
+  const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
+    check(`NodeAgent ${metadata.name}`, status?.state === "Ready" ? "ok" : "fail", status?.state ?? "never seen"),
+  );
+  const nodes = (await store.list(Nodes)).items.map(({ metadata, status }) => {
+    const ready = status?.conditions?.find(({ type }) => type === "Ready");
+    return check(`Node ${metadata.name}`, ready?.status === "True" ? "ok" : "fail", ready?.message ?? "not ready");
+  });
+  return [...nodes, ...agents, ...pools];
+}
+
+/** Everything about the objects: parts that are not ready, errors, stuck deletions, records without a counterpart. */
+export async function objectChecks(store: ObjectStore, now: Date): Promise<Check[]> {
+  const found = [...(await errors(store)), ...(await drift(store)), ...(await stuck(store, now))];
+  const none = check("objects", "ok", "no error, nothing stuck, no drift");
+  return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];
+}

@@ -1,0 +1,26 @@
+import { Command } from "commander";
+import { demoCommand } from "./commands/demo.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { driverCommand } from "./commands/driver.ts";
+import { upCommand } from "./commands/up.ts";
+import { whyCommand } from "./commands/why.ts";
+import { EXIT } from "./output/exit-codes.ts";
+import { reportError } from "./output/report-error.ts";
+
+function program(): Command {
+  const root = new Command("mooring")
+    .description("Container storage from one process")
+    .version(process.env["MOORING_VERSION"] ?? "development")
+    .showHelpAfterError()
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
+  for (const command of [upCommand(), demoCommand(), whyCommand(), doctorCommand(), driverCommand()]) {
+    root.addCommand(command.copyInheritedSettings(root));
+  }
+  return root;
+}
+
+try {
+  await program().parseAsync();
+} catch (error) {
+  process.exitCode = reportError(error);
+}

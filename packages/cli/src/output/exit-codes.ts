@@ -1,0 +1,14 @@
+/** What the process ends with. Scripts may rely on these numbers; docs/reference/commands.md lists them. */
+export const EXIT = {
+  ok: 0,
+  /** The command ran and its answer is no: a proof failed, a leak was found, an object waits or failed. */
+  negative: 1,
+  /** Wrong arguments, or the machine lacks something the command needs. */
+  usage: 2,
+  /** Another process holds the state folder or the socket. */
+  busy: 3,
+  /** The API server cannot be reached or refuses. */
+  unreachable: 4,
+  /** An error nobody foresaw; please report it. */
+  internal: 70,
+} as const;

@@ -1,0 +1,42 @@
+import {
+  type Event,
+  Events,
+  isNotFound,
+  type KubeObject,
+  type ObjectKey,
+  type ObjectStore,
+  type Resource,
+} from "@mooring/store";
+
+/** What explainers read with. */
+export interface Context {
+  store: ObjectStore;
+}
+
+/** The object, or undefined when it is not there. */
+export async function read<T extends KubeObject>(
+  { store }: Context,
+  resource: Resource<T>,
+  key: ObjectKey,
+): Promise<T | undefined> {
+  try {
+    return await store.get(resource, key);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The newest warning about an object, if there is one. */
+export async function lastWarning({ store }: Context, object: KubeObject): Promise<Event | undefined> {
+  const { items } = await store.list(Events, { namespace: object.metadata.namespace ?? "default" });
+  const about = items.filter(
+    (event) => event.type === "Warning" && event.involvedObject.uid === object.metadata.uid,
+  );
+  return about.sort((a, b) => time(b).localeCompare(time(a)))[0];
+}
+
+function time(event: Event): string {
+  const shown = event.lastTimestamp ?? event.metadata.creationTimestamp ?? "";
+  return typeof shown === "string" ? shown : String(shown);
+}

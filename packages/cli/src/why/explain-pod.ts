@@ -1,0 +1,54 @@
+import { KubeVolumeAttachments, type Pod, Pods } from "@mooring/store";
+import { type Context, lastWarning, read } from "./context.ts";
+import { explainClaim } from "./explain-claim.ts";
+import { type Finding, finding } from "./finding.ts";
+
+async function claims(context: Context, pod: Pod): Promise<Finding[]> {
+  const namespace = pod.metadata.namespace ?? "default";
+  const names = (pod.spec?.volumes ?? []).flatMap((volume) => {
+    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
+    return volume.ephemeral === undefined ? [] : [`${pod.metadata.name}-${volume.name}`];
+  });
+  return Promise.all(names.map((name) => explainClaim(context, namespace, name)));
+}
+
+async function attachErrors(context: Context, pod: Pod): Promise<Finding[]> {
+  const node = pod.spec?.nodeName;
+  if (node === undefined) return [];
+  const { items } = await context.store.list(KubeVolumeAttachments);
+  return items
+    .filter((item) => item.spec.nodeName === node && item.status?.attachError !== undefined)
+    .map((item) =>
+      finding("failed", `VolumeAttachment ${item.metadata.name}`, item.status?.attachError?.message ?? "attach failed"),
+    );
+}
+
+function waitingContainers(pod: Pod): string[] {
+  return (pod.status?.containerStatuses ?? []).flatMap((status) => {
+    const waiting = status.state?.waiting;
+    return waiting === undefined ? [] : [`container ${status.name}: ${waiting.reason ?? "waiting"} ${waiting.message ?? ""}`.trim()];
+  });
+}
+
+/** A pod: scheduled, its claims, its attachments, its containers. */
+export async function explainPod(context: Context, namespace: string, name: string): Promise<Finding> {
+  const subject = `Pod ${namespace}/${name}`;
+  const pod = await read(context, Pods, { namespace, name });
+  if (pod === undefined) return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
+  const children = [...(await claims(context, pod)), ...(await attachErrors(context, pod))];
+  const phase = pod.status?.phase ?? "Pending";
+  if (phase === "Running" || phase === "Succeeded") return finding("ok", subject, phase, { children });
+  if (phase === "Failed") {
+    return finding("failed", subject, `Failed: ${pod.status?.message ?? pod.status?.reason ?? "a container ended with an error"}`, {
+      next: `kubectl logs -n ${namespace} ${name}`,
+      children,
+    });
+  }
+  const unscheduled = pod.status?.conditions?.find((entry) => entry.type === "PodScheduled" && entry.status === "False");
+  const warning = await lastWarning(context, pod);
+  const told =
+    unscheduled?.message ??
+    waitingContainers(pod)[0] ??
+    (warning === undefined ? "waits for its volumes" : `${warning.reason}: ${warning.message}`);
+  return finding("waiting", subject, `${phase}: ${told}`, { children });
+}

@@ -1,0 +1,37 @@
+/** `ok`: nothing to wait for here. `waiting`: will go on by itself or by a person. `failed`: an error was met. */
+export type FindingState = "ok" | "waiting" | "failed";
+
+/** One thing learned about one object, with what lies behind it below. */
+export interface Finding {
+  state: FindingState;
+  /** `PersistentVolumeClaim shop/data` */
+  subject: string;
+  message: string;
+  /** What a person can do, when there is something. */
+  next?: string;
+  children: Finding[];
+}
+
+export function finding(
+  state: FindingState,
+  subject: string,
+  message: string,
+  extra: { next?: string; children?: Finding[] } = {},
+): Finding {
+  const { next, children = [] } = extra;
+  return { state, subject, message, children, ...(next === undefined ? {} : { next }) };
+}
+
+/** The worst state in a tree. */
+export function verdict(root: Finding): FindingState {
+  const states = [root.state, ...root.children.map(verdict)];
+  if (states.includes("failed")) return "failed";
+  return states.includes("waiting") ? "waiting" : "ok";
+}
+
+/** The deepest findings that are not ok: the actual causes. */
+export function causes(root: Finding): Finding[] {
+  const below = root.children.flatMap(causes);
+  if (below.length > 0) return below;
+  return root.state === "ok" ? [] : [root];
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+// Writes docs/conformance.md: which requirement is proved by which test. A test proves a row by naming its id in
+// brackets in its title. `--check` only tells whether the page is up to date.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { ROOT } from "./lib/setup.mjs";
+
+const PAGE = join(ROOT, "docs/conformance.md");
+const SKIP = new Set(["node_modules", "dist", "gen", ".cache", ".git"]);
+const TITLE = /\b(?:test|it|describe)\(\s*(["'`])((?:\\.|(?!\1)[\s\S])*?)\1/g;
+const ID = /\[((?:CSI|GRP|K8S|KEP|LHA)-\d+)\]/g;
+
+async function testFiles(folder) {
+  const found = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && !SKIP.has(entry.name)) found.push(...(await testFiles(path)));
+    else if (/\.test\.(ts|mjs)$/.test(entry.name)) found.push(path);
+  }
+  return found.sort();
+}
+
+async function proofs() {
+  const byId = new Map();
+  for (const folder of ["packages", "test", "examples"]) {
+    const files = await testFiles(join(ROOT, folder)).catch(() => []);
+    for (const file of files) {
+      for (const [, , title] of (await readFile(file, "utf8")).matchAll(TITLE)) {
+        for (const [, id] of title.matchAll(ID)) {
+          const entry = { file: relative(ROOT, file), title: title.replaceAll(/\[[A-Z0-9-]+\]\s*/g, "").trim() };
+          byId.set(id, [...(byId.get(id) ?? []), entry]);
+        }
+      }
+    }
+  }
+  return byId;
+}
+
+async function requirements() {
+  const [, ...lines] = (await readFile(join(ROOT, "docs/requirements.tsv"), "utf8")).trimEnd().split("\n");
+  return lines.map((line) => {
+    const [id, document, section, actor, level, requirement] = line.split("\t");
+    return { id, document, section, actor, level, requirement };
+  });
+}
+
+const cell = (text) => text.replaceAll("|", "\\|");
+
+function render(rows, byId) {
+  const known = new Set(rows.map((row) => row.id));
+  const unknown = [...byId.keys()].filter((id) => !known.has(id));
+  if (unknown.length > 0) throw new Error(`tests name requirements that do not exist: ${unknown.join(", ")}`);
+  const groups = new Map();
+  for (const row of rows) groups.set(row.document, [...(groups.get(row.document) ?? []), row]);
+  const out = [
+    "# Conformance",
+    "",
+    "Made by `npm run conformance` from the titles of the tests; the rows are those of [requirements.tsv](requirements.tsv).",
+    "**Open** rows have no test yet. Rows of level NOTE explain and need none; rows whose actor is `CO` bind the",
+    "orchestrator, which in standalone mode is Mooring too.",
+    "",
+    "| document | requirements | proved | open |",
+    "| --- | ---: | ---: | ---: |",
+  ];
+  const binding = (row) => row.level !== "NOTE";
+  for (const [name, all] of groups) {
+    const rules = all.filter(binding);
+    const proved = rules.filter((row) => byId.has(row.id)).length;
+    out.push(`| ${name} | ${rules.length} | ${proved} | ${rules.length - proved} |`);
+  }
+  for (const [name, all] of groups) {
+    out.push("", `## ${name}`, "", "| id | level | actor | requirement | proof |", "| --- | --- | --- | --- | --- |");
+    for (const row of all.filter(binding)) {
+      const tests = byId.get(row.id) ?? [];
+      const proof =
+        tests.length === 0 ? "**open**" : tests.map((t) => `[${cell(t.title)}](../${t.file})`).join("<br>");
+      out.push(`| ${row.id} | ${row.level} | ${cell(row.actor)} | ${cell(row.requirement)} | ${proof} |`);
+    }
+  }
+  return `${out.join("\n")}\n`;
+}
+
+const page = render(await requirements(), await proofs());
+if (process.argv.includes("--check")) {
+  if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) {
+    process.stderr.write("docs/conformance.md is out of date. Next: npm run conformance\n");
+    process.exit(1);
+  }
+} else {
+  await writeFile(PAGE, page);
+}
+const proved = page.split("\n").filter((line) => /^\| (CSI|GRP|K8S|KEP|LHA)-/.test(line) && !line.endsWith("**open** |")).length;
+process.stdout.write(`${proved} requirements proved\n`);

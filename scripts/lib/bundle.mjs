@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ROOT } from "./setup.mjs";
+
+const OUT = join(ROOT, "dist", "mooring.mjs");
+export { OUT as BUNDLE };
+
+async function newest(folder) {
+  let latest = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.name === "node_modules" || entry.name === "dist") continue;
+    const path = join(folder, entry.name);
+    const time = entry.isDirectory() ? await newest(path) : (await stat(path)).mtimeMs;
+    if (time > latest) latest = time;
+  }
+  return latest;
+}
+
+/** Bundles the `mooring` command into one file when a source is newer than the last bundle. */
+export async function bundle({ force = false } = {}) {
+  const sources = Math.max(await newest(join(ROOT, "packages")), await newest(join(ROOT, "deploy")));
+  if (!force && existsSync(OUT) && (await stat(OUT)).mtimeMs > sources) return OUT;
+  const { build } = await import("esbuild");
+  const version = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")).version;
+  await build({
+    entryPoints: [join(ROOT, "packages/cli/src/main.ts")],
+    outfile: OUT,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["mooring-source"],
+    // Native code stays in node_modules; everything else is one file, so that starting reads one file.
+    external: ["lmdb"],
+    define: { "process.env.MOORING_VERSION": JSON.stringify(version) },
+    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+    sourcemap: "linked",
+    logLevel: "warning",
+  });
+  await writeFile(join(ROOT, "dist", "package.json"), '{"type":"module"}\n');
+  return OUT;
+}

@@ -1,0 +1,87 @@
+import { createHash } from "node:crypto";
+import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "./run.mjs";
+import { say, stop } from "./say.mjs";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What the machine must have, and why. `command` tells whether it is there. */
+const SYSTEM = [
+  { command: "mkfs.xfs", package: "xfsprogs", why: "makes and grows XFS pools and volumes" },
+  { command: "mkfs.btrfs", package: "btrfs-progs", why: "makes btrfs pools and volumes" },
+  { command: "mkfs.ext4", package: "e2fsprogs", why: "makes, checks and grows ext4 volumes" },
+  { command: "losetup", package: "mount", why: "puts a block device on an image" },
+  { command: "bwrap", package: "bubblewrap", why: "runs containers as processes in their own namespaces" },
+  { command: "sqlite3", package: "sqlite3", why: "the demo's workload is a database under constant writes" },
+];
+const PATH = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
+
+function onPath(command) {
+  return PATH.some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 18)) return;
+  stop(`Mooring needs Node.js 20.18 or newer; this is ${process.versions.node}.`, "install a current Node.js, then run this again");
+}
+
+function checkPlatform(command) {
+  if (process.platform !== "linux") stop(`Mooring mounts Linux volumes; this is ${process.platform}.`, "run it on a Linux machine");
+  if (process.getuid() !== 0) stop("Loop devices and mounts need root.", `sudo ${command}`);
+}
+
+/** Installs npm packages when the lock file has changed since the last time. */
+async function npmPackages() {
+  const stamp = join(ROOT, "node_modules", ".mooring-lock");
+  const wanted = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json"))).digest("hex");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  say("Installing npm packages (once) ...");
+  if ((await run("npm", ["ci", "--no-audit", "--no-fund"], { quiet: true, cwd: ROOT })) !== 0) {
+    stop("npm could not install the packages.", "check the network and the registry of npm, then run this again");
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** For `./mooring`: packages are needed, root may not be. */
+export async function checkPackages() {
+  checkNode();
+  await npmPackages();
+}
+
+/** Installs what is missing of the system's packages, saying what and why. */
+async function systemPackages() {
+  const missing = SYSTEM.filter((entry) => !onPath(entry.command));
+  if (missing.length === 0) return;
+  const names = missing.map((entry) => entry.package);
+  const line = `apt-get install -y ${names.join(" ")}`;
+  if (!onPath("apt-get")) {
+    stop(
+      `These programs are missing: ${missing.map((entry) => entry.command).join(", ")}.`,
+      `install them with your distribution's package manager (on Debian and Ubuntu: ${line})`,
+    );
+  }
+  say("Installing system packages (once):");
+  for (const entry of missing) say(`  ${entry.package.padEnd(12)} ${entry.why}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  await run("apt-get", ["update", "-q"], { quiet: true, env });
+  const exit = await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...names], { quiet: true, env });
+  if (exit !== 0) stop("apt-get could not install them.", line);
+}
+
+/** Everything a command of this repository needs; a second call costs milliseconds. */
+export async function setUp(command) {
+  checkNode();
+  checkPlatform(command);
+  await systemPackages();
+  await npmPackages();
+}
