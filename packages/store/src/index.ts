@@ -1,8 +1,18 @@
 export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";
+export type { JsonList, JsonListEnd } from "./local/list.ts";
+export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
+export { StoreOpenError, type StoreOpenReason } from "./local/open-error.ts";
+export * from "./local/registry.ts";
+export type { JsonWatchEvent } from "./local/watch.ts";
+export * from "./object/errors.ts";
 export * from "./object/meta.ts";
 export * from "./object/resource.ts";
 export * from "./object/status-error.ts";
 export * from "./object-store.ts";
+export { applyJsonPatch } from "./patch/json-patch.ts";
+export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
 export * from "./runtime/failpoint.ts";
 export * from "./runtime/logger.ts";
+export * from "./select/field-selector.ts";
+export * from "./select/label-selector.ts";

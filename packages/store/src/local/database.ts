@@ -1,0 +1,121 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import type { StoreEvent } from "./event.ts";
+import { lockFolder } from "./lock.ts";
+import { StoreOpenError } from "./open-error.ts";
+
+/** Layout of the files. Raise it when an older Mooring could not read what this one writes. */
+const FORMAT = 1;
+
+/** Keys scanned per tick; a scan of more yields to the event loop in between. */
+const SCAN = 256;
+
+/**
+ * The files of a store: objects by path, events by revision. Writes become visible to reads when they are on disk
+ * and not before (`overlappingSync: false`; docs/decisions/0001-durable-group-commit.md).
+ */
+export class ObjectDatabase {
+  readonly #root: RootDatabase<string, string>;
+  readonly #objects: Database<string, string>;
+  readonly #events: Database<string, number>;
+  readonly #meta: Database<number, string>;
+  readonly #unlock: () => Promise<void>;
+
+  private constructor(root: RootDatabase<string, string>, unlock: () => Promise<void>) {
+    this.#root = root;
+    this.#unlock = unlock;
+    this.#objects = root.openDB({ name: "objects", encoding: "string" });
+    this.#events = root.openDB<string, number>({ name: "events", encoding: "string" });
+    this.#meta = root.openDB<number, string>({ name: "meta", encoding: "json" });
+  }
+
+  /** Opens or makes the files below `folder` (mode 0700). Throws StoreOpenError. */
+  static async open(folder: string): Promise<ObjectDatabase> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const unlock = await lockFolder(folder);
+    try {
+      const root = open<string, string>({
+        path: join(folder, "store.mdb"),
+        overlappingSync: false,
+        encoding: "string",
+        maxDbs: 8,
+      });
+      const database = new ObjectDatabase(root, unlock);
+      const format = database.#meta.get("format") ?? FORMAT;
+      if (format > FORMAT) {
+        await root.close();
+        throw new StoreOpenError(
+          "FutureFormat",
+          `${folder} was written by a newer version (format ${format}, this one reads up to ${FORMAT}): upgrade Mooring, or use another folder`,
+        );
+      }
+      return database;
+    } catch (error) {
+      await unlock();
+      throw error;
+    }
+  }
+
+  /** The most rows that one {@link scan} gives. */
+  get scanSize(): number {
+    return SCAN;
+  }
+
+  /** The revision of the last write; 1 in a new store, so that no object ever has "0", which means "any". */
+  get revision(): number {
+    return this.#meta.get("revision") ?? 1;
+  }
+
+  get(path: string): string | undefined {
+    return this.#objects.get(path);
+  }
+
+  /** The next objects of `[start, end)` in order of their paths, at most {@link SCAN} and `limit`. */
+  scan(start: string, end: string, limit = SCAN): { path: string; json: string }[] {
+    const rows: { path: string; json: string }[] = [];
+    for (const { key, value } of this.#objects.getRange({ start, end, limit: Math.min(limit, SCAN) })) {
+      rows.push({ path: key, json: value });
+    }
+    return rows;
+  }
+
+  count(start: string, end: string): number {
+    return this.#objects.getKeysCount({ start, end });
+  }
+
+  /** Persisted events, oldest first. */
+  *events(): Generator<{ revision: number; text: string }> {
+    for (const { key, value } of this.#events.getRange({ start: 0 })) yield { revision: key, text: value };
+  }
+
+  /** Writes all of it in one transaction; resolves when it is on disk. Rejects when none of it was written. */
+  async commit(
+    events: readonly StoreEvent[],
+    encode: (event: StoreEvent) => string,
+    forget: readonly number[],
+  ) {
+    await this.#root.batch(() => {
+      for (const event of events) {
+        if (event.type === "DELETED") ignore(this.#objects.remove(event.path));
+        else ignore(this.#objects.put(event.path, event.json));
+        ignore(this.#events.put(event.revision, encode(event)));
+      }
+      for (const revision of forget) ignore(this.#events.remove(revision));
+      ignore(this.#meta.put("format", FORMAT));
+      ignore(this.#meta.put("revision", events.at(-1)?.revision ?? this.revision));
+    });
+    // Reads of this tick may still look at the snapshot from before.
+    this.#root.resetReadTxn();
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+    await this.#unlock();
+  }
+}
+
+/** The batch settles for all of its writes together. */
+function ignore(promise: Promise<unknown>): void {
+  promise.then(undefined, () => {});
+}

@@ -1,0 +1,81 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { StoreOpenError } from "./open-error.ts";
+
+/**
+ * Makes this process the only one that uses the folder. The lock is a listening socket in Linux' abstract namespace,
+ * named by the folder's device and inode: the kernel drops it however the process ends, so nothing stale can stay.
+ * The file `owner` beside the data only says who has it, and covers processes in another network namespace, which
+ * cannot see the socket. Returns the release. Throws StoreOpenError (Locked).
+ */
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  const { dev, ino } = await stat(folder, { bigint: true });
+  const file = join(folder, "owner");
+  const server = createServer((socket) => socket.destroy());
+  try {
+    await listen(server, `\0mooring-store-${dev}-${ino}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw locked(folder, await ownerOnceWritten(file));
+  }
+  const owner = readOwner(file);
+  if (owner !== undefined && owner.pid !== process.pid && startTimeOf(owner.pid) === owner.startTime) {
+    await close(server);
+    throw locked(folder, owner.pid);
+  }
+  writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
+  return () => {
+    // Emptied before the socket goes: the next owner may write its own line the moment we let go.
+    writeFileSync(file, "");
+    return close(server);
+  };
+}
+
+function locked(folder: string, pid: number | undefined): StoreOpenError {
+  const who = pid === undefined ? "another process" : `process ${pid}`;
+  return new StoreOpenError("Locked", `${folder} is in use by ${who}`, pid);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ path, exclusive: true }, () => resolve());
+    server.unref();
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** The first process may hold the socket a moment before it has written its line. */
+async function ownerOnceWritten(file: string): Promise<number | undefined> {
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const owner = readOwner(file);
+    if (owner !== undefined) return owner.pid;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return undefined;
+}
+
+function readOwner(file: string): { pid: number; startTime: string } | undefined {
+  try {
+    const match = /^(\d+) (\S+)\n/.exec(readFileSync(file, "utf8"));
+    return match === null ? undefined : { pid: Number(match[1]), startTime: match[2] ?? "" };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Boot and tick at which the process started: a pid alone may have been given to somebody else. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1) ?? "";
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return `${boot}:${afterName.split(" ")[19]}`;
+  } catch {
+    return undefined;
+  }
+}

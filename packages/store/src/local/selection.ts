@@ -1,0 +1,103 @@
+import type { UnstructuredObject } from "../object/meta.ts";
+import type { Resource } from "../object/resource.ts";
+import { apiVersionOf, groupResource } from "../object/resource.ts";
+import { type FieldRequirement, matchesFields, parseFieldSelector } from "../select/field-selector.ts";
+import { type LabelRequirement, matchesLabels, parseLabelSelector } from "../select/label-selector.ts";
+import { rangeOf, type StoreEvent } from "./event.ts";
+import type { ResourceDefinition } from "./registry.ts";
+
+/** Which objects of a collection a request is about, and in which version it wants them. */
+export class Selection {
+  readonly definition: ResourceDefinition;
+  readonly collection: string;
+  /** Paths `[start, end)`. */
+  readonly start: string;
+  readonly end: string;
+  readonly #labels: LabelRequirement[];
+  readonly #fields: FieldRequirement[];
+  readonly #resource: Resource;
+  readonly #jsonPrefix: string;
+
+  /** Throws BadRequest for selectors that cannot be parsed. */
+  constructor(
+    definition: ResourceDefinition,
+    resource: Resource,
+    options: { namespace?: string; labelSelector?: string; fieldSelector?: string },
+  ) {
+    this.definition = definition;
+    this.#resource = resource;
+    this.collection = groupResource(resource);
+    ({ start: this.start, end: this.end } = rangeOf(
+      this.collection,
+      definition.resource.namespaced ? options.namespace : undefined,
+    ));
+    this.#labels = parseLabelSelector(options.labelSelector);
+    this.#fields = parseFieldSelector(options.fieldSelector);
+    this.#jsonPrefix = `{"apiVersion":"${apiVersionOf(resource)}"`;
+  }
+
+  /** Every object of the range is selected: nothing has to be parsed. */
+  get everything(): boolean {
+    return this.#labels.length === 0 && this.#fields.length === 0;
+  }
+
+  /** The path is one of the range. */
+  covers(path: string): boolean {
+    return path >= this.start && path < this.end;
+  }
+
+  matches(json: string): boolean {
+    if (this.everything) return true;
+    const object = JSON.parse(json) as UnstructuredObject;
+    return matchesLabels(this.#labels, object.metadata.labels) && this.#matchesFields(object);
+  }
+
+  /** What a watcher of this selection sees of an event, if anything. */
+  view(event: StoreEvent): { type: StoreEvent["type"]; json: string } | undefined {
+    if (!this.covers(event.path)) return undefined;
+    const before = event.previous !== undefined && this.matches(event.previous);
+    const after = event.type !== "DELETED" && this.matches(event.json);
+    if (before && after) return { type: "MODIFIED", json: this.present(event.json) };
+    if (after) return { type: "ADDED", json: this.present(event.json) };
+    if (!before || event.previous === undefined) return undefined;
+    // Also when it only left the selection: the last state that belonged to it, with the revision of the change.
+    const json = event.type === "DELETED" ? event.json : withRevision(event.previous, event.revision);
+    return { type: "DELETED", json: this.present(json) };
+  }
+
+  /** The object in the version of the request. Stored JSON begins with its apiVersion, so most need no parsing. */
+  present(json: string): string {
+    if (json.startsWith(this.#jsonPrefix)) return json;
+    return JSON.stringify(inVersion(this.definition, JSON.parse(json) as UnstructuredObject, this.#resource));
+  }
+
+  #matchesFields(object: UnstructuredObject): boolean {
+    if (this.#fields.length === 0) return true;
+    const { name, namespace = "" } = object.metadata;
+    return matchesFields(this.#fields, {
+      "metadata.name": name,
+      "metadata.namespace": namespace,
+      ...this.definition.strategy?.selectableFields?.(object),
+    });
+  }
+}
+
+/** The object in that version of its kind, apiVersion first. */
+export function inVersion(
+  definition: ResourceDefinition,
+  object: UnstructuredObject,
+  resource: Pick<Resource, "group" | "version">,
+): UnstructuredObject {
+  const apiVersion = apiVersionOf(resource);
+  if (object.apiVersion === apiVersion) return object;
+  const converted = definition.strategy?.convert?.(object, resource.version) ?? object;
+  const { apiVersion: _apiVersion, kind, ...rest } = converted;
+  return { apiVersion, kind, ...rest };
+}
+
+/** The JSON of an object at another revision. */
+export function withRevision(json: string, revision: number): string {
+  const object = JSON.parse(json) as UnstructuredObject;
+  object.metadata.resourceVersion = String(revision);
+  return JSON.stringify(object);
+}

@@ -1,0 +1,150 @@
+import { StatusError } from "../object/status-error.ts";
+import type { ObjectDatabase } from "./database.ts";
+import { encodeEvent, type StoreEvent } from "./event.ts";
+import type { History } from "./history.ts";
+
+interface Staged {
+  /** What the object will be; undefined when it will be gone. */
+  json: string | undefined;
+  /** What readers still see. */
+  visible: string | undefined;
+  revision: number;
+}
+
+interface Commit {
+  events: StoreEvent[];
+  settle: Promise<void>;
+}
+
+/**
+ * The order of writes. A write is decided at once, against all writes decided before it (`staged`), and becomes
+ * visible when it is on disk. While one transaction is being written the next collects: that is the group commit.
+ */
+export class Timeline {
+  readonly #database: ObjectDatabase;
+  readonly #history: History;
+  readonly #staged = new Map<string, Staged>();
+  /** Decided and not yet visible, in order of revision. */
+  #pending: StoreEvent[] = [];
+  #lastDecided: number;
+  #visible: number;
+  #next: Commit | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(database: ObjectDatabase, history: History) {
+    this.#database = database;
+    this.#history = history;
+    this.#visible = database.revision;
+    this.#lastDecided = this.#visible;
+  }
+
+  /** The newest revision that is on disk: what readers see. */
+  get revision(): number {
+    return this.#visible;
+  }
+
+  /** What the next write has to build on. */
+  latest(path: string): string | undefined {
+    const staged = this.#staged.get(path);
+    return staged === undefined ? this.#database.get(path) : staged.json;
+  }
+
+  /** What readers see. */
+  visible(path: string): string | undefined {
+    const staged = this.#staged.get(path);
+    return staged === undefined ? this.#database.get(path) : staged.visible;
+  }
+
+  nextRevision(): number {
+    return this.#lastDecided + 1;
+  }
+
+  /** Events after `revision`, those that are not visible yet included: what must be undone to see that revision. */
+  since(collection: string, revision: number): StoreEvent[] {
+    const pending = this.#pending.filter((event) => event.collection === collection);
+    return [...this.#history.after(collection, revision), ...pending];
+  }
+
+  /** Takes the write in; resolves when it is on disk. `event.revision` must be {@link nextRevision}. */
+  write(event: StoreEvent): Promise<void> {
+    if (this.#closed) return Promise.reject(notStored("the store is closed"));
+    const visible = this.visible(event.path);
+    const json = event.type === "DELETED" ? undefined : event.json;
+    this.#staged.set(event.path, { json, visible, revision: event.revision });
+    this.#lastDecided = event.revision;
+    this.#pending.push(event);
+    this.#next ??= this.#begin();
+    this.#next.events.push(event);
+    return this.#next.settle;
+  }
+
+  /** Resolves when everything decided so far is on disk. */
+  settled(): Promise<void> {
+    return this.#next?.settle ?? this.#running;
+  }
+
+  /** Refuses new writes and resolves when the old ones are done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.settled().catch(() => {});
+  }
+
+  /** A transaction that starts when the one before it is done; until then writes join it. */
+  #begin(): Commit {
+    const commit: Commit = { events: [], settle: Promise.resolve() };
+    commit.settle = this.#running
+      .catch(() => {})
+      .then(() => {
+        if (this.#next === commit) this.#next = undefined;
+        return this.#commit(commit.events);
+      });
+    this.#running = commit.settle;
+    commit.settle.catch(() => {});
+    return commit;
+  }
+
+  async #commit(events: StoreEvent[]): Promise<void> {
+    if (events[0]?.revision !== this.#visible + 1) {
+      throw notStored("a write before this one was lost");
+    }
+    const surplus = this.#history.surplus(events.length);
+    try {
+      await this.#database.commit(
+        events,
+        encodeEvent,
+        surplus.map((event) => event.revision),
+      );
+    } catch (error) {
+      this.#forgetPending();
+      throw notStored(error);
+    }
+    this.#history.drop(surplus);
+    this.#publish(events);
+  }
+
+  #publish(events: StoreEvent[]): void {
+    this.#pending.splice(0, events.length);
+    for (const event of events) {
+      this.#visible = event.revision;
+      const staged = this.#staged.get(event.path);
+      if (staged?.revision === event.revision) this.#staged.delete(event.path);
+      else if (staged !== undefined) staged.visible = event.type === "DELETED" ? undefined : event.json;
+      this.#history.push(event);
+    }
+  }
+
+  /** The disk refused: whatever was decided on top of the lost writes is lost with them. */
+  #forgetPending(): void {
+    this.#staged.clear();
+    this.#pending = [];
+    this.#lastDecided = this.#visible;
+    // The transaction that collects now begins with a lost revision and will fail; new writes must not join it.
+    this.#next = undefined;
+  }
+}
+
+function notStored(cause: unknown): StatusError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new StatusError("InternalError", `Internal error occurred: the write was not stored: ${why}`);
+}

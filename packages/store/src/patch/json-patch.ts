@@ -1,0 +1,32 @@
+import { applyPatch, type Operation } from "rfc6902";
+import { badRequest } from "../object/errors.ts";
+import { StatusError } from "../object/status-error.ts";
+
+const OPERATIONS = new Set(["add", "remove", "replace", "move", "copy", "test"]);
+
+/** Applies a JSON Patch (RFC 6902) to a copy. Throws BadRequest (no such patch) or Invalid (it does not fit). */
+export function applyJsonPatch<T>(target: T, operations: unknown): T {
+  if (!Array.isArray(operations)) throw badRequest("a JSON patch must be a list of operations");
+  const result = structuredClone(target);
+  for (const operation of operations) {
+    if (!isOperation(operation))
+      throw badRequest(`unknown JSON patch operation ${JSON.stringify(operation)}`);
+    const [failure] = applyPatch(result, [structuredClone(operation)]);
+    if (failure !== null && failure !== undefined) {
+      const { op, path } = operation;
+      throw new StatusError(
+        "Invalid",
+        `the patch does not fit: ${op} ${JSON.stringify(path)}: ${failure.message}`,
+      );
+    }
+  }
+  return result;
+}
+
+function isOperation(value: unknown): value is Operation {
+  if (typeof value !== "object" || value === null) return false;
+  const { op, path, from } = value as Record<string, unknown>;
+  if (typeof op !== "string" || !OPERATIONS.has(op) || typeof path !== "string") return false;
+  if ((op === "add" || op === "replace" || op === "test") && !Object.hasOwn(value, "value")) return false;
+  return (op !== "move" && op !== "copy") || typeof from === "string";
+}

@@ -1,0 +1,31 @@
+import { badRequest } from "../object/errors.ts";
+
+/** One comparison of a field selector. */
+export interface FieldRequirement {
+  field: string;
+  equal: boolean;
+  value: string;
+}
+
+/** Parses `metadata.name=x,spec.nodeName!=y`; backslash escapes comma, equals sign and itself. Throws BadRequest. */
+export function parseFieldSelector(selector: string | undefined): FieldRequirement[] {
+  if (selector === undefined || selector === "") return [];
+  const terms = selector.split(/(?<!\\),/).filter((term) => term !== "");
+  return terms.map((term) => {
+    const match = /^((?:[^=!\\]|\\.)+?)(==|!=|=)(.*)$/s.exec(term);
+    if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
+    const [, field = "", operator, value = ""] = match;
+    return { field, equal: operator !== "!=", value: value.replace(/\\([\\,=])/g, "$1") };
+  });
+}
+
+/** Throws BadRequest for a field that the kind cannot select by. */
+export function matchesFields(
+  requirements: readonly FieldRequirement[],
+  fields: Readonly<Record<string, string>>,
+): boolean {
+  return requirements.every(({ field, equal, value }) => {
+    if (!Object.hasOwn(fields, field)) throw badRequest(`field label not supported: ${field}`);
+    return (fields[field] === value) === equal;
+  });
+}

@@ -1,0 +1,40 @@
+import { ResourceRegistry } from "../local/registry.ts";
+import type { KubeObject } from "../object/meta.ts";
+import { defineResource } from "../object/resource.ts";
+
+/** A namespaced kind with status, for tests. */
+export interface Widget extends KubeObject {
+  spec?: { size?: number; color?: string };
+  status?: { phase?: string };
+}
+export const Widgets = defineResource<Widget>("example.com", "v1", "Widget", "widgets", true);
+
+/** A cluster-scoped kind without status. */
+export interface Shelf extends KubeObject {
+  data?: Record<string, string>;
+}
+export const Shelves = defineResource<Shelf>("", "v1", "Shelf", "shelves", false);
+
+export function testRegistry(): ResourceRegistry {
+  return new ResourceRegistry([
+    { resource: Widgets, hasStatus: true, strategy: { selectableFields } },
+    { resource: Shelves, hasStatus: false },
+  ]);
+}
+
+function selectableFields(object: KubeObject): Record<string, string> {
+  return { "spec.color": (object as Widget).spec?.color ?? "" };
+}
+
+export function widget(name: string, spec: Widget["spec"] = {}, labels?: Record<string, string>): Widget {
+  return {
+    apiVersion: "example.com/v1",
+    kind: "Widget",
+    metadata: { name, namespace: "default", ...(labels === undefined ? {} : { labels }) },
+    spec,
+  };
+}
+
+export function shelf(name: string, data?: Record<string, string>): Shelf {
+  return { apiVersion: "v1", kind: "Shelf", metadata: { name }, ...(data === undefined ? {} : { data }) };
+}
