@@ -7,3 +7,5 @@ export const DRIVER_NAME = "csi.mooring.dev";
 export const TOPOLOGY_NODE_KEY = "topology.storage.mooring.dev/node";
 /** Held on every object of ours whose data must go before the object does. */
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
+/** Held on a VolumeAttachment as long as somebody holds a ticket: without it a stray delete would detach workloads. */
+export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;

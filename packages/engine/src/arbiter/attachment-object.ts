@@ -1,0 +1,87 @@
+import { isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
+import { ARBITER_FINALIZER, MOORING_API_VERSION } from "../api/names.ts";
+import { type Volume, Volumes } from "../api/volume.ts";
+
+/** The one attachment object of a volume: same name, owned by it, no ticket yet. */
+export function newAttachment(volume: Volume): VolumeAttachment {
+  const { name, uid = "" } = volume.metadata;
+  return {
+    apiVersion: MOORING_API_VERSION,
+    kind: "VolumeAttachment",
+    metadata: {
+      name,
+      finalizers: [ARBITER_FINALIZER],
+      labels: { "storage.mooring.dev/volume": name },
+      ownerReferences: [{ apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid }],
+    },
+    spec: { volume: name, attachmentTickets: {} },
+  };
+}
+
+/** False for what an earlier volume of the same name left behind. */
+export function belongsTo(attachment: VolumeAttachment, volume: Volume): boolean {
+  const owners = attachment.metadata.ownerReferences ?? [];
+  return owners.length === 0 || owners.some((owner) => owner.uid === volume.metadata.uid);
+}
+
+/** Finds or makes the attachment object of a volume. Throws NotFound when there is no such Volume. */
+export async function ensureAttachment(
+  store: ObjectStore,
+  volumeName: string,
+  signal?: AbortSignal,
+): Promise<VolumeAttachment> {
+  for (;;) {
+    const volume = await store.get(Volumes, { name: volumeName }, signal);
+    const present = await getAttachment(store, volumeName, signal);
+    if (present !== undefined && belongsTo(present, volume)) return present;
+    if (present !== undefined) await releaseAttachment(store, present, signal);
+    try {
+      return await store.create(VolumeAttachments, newAttachment(volume), options(signal));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+}
+
+/** The attachment object of a volume, or undefined while the arbiter has not made it yet. */
+export async function getAttachment(
+  store: ObjectStore,
+  volumeName: string,
+  signal?: AbortSignal,
+): Promise<VolumeAttachment | undefined> {
+  try {
+    return await store.get(VolumeAttachments, { name: volumeName }, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Lets an attachment object go whose volume is gone. Another caller may have done so already. */
+export async function releaseAttachment(
+  store: ObjectStore,
+  attachment: VolumeAttachment,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { finalizers = [], deletionTimestamp, uid } = attachment.metadata;
+  const key = { name: attachment.metadata.name };
+  try {
+    const rest = finalizers.filter((name) => name !== ARBITER_FINALIZER);
+    if (rest.length < finalizers.length) {
+      const metadata = { ...attachment.metadata, finalizers: rest };
+      await store.update(VolumeAttachments, { ...attachment, metadata }, options(signal));
+    }
+    if (deletionTimestamp !== undefined) return;
+    await store.delete(VolumeAttachments, key, {
+      ...options(signal),
+      ...(uid === undefined ? {} : { preconditions: { uid } }),
+    });
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+}
+
+function options(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}

@@ -1,0 +1,45 @@
+import type { AttachmentTicket } from "../api/attachment.ts";
+import type { ArbiterView, Verdict } from "./view.ts";
+
+/**
+ * Undefined when the ticket's node may hold the volume now, else why not. A ticket that is not eligible is never
+ * picked, so a dead node cannot keep ready ones waiting.
+ */
+export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict | undefined {
+  const { volume, nodes } = view;
+  const refuse = (reason: Verdict["reason"], message: string): Verdict => ({
+    satisfied: false,
+    reason,
+    message,
+  });
+  if (volume.metadata.deletionTimestamp !== undefined) {
+    return refuse("VolumeDeleting", "the volume is being deleted");
+  }
+  const node = nodes.get(ticket.nodeID);
+  if (node === undefined) return refuse("NodeNotFound", `there is no node "${ticket.nodeID}"`);
+  if (node.status?.state !== "Ready") {
+    return refuse("NodeNotReady", `node "${ticket.nodeID}" is ${node.status?.state ?? "not ready yet"}`);
+  }
+  const owner = volume.status?.ownerID;
+  if (owner !== undefined && owner !== "" && owner !== ticket.nodeID) {
+    return refuse("NodeUnreachable", `the volume's data is on node "${owner}"`);
+  }
+  if (volume.status?.robustness === "faulted") {
+    return refuse("VolumeFaulted", volume.status.error?.message ?? "the volume is faulted");
+  }
+  return undefined;
+}
+
+/** False for a ticket that wants the device when there is none, or the other way round; "any" fits both. */
+export function parametersFit(ticket: AttachmentTicket, disableFrontend: boolean): boolean {
+  const wanted = ticket.parameters?.disableFrontend ?? "false";
+  if (wanted === "true") return disableFrontend;
+  if (wanted === "false" || wanted === "") return !disableFrontend;
+  return true;
+}
+
+/** The one thing that makes it safe to attach elsewhere without the node's own word: proof that it cannot write. */
+export function isFenced(view: ArbiterView, nodeID: string): boolean {
+  const state = view.nodes.get(nodeID)?.status?.state;
+  return state === "Fenced" || state === "Gone";
+}

@@ -1,0 +1,77 @@
+import { isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import type { NodeAgent } from "../api/node-agent.ts";
+import { type Volume, Volumes } from "../api/volume.ts";
+import { applyStep } from "./apply.ts";
+import { belongsTo, ensureAttachment, getAttachment, releaseAttachment } from "./attachment-object.ts";
+import { decide } from "./decide.ts";
+import { findOwnersGone } from "./owners.ts";
+import { ticketsOf } from "./view.ts";
+
+export interface ReconcileInput {
+  store: ObjectStore;
+  /** Name of the Volume and of its VolumeAttachment. */
+  name: string;
+  nodes: () => ReadonlyMap<string, NodeAgent>;
+  now: () => Date;
+  signal: AbortSignal;
+}
+
+/**
+ * Takes steps for one volume until a decision asks for nothing more. Every step is one write; after each, everything
+ * is read again. A conflict means that somebody else wrote: read again as well.
+ */
+export async function reconcileVolume(input: ReconcileInput): Promise<{ requeueAfterMs?: number }> {
+  for (;;) {
+    input.signal.throwIfAborted();
+    try {
+      const next = await step(input);
+      if (next !== "again") return next;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+}
+
+async function step({
+  store,
+  name,
+  nodes,
+  now: clock,
+  signal,
+}: ReconcileInput): Promise<"again" | { requeueAfterMs?: number }> {
+  const volume = await findVolume(store, name, signal);
+  const present = await getAttachment(store, name, signal);
+  if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
+    if (present !== undefined) await releaseAttachment(store, present, signal);
+    return volume === undefined ? {} : "again";
+  }
+  const attachment = present ?? (await ensureAttachment(store, name, signal));
+  const tickets = ticketsOf(attachment);
+  if (attachment.metadata.deletionTimestamp !== undefined && tickets.length === 0) {
+    await releaseAttachment(store, attachment, signal);
+    return "again";
+  }
+  const now = clock();
+  const ownersGone = await findOwnersGone(store, tickets, signal);
+  const decision = decide({ volume, attachment, nodes: nodes(), ownersGone, now });
+  const changed = await applyStep(store, { volume, attachment, now }, decision, signal);
+  return changed ? "again" : untilExpiry(tickets, now);
+}
+
+function untilExpiry(tickets: readonly { expiresAt?: string }[], now: Date): { requeueAfterMs?: number } {
+  const ends = tickets.flatMap((t) => (t.expiresAt === undefined ? [] : [Date.parse(t.expiresAt)]));
+  return ends.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...ends) - now.getTime()) };
+}
+
+async function findVolume(
+  store: ObjectStore,
+  name: string,
+  signal: AbortSignal,
+): Promise<Volume | undefined> {
+  try {
+    return await store.get(Volumes, { name }, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import {
+  type AttachmentTicket,
+  type AttachmentTicketStatus,
+  type VolumeAttachment,
+  VolumeAttachments,
+} from "../api/attachment.ts";
+import { ensureAttachment } from "./attachment-object.ts";
+
+/** A ticket as its holder asks for it; the rest is filled in when it is written. */
+export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
+
+/**
+ * Adds a ticket, or changes the one with the same id. A request that says nothing new writes nothing, so a retry
+ * does not disturb a ticket that is satisfied. Throws NotFound when there is no such Volume.
+ */
+export async function addTicket(
+  store: ObjectStore,
+  volumeName: string,
+  request: TicketRequest,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<AttachmentTicket> {
+  return edit(store, volumeName, signal, (attachment) => {
+    const present = attachment.spec.attachmentTickets?.[request.id];
+    if (present !== undefined && sameRequest(present, request)) return { result: present };
+    const ticket: AttachmentTicket = {
+      ...request,
+      createdAt: present?.createdAt ?? request.createdAt ?? now.toISOString(),
+      // The write that carries it raises metadata.generation to exactly this number, or fails with Conflict.
+      generation: (attachment.metadata.generation ?? 0) + 1,
+    };
+    const tickets = { ...attachment.spec.attachmentTickets, [request.id]: ticket };
+    return { result: ticket, next: { ...attachment.spec, attachmentTickets: tickets } };
+  });
+}
+
+/** Removes the tickets that `which` names; resolves with their ids. A volume without attachment object has none. */
+export async function removeTickets(
+  store: ObjectStore,
+  volumeName: string,
+  which: (ticket: AttachmentTicket) => boolean,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  try {
+    return await edit(store, volumeName, signal, (attachment) => {
+      const all = Object.entries(attachment.spec.attachmentTickets ?? {});
+      const gone = all.filter(([id, ticket]) => which({ ...ticket, id })).map(([id]) => id);
+      if (gone.length === 0) return { result: gone };
+      const attachmentTickets = Object.fromEntries(all.filter(([id]) => !gone.includes(id)));
+      return { result: gone, next: { ...attachment.spec, attachmentTickets } };
+    });
+  } catch (error) {
+    if (isNotFound(error)) return [];
+    throw error;
+  }
+}
+
+/** A ticket's verdict, or undefined when the arbiter has not judged the ticket as it is now. */
+export function ticketStatus(attachment: VolumeAttachment, id: string): AttachmentTicketStatus | undefined {
+  const ticket = attachment.spec.attachmentTickets?.[id];
+  const status = attachment.status?.attachmentTicketStatuses?.[id];
+  return ticket !== undefined && status?.generation === ticket.generation ? status : undefined;
+}
+
+function sameRequest(present: AttachmentTicket, request: TicketRequest): boolean {
+  const content = (t: TicketRequest) =>
+    JSON.stringify([
+      t.type,
+      t.nodeID,
+      Object.entries(t.parameters ?? {}).sort(),
+      t.owner ?? null,
+      t.expiresAt ?? null,
+    ]);
+  return content(present) === content(request);
+}
+
+async function edit<R>(
+  store: ObjectStore,
+  volumeName: string,
+  signal: AbortSignal | undefined,
+  change: (attachment: VolumeAttachment) => { result: R; next?: VolumeAttachment["spec"] },
+): Promise<R> {
+  for (;;) {
+    signal?.throwIfAborted();
+    const attachment = await ensureAttachment(store, volumeName, signal);
+    const { result, next } = change(attachment);
+    if (next === undefined) return result;
+    try {
+      await store.update(
+        VolumeAttachments,
+        { ...attachment, spec: next },
+        signal === undefined ? {} : { signal },
+      );
+      return result;
+    } catch (error) {
+      // Gone means that the object was one of an earlier volume of this name: the next round makes a new one.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+}

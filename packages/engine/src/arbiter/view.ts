@@ -1,0 +1,76 @@
+import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
+import type { NodeAgent } from "../api/node-agent.ts";
+import type { Volume } from "../api/volume.ts";
+
+/** Everything a decision may depend on. */
+export interface ArbiterView {
+  volume: Volume;
+  attachment: VolumeAttachment;
+  /** By node id. */
+  nodes: ReadonlyMap<string, NodeAgent>;
+  /** Ids of tickets whose owner object is gone. */
+  ownersGone: ReadonlySet<string>;
+  now: Date;
+}
+
+/** Why a ticket is or is not satisfied; the reason of its `Satisfied` condition. */
+export type VerdictReason =
+  | "Attached"
+  | "Attaching"
+  | "Detaching"
+  | "WaitingDetach"
+  | "WaitingTurn"
+  | "BlockedByUninterruptible"
+  | "AttachedWithIncompatibleParameters"
+  | "NodeNotFound"
+  | "NodeNotReady"
+  | "NodeUnreachable"
+  | "NodeUnfenced"
+  | "VolumeFaulted"
+  | "VolumeNotReady"
+  | "VolumeDeleting"
+  | "ShareNotReady"
+  | "Expired"
+  | "OwnerGone";
+
+export interface Verdict {
+  satisfied: boolean;
+  reason: VerdictReason;
+  /** One sentence that names the ticket, node or error that this one waits for. */
+  message: string;
+}
+
+/** What the arbiter alone writes into a Volume's spec. */
+export interface Placement {
+  /** The empty string: detached. */
+  nodeID: string;
+  disableFrontend: boolean;
+  lastAttachedBy: string;
+}
+
+export interface Decision {
+  /** Tickets that end now, by id. */
+  remove: Record<string, "Expired" | "OwnerGone">;
+  /** Generations for tickets that were written without one, by id. */
+  number: Record<string, number>;
+  /** Absent: the volume stays as it is. */
+  placement?: Placement;
+  /** One for every ticket that stays. */
+  verdicts: Record<string, Verdict>;
+}
+
+/** All tickets, in an order that does not depend on how the map was built. */
+export function ticketsOf(attachment: VolumeAttachment): AttachmentTicket[] {
+  const tickets = Object.entries(attachment.spec.attachmentTickets ?? {});
+  return tickets.map(([id, ticket]) => ({ ...ticket, id })).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Where the volume's spec puts it now. */
+export function placementOf(volume: Volume): Placement {
+  const { nodeID, disableFrontend, lastAttachedBy } = volume.spec;
+  return {
+    nodeID: nodeID ?? "",
+    disableFrontend: disableFrontend ?? false,
+    lastAttachedBy: lastAttachedBy ?? "",
+  };
+}
