@@ -1,0 +1,64 @@
+import { DRIVER_NAME, type Pool, Pools, type PoolType } from "@mooring/engine";
+import {
+  isAlreadyExists,
+  type KubeObject,
+  type ObjectStore,
+  type Resource,
+  type StorageClass,
+  StorageClasses,
+  type VolumeSnapshotClass,
+  VolumeSnapshotClasses,
+} from "@mooring/store";
+
+const CLASS_NAME = "mooring";
+
+const storageClass: StorageClass = {
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  metadata: { name: CLASS_NAME, annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+  provisioner: DRIVER_NAME,
+  reclaimPolicy: "Delete",
+  volumeBindingMode: "Immediate",
+  allowVolumeExpansion: true,
+};
+
+const snapshotClass: VolumeSnapshotClass = {
+  apiVersion: "snapshot.storage.k8s.io/v1",
+  kind: "VolumeSnapshotClass",
+  metadata: { name: CLASS_NAME, annotations: { "snapshot.storage.kubernetes.io/is-default-class": "true" } },
+  driver: DRIVER_NAME,
+  deletionPolicy: "Delete",
+};
+
+/** Creates the object unless it is there: what a person has changed or deleted since stays so until the next start. */
+async function ensure<T extends KubeObject>(store: ObjectStore, resource: Resource<T>, object: T): Promise<void> {
+  try {
+    await store.create(resource, object, { fieldManager: "mooring" });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** The classes that people name. */
+export async function ensureClasses(store: ObjectStore): Promise<void> {
+  await ensure(store, StorageClasses, storageClass);
+  await ensure(store, VolumeSnapshotClasses, snapshotClass);
+}
+
+export interface DefaultPool {
+  type: PoolType;
+  size: number;
+  path: string;
+  nodeID: string;
+}
+
+/** The pool that the default class provisions from. Its type and size are settled when it is first made. */
+export async function ensureDefaultPool(store: ObjectStore, { type, size, path, nodeID }: DefaultPool): Promise<void> {
+  const pool: Pool = {
+    apiVersion: "storage.mooring.dev/v1alpha1",
+    kind: "Pool",
+    metadata: { name: "default" },
+    spec: { type, nodeID, path, ...(type === "directory" ? {} : { size }) },
+  };
+  await ensure(store, Pools, pool);
+}

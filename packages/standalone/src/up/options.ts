@@ -1,0 +1,24 @@
+import type { PoolType } from "@mooring/engine";
+import type { Logger } from "@mooring/store";
+
+/** What `mooring up` starts with. */
+export interface StandaloneOptions {
+  /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
+  stateDir: string;
+  /** The default pool; `size` in bytes counts only when the pool is made. */
+  pool: { type: PoolType; size: number };
+  listen: { host: string; port: number };
+  /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
+  nodeName: string;
+  logger: Logger;
+  /** Ends everything cleanly. */
+  signal: AbortSignal;
+}
+
+export interface Standalone {
+  url: string;
+  /** Path of the kubeconfig file. */
+  kubeconfig: string;
+  /** Settles when everything has been released; rejects when a part failed beyond repair. */
+  done: Promise<void>;
+}

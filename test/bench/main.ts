@@ -1,0 +1,33 @@
+import { table } from "../../packages/cli/src/output/table.ts";
+import type { Measurement } from "./measure.ts";
+
+/** One module per subject; each exports `run(): Promise<Measurement[]>`. */
+const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>> = {
+  store: () => import("../../packages/store/bench/local-store.bench.ts"),
+  up: () => import("./up.bench.ts"),
+};
+
+const [only] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const all: Measurement[] = [];
+for (const [subject, load] of Object.entries(SUBJECTS)) {
+  if (only !== undefined && only !== subject) continue;
+  process.stderr.write(`measuring ${subject} ...\n`);
+  all.push(...(await (await load()).run()));
+}
+
+function ratio({ value, baseline }: Measurement): number | undefined {
+  return baseline === undefined ? undefined : value / baseline;
+}
+
+function row(entry: Measurement): string[] {
+  const times = ratio(entry);
+  const against = entry.baseline === undefined ? "" : `${entry.baseline.toFixed(2)} (${entry.baselineName ?? "raw"})`;
+  const limit = entry.limit === undefined ? "" : `${entry.limit} ${entry.value <= entry.limit ? "met" : "MISSED"}`;
+  return [entry.name, entry.value.toFixed(2), entry.unit, against, times === undefined ? "" : `${times.toFixed(2)} x`, limit];
+}
+
+if (process.argv.includes("--json")) {
+  process.stdout.write(`${JSON.stringify(all.map((entry) => ({ ...entry, ratio: ratio(entry) })), null, 2)}\n`);
+} else {
+  process.stdout.write(table(["WHAT", "VALUE", "UNIT", "BASELINE", "RATIO", "LIMIT"], all.map(row)));
+}

@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { mkdir, open, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Namespaces, PersistentVolumeClaims, Pods, type RestStore, waitFor } from "@mooring/store";
+import { claim, pod } from "../support/manifests.ts";
+import { Up } from "../support/up.ts";
+import { type Measurement, median, time } from "./measure.ts";
+
+const command = promisify(execFile);
+const ROUNDS = 10;
+const namespace = "bench";
+
+async function image(path: string): Promise<void> {
+  await writeFile(path, "");
+  await truncate(path, 64 << 20);
+  const file = await open(path);
+  await file.sync();
+  await file.close();
+}
+
+/** The same work by hand: an image; then device, file system, mount, and a process in namespaces of its own. */
+async function rawAttach(folder: string, round: number): Promise<void> {
+  const path = join(folder, `raw-${round}`);
+  const target = `${path}.mount`;
+  await mkdir(target);
+  const { stdout } = await command("losetup", ["-f", "--show", "--direct-io=on", "-b", "4096", path]);
+  const device = stdout.trim();
+  try {
+    await command("mkfs.ext4", ["-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", device]);
+    await command("mount", [device, target]);
+    await command("bwrap", ["--ro-bind", "/", "/", "--dev", "/dev", "--bind", target, "/mnt", "--unshare-pid", "--", "true"]);
+    await command("umount", [target]);
+  } finally {
+    await command("losetup", ["-d", device]);
+  }
+}
+
+async function bound(store: RestStore, round: number): Promise<void> {
+  const name = `c${round}`;
+  await store.create(PersistentVolumeClaims, claim(namespace, name));
+  await waitFor(store, PersistentVolumeClaims, { namespace, name }, (item) => item?.status?.phase === "Bound");
+}
+
+async function mounted(store: RestStore, round: number): Promise<void> {
+  const name = `p${round}`;
+  await store.create(Pods, pod(namespace, name, "exec sleep 100000", { "/data": `c${round}` }));
+  await waitFor(store, Pods, { namespace, name }, (item) => item?.status?.phase === "Running");
+}
+
+async function readyTime(up: Up): Promise<number> {
+  const taken: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    await up.end("SIGTERM");
+    const start = performance.now();
+    await up.start();
+    taken.push(performance.now() - start);
+  }
+  return median(taken);
+}
+
+/** What a person waits for: ready, create-to-Bound, pod-to-Running, against the same commands by hand. */
+async function measure(up: Up): Promise<Measurement[]> {
+  await up.start();
+  const ready = await readyTime(up);
+  const store = await up.store();
+  await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const raw = join(up.stateDir, "pools", "default", "raw");
+  await mkdir(raw, { recursive: true });
+  const rawImage = await time(ROUNDS, (round) => image(join(raw, `raw-${round}`)));
+  const claims = await time(ROUNDS, (round) => bound(store, round));
+  const rawMount = await time(ROUNDS, (round) => rawAttach(raw, round));
+  const pods = await time(ROUNDS, (round) => mounted(store, round));
+  await store.delete(Namespaces, { name: namespace });
+  await rm(raw, { recursive: true });
+  return [
+    { name: "mooring up until ready", unit: "ms", value: ready, limit: 3000 },
+    { name: "claim created until Bound", unit: "ms", value: claims, baseline: rawImage, baselineName: "image, fsync" },
+    { name: "pod created until Running", unit: "ms", value: pods, baseline: rawMount, baselineName: "loop, mkfs, mount, bwrap" },
+  ];
+}
+
+export async function run(): Promise<Measurement[]> {
+  const up = await Up.create();
+  try {
+    return await measure(up);
+  } finally {
+    await up.dispose();
+  }
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { RestStore } from "@mooring/store";
+import { eventually } from "./eventually.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
+
+export interface UpOptions {
+  pool?: "xfs" | "btrfs" | "directory";
+  poolSize?: string;
+  env?: Record<string, string>;
+}
+
+/** A real `mooring up` on a state folder of its own, which outlives crashes of the process. */
+export class Up {
+  readonly stateDir: string;
+  readonly #options: UpOptions;
+  #child: ChildProcess | undefined;
+  /** Everything the process wrote, over all its lives. */
+  output = "";
+
+  private constructor(stateDir: string, options: UpOptions) {
+    this.stateDir = stateDir;
+    this.#options = options;
+  }
+
+  static async create(options: UpOptions = {}): Promise<Up> {
+    return new Up(await mkdtemp(join(tmpdir(), "mooring-test-")), options);
+  }
+
+  get kubeconfig(): string {
+    return join(this.stateDir, "kubeconfig");
+  }
+
+  get alive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Starts the process; resolves when it is ready. With `mayDie` also when it has died before. */
+  async start(env: Record<string, string> = {}, { mayDie = false } = {}): Promise<void> {
+    const readyFile = join(this.stateDir, "ready");
+    await rm(readyFile, { force: true });
+    const { pool = "xfs", poolSize = "4Gi" } = this.#options;
+    const child = spawn(
+      process.execPath,
+      [BUNDLE, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize]
+        .concat(["--listen", "127.0.0.1:0", "--node-name", "node-a", "--ready-file", readyFile]),
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.#options.env, ...env } },
+    );
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => {
+        this.output += chunk.toString();
+      });
+    }
+    await eventually(`mooring up to be ready\n${this.output.slice(-2000)}`, async () => {
+      if (!this.alive && mayDie) return true;
+      if (!this.alive) throw new Error(`mooring up ended early:\n${this.output.slice(-4000)}`);
+      return readFile(readyFile).then(
+        () => true,
+        () => undefined,
+      );
+    });
+  }
+
+  /** Sends a signal and waits for the end; the answer is the exit code. */
+  async end(signal: "SIGTERM" | "SIGKILL"): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || !this.alive) return child?.exitCode ?? null;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+    return child.exitCode;
+  }
+
+  async store(): Promise<RestStore> {
+    return RestStore.fromKubeconfig(this.kubeconfig);
+  }
+
+  /** Stops cleanly and removes the state folder. */
+  async dispose(): Promise<void> {
+    await this.end("SIGTERM");
+    await rm(this.stateDir, { recursive: true, force: true });
+  }
+}
