@@ -5,5 +5,8 @@ export * from "./api/pool.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
 export * from "./errors.ts";
+export { createHost } from "./host/create-host.ts";
+export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
+export { isReadOnly } from "./host/mounts.ts";
 export type * from "./pools/backend.ts";

@@ -83,6 +83,8 @@ export interface LoopDevices {
   attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
   /** Resolves when the device is gone from sysfs. Refuses while it is mounted. */
   detach(device: string): Promise<void>;
+  /** Who keeps the device busy, as texts for people: mount points, or a holder elsewhere. Empty: nobody. */
+  holders(device: string): Promise<string[]>;
   /** Takes up a new size of the backing file. */
   refresh(device: string): Promise<void>;
 }

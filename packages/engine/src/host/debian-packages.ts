@@ -1,0 +1,15 @@
+/** Which Debian (and Ubuntu) package brings a tool, so that a missing one is one line to fix. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  xfsprogs: ["mkfs.xfs", "xfs_growfs", "xfs_info", "xfs_repair", "xfs_io"],
+  "btrfs-progs": ["mkfs.btrfs", "btrfs", "btrfstune"],
+  e2fsprogs: ["mkfs.ext4", "resize2fs", "e2fsck", "dumpe2fs", "chattr", "lsattr", "tune2fs"],
+  "util-linux": ["losetup", "blkid", "fsfreeze", "flock", "blockdev", "fstrim", "unshare", "nsenter"],
+  mount: ["mount", "umount"],
+  coreutils: ["cp", "sync", "timeout", "cat"],
+};
+
+/** The package of a tool, by its file name. */
+export function debianPackageOf(tool: string): string | undefined {
+  const name = tool.slice(tool.lastIndexOf("/") + 1);
+  return Object.keys(PACKAGES).find((pkg) => PACKAGES[pkg]?.includes(name));
+}

@@ -1,0 +1,76 @@
+import { open, readFile, realpath } from "node:fs/promises";
+import { commandFailed } from "../exec.ts";
+import type { Exec } from "../host.ts";
+
+/** What is on a device. `data`: something that no tool knows; it is somebody's all the same. */
+export type ProbeResult =
+  | { kind: "empty" }
+  | { kind: "filesystem"; type: string; uuid?: string }
+  | { kind: "data"; what: string };
+
+const MIB = 1024 ** 2;
+/** blkid(8): nothing found, and more than one thing found. */
+const NOTHING = 2;
+const AMBIVALENT = 8;
+
+/**
+ * "Empty" needs two independent witnesses, since it leads to mkfs: blkid finds no signature, and the first and the
+ * last MiB are zeros. A damaged superblock or a foreign format that blkid does not know is thereby never formatted over.
+ */
+export async function probe(exec: Exec, device: string, signal?: AbortSignal): Promise<ProbeResult> {
+  const options = signal === undefined ? {} : { signal };
+  const result = await exec.try("blkid", ["-p", "-o", "export", device], options);
+  if (result.exitCode === AMBIVALENT) return { kind: "data", what: "signatures of several formats" };
+  if (result.exitCode === 0) return fromTags(result.stdout);
+  if (result.exitCode !== NOTHING) throw commandFailed("blkid", ["-p", device], result);
+  const zero = await edgesAreZero(device);
+  return zero ? { kind: "empty" } : { kind: "data", what: "data of an unknown format" };
+}
+
+function fromTags(text: string): ProbeResult {
+  const tags = new Map(text.split("\n").map((line) => splitTag(line)));
+  const type = tags.get("TYPE");
+  const uuid = tags.get("UUID");
+  if (type !== undefined && tags.get("USAGE") === "filesystem") {
+    return { kind: "filesystem", type, ...(uuid === undefined ? {} : { uuid }) };
+  }
+  return { kind: "data", what: type ?? tags.get("PTTYPE") ?? "a known signature" };
+}
+
+function splitTag(line: string): [string, string] {
+  const equals = line.indexOf("=");
+  return [line.slice(0, equals), line.slice(equals + 1)];
+}
+
+async function edgesAreZero(device: string): Promise<boolean> {
+  const handle = await open(device, "r");
+  try {
+    const size = await sizeOf(handle, device);
+    const length = Math.min(MIB, size);
+    const zeros = Buffer.alloc(length);
+    for (const position of [0, size - length]) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position);
+      if (bytesRead !== length || !buffer.equals(zeros)) return false;
+    }
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Bytes of a device or an image file; `stat` says 0 for devices. */
+export async function deviceSize(path: string): Promise<number> {
+  const handle = await open(path, "r");
+  try {
+    return await sizeOf(handle, path);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function sizeOf(handle: Awaited<ReturnType<typeof open>>, path: string): Promise<number> {
+  const info = await handle.stat();
+  if (!info.isBlockDevice()) return info.size;
+  const name = (await realpath(path)).replace(/^\/dev\//, "");
+  return Number(await readFile(`/sys/class/block/${name}/size`, "utf8")) * 512;
+}

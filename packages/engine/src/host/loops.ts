@@ -1,0 +1,173 @@
+import { constants } from "node:fs";
+import { open, realpath, stat } from "node:fs/promises";
+import { EngineError } from "../errors.ts";
+import { commandFailed } from "./exec.ts";
+import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
+import { KeyedLock } from "./keyed-lock.ts";
+import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
+
+/**
+ * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
+ * a file system made on 512-byte sectors then refuses to mount (ENOSYS) after the volume's first snapshot.
+ */
+export const LOOP_SECTOR_BYTES = 4096;
+const ATTACH_ATTEMPTS = 8;
+const GONE_TIMEOUT_MS = 5000;
+
+/** Loop devices; what sysfs shows is true, whatever losetup's exit code says. */
+export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
+  const locks = new KeyedLock();
+
+  const find = async (backingFile: string): Promise<SysfsLoop | undefined> => {
+    const path = await realpath(backingFile).catch(() => backingFile);
+    for (const loop of await readLoops()) {
+      if (loop.backingFile === path && (loop.deleted || (await backs(exec, loop, path)))) return loop;
+    }
+    return undefined;
+  };
+
+  const attachOnce = async (path: string, readOnly: boolean): Promise<LoopDevice> => {
+    let last: ExecResult | undefined;
+    for (let attempt = 0; attempt < ATTACH_ATTEMPTS; attempt++) {
+      const present = await find(path);
+      if (present !== undefined && !present.autoclear) return usable(present, readOnly);
+      // --nooverlap hands back a present device and takes its autoclear mark off.
+      last = await exec.try("losetup", attachArgs(path, readOnly));
+      const device = await find(path);
+      if (device !== undefined && !device.autoclear) return usable(device, readOnly);
+      // Another process took the free device, or the old one went away under us.
+      await clock.sleep(10 * 2 ** attempt);
+    }
+    throw last === undefined
+      ? new EngineError("UNAVAILABLE", `cannot attach ${path}`)
+      : new EngineError("UNAVAILABLE", `cannot attach ${path} to a loop device: ${last.stderr.trim()}`, {
+          cause: commandFailed("losetup", attachArgs(path, readOnly), last),
+        });
+  };
+
+  const attach: LoopDevices["attach"] = async (backingFile, options) => {
+    const path = await attachable(backingFile);
+    return locks.run(path, () => attachOnce(path, options?.readOnly ?? false));
+  };
+
+  const holders = async (device: string): Promise<string[]> => {
+    const name = deviceName(device);
+    const loop = await readLoop(name);
+    if (loop === undefined) return [];
+    const entries = await mounts.list();
+    const mounted = entries
+      .filter((e) => e.source === device || (e.fsType === "devtmpfs" && e.root === `/${name}`))
+      .map((e) => `mounted at ${e.target}`);
+    if (mounted.length > 0) return mounted;
+    return (await claimedElsewhere(device))
+      ? ["mounted in another mount namespace, or claimed exclusively"]
+      : [];
+  };
+
+  const detach = async (device: string): Promise<void> => {
+    const before = await readLoop(deviceName(device));
+    if (before === undefined) return;
+    const users = await holders(device);
+    // losetup -d of a mounted device answers 0 and only marks it; so nobody may hold it here.
+    if (users.length > 0) throw inUse(device, users);
+    const result = await exec.try("losetup", ["--detach", device]);
+    await gone(before, result);
+  };
+
+  const gone = async (before: SysfsLoop, result: ExecResult): Promise<void> => {
+    const deadline = clock.now().getTime() + GONE_TIMEOUT_MS;
+    for (let wait = 2; ; wait = Math.min(wait * 2, 100)) {
+      const now = await readLoop(deviceName(before.path));
+      if (now === undefined || now.backingFile !== before.backingFile) return;
+      if (clock.now().getTime() > deadline) {
+        const why = result.stderr.trim() || "a process has it open";
+        throw inUse(before.path, [why]);
+      }
+      await clock.sleep(wait);
+    }
+  };
+
+  const refresh = async (device: string): Promise<void> => {
+    await exec.run("losetup", ["--set-capacity", device]);
+  };
+
+  return { list: readLoops, find, attach, detach, holders, refresh };
+}
+
+function attachArgs(path: string, readOnly: boolean): string[] {
+  const sector = ["--sector-size", String(LOOP_SECTOR_BYTES)];
+  const mode = readOnly ? ["--read-only"] : [];
+  return ["--find", "--show", "--nooverlap", "--direct-io=on", ...sector, ...mode, path];
+}
+
+/** Only whole sectors of a regular file become a device: the kernel would silently cut the rest off. */
+async function attachable(file: string): Promise<string> {
+  const path = await realpath(file).catch(() => undefined);
+  if (path === undefined) throw new EngineError("NOT_FOUND", `there is no image ${file}`);
+  const info = await stat(path);
+  if (!info.isFile()) throw new EngineError("FAILED_PRECONDITION", `${path} is not a regular file`);
+  if (info.size === 0 || info.size % LOOP_SECTOR_BYTES !== 0) {
+    const message = `${path} has ${info.size} bytes, which is not a whole number of ${LOOP_SECTOR_BYTES}-byte sectors`;
+    throw new EngineError("DATA_LOSS", message, { hint: "the image was cut; restore it from a snapshot" });
+  }
+  return path;
+}
+
+function usable(loop: SysfsLoop, readOnly: boolean): LoopDevice {
+  if (loop.sectorSize !== LOOP_SECTOR_BYTES) {
+    const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
+    throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
+  }
+  if (loop.readOnly !== readOnly) {
+    const mode = loop.readOnly ? "read-only" : "writable";
+    const message = `${loop.backingFile} is already attached ${mode} as ${loop.path}`;
+    throw new EngineError("FAILED_PRECONDITION", message, { hint: `detach ${loop.path} first` });
+  }
+  return loop;
+}
+
+/**
+ * The same path in another mount namespace is another file (two nodes on one kernel, for instance), so device and
+ * inode are compared as well.
+ */
+async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean> {
+  const columns = "BACK-INO,BACK-MAJ:MIN";
+  const [shown, file] = await Promise.all([
+    exec.try("losetup", ["--list", "--noheadings", "--raw", "--output", columns, loop.path]),
+    stat(path).catch(() => undefined),
+  ]);
+  const [inode, device] = shown.stdout.trim().split(/\s+/);
+  if (file === undefined || inode === undefined || device === undefined) return false;
+  return Number(inode) === file.ino && device === majorMinor(file.dev);
+}
+
+/** As glibc's major(3) and minor(3) split a dev_t. */
+export function majorMinor(dev: number): string {
+  const wide = BigInt(dev);
+  const major = ((wide >> 8n) & 0xfffn) | ((wide >> 32n) & 0xfffff000n);
+  const minor = (wide & 0xffn) | ((wide >> 12n) & 0xffffff00n);
+  return `${major}:${minor}`;
+}
+
+/** A mounted file system owns its device exclusively, in whichever namespace it was mounted. */
+async function claimedElsewhere(device: string): Promise<boolean> {
+  try {
+    const handle = await open(device, constants.O_RDONLY | constants.O_EXCL);
+    await handle.close();
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EBUSY";
+  }
+}
+
+function deviceName(device: string): string {
+  const name = /^\/dev\/(loop\d+)$/.exec(device)?.[1];
+  if (name === undefined) throw new EngineError("INVALID_ARGUMENT", `${device} is not a loop device`);
+  return name;
+}
+
+function inUse(device: string, users: readonly string[]): EngineError {
+  return new EngineError("FAILED_PRECONDITION", `${device} is in use: ${users.join(", ")}`, {
+    hint: "stop the workload that uses it; it is detached then",
+  });
+}

@@ -1,0 +1,39 @@
+import type { MountEntry } from "./host.ts";
+
+/**
+ * Parses /proc/PID/mountinfo (proc(5)): `36 35 98:0 /root /target opts [optional...] - type source superopts`.
+ * Lines that do not have this shape are left out.
+ */
+export function parseMountinfo(text: string): MountEntry[] {
+  return text.split("\n").flatMap((line) => {
+    const entry = parseLine(line);
+    return entry === undefined ? [] : [entry];
+  });
+}
+
+function parseLine(line: string): MountEntry | undefined {
+  const fields = line.split(" ");
+  const separator = fields.indexOf("-", 6);
+  const [id, parentId, device, root, target, options] = fields;
+  const [fsType, source, superOptions] = fields.slice(separator + 1);
+  if (separator < 0 || device === undefined || root === undefined || target === undefined) return undefined;
+  return {
+    id: Number(id),
+    parentId: Number(parentId),
+    device,
+    root: unescapeOctal(root),
+    target: unescapeOctal(target),
+    options: (options ?? "").split(","),
+    fsType: fsType ?? "",
+    source: unescapeOctal(source ?? ""),
+    superOptions: (superOptions ?? "").split(","),
+  };
+}
+
+/** The kernel writes space, tab, newline and backslash as `\040`, one escape per byte. */
+export function unescapeOctal(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+}

@@ -1,0 +1,146 @@
+import { readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { EngineError } from "../errors.ts";
+import { commandFailed } from "./exec.ts";
+import type { Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
+import { parseMountinfo } from "./mountinfo.ts";
+
+/** A probe of udev or a process on its way out can hold a mount for a moment. */
+const BUSY_RETRIES = 10;
+const BUSY_WAIT_MS = 50;
+
+/** Mounts of this process's mount namespace. After every command mountinfo is read again and decides. */
+export function createMounts(exec: Exec, clock: Clock): Mounts {
+  const list = async (): Promise<MountEntry[]> =>
+    parseMountinfo(await readFile("/proc/self/mountinfo", "utf8"));
+  const at = async (target: string): Promise<MountEntry[]> => {
+    const path = await canonical(target);
+    return stackOrder((await list()).filter((entry) => entry.target === path));
+  };
+
+  const mount = async (request: MountRequest, signal?: AbortSignal): Promise<void> => {
+    const source = await canonical(request.source);
+    const before = (await at(request.target)).at(-1);
+    if (before?.source === source) return;
+    if (before !== undefined) throw occupied(request.target, before);
+    const result = await exec.try("mount", mountArgs({ ...request, source }), withSignal(signal));
+    if ((await at(request.target)).at(-1)?.source === source) return;
+    throw mountFailed(request, result);
+  };
+
+  const bind = async (
+    source: string,
+    target: string,
+    options: { readOnly: boolean },
+    signal?: AbortSignal,
+  ): Promise<void> => {
+    let top = (await at(target)).at(-1);
+    if (top !== undefined && !(await sameFile(source, target))) throw occupied(target, top);
+    if (top === undefined) {
+      const result = await exec.try("mount", ["--bind", source, target], withSignal(signal));
+      top = (await at(target)).at(-1);
+      if (top === undefined) throw mountFailed({ source, target }, result);
+    }
+    // A kill between bind and remount leaves a writable mount; the next call comes through here and ends it.
+    if (options.readOnly === isReadOnly(top)) return;
+    const mode = options.readOnly ? "ro" : "rw";
+    const result = await exec.try("mount", ["-o", `remount,bind,${mode}`, target], withSignal(signal));
+    const after = (await at(target)).at(-1);
+    if (after === undefined || isReadOnly(after) !== options.readOnly)
+      throw mountFailed({ source, target }, result);
+  };
+
+  const unmount = async (target: string, signal?: AbortSignal): Promise<void> => {
+    let layers = (await at(target)).length;
+    for (let refusals = 0; layers > 0; ) {
+      const result = await exec.try("umount", [target], withSignal(signal));
+      const left = (await at(target)).length;
+      if (left >= layers) {
+        refusals += 1;
+        if (refusals > BUSY_RETRIES) throw stillMounted(target, result);
+        await clock.sleep(BUSY_WAIT_MS, signal);
+      }
+      layers = left;
+    }
+  };
+
+  return { list, at, mount, bind, unmount };
+}
+
+/** True when nothing can be written through this mount. */
+export function isReadOnly(entry: MountEntry): boolean {
+  return entry.options.includes("ro") || entry.superOptions.includes("ro");
+}
+
+/** mountinfo names targets without symbolic links. Only the parent has to exist. */
+async function canonical(path: string): Promise<string> {
+  if (!path.startsWith("/")) return path;
+  try {
+    return await realpath(path);
+  } catch {
+    try {
+      return join(await realpath(dirname(path)), basename(path));
+    } catch {
+      return path;
+    }
+  }
+}
+
+/** The mount that others sit on comes first: each layer's parent is the layer below it. */
+function stackOrder(entries: MountEntry[]): MountEntry[] {
+  const ids = new Set(entries.map((entry) => entry.id));
+  const ordered: MountEntry[] = [];
+  let next = entries.find((entry) => !ids.has(entry.parentId));
+  while (next !== undefined && ordered.length < entries.length) {
+    ordered.push(next);
+    const { id } = next;
+    next = entries.find((entry) => entry.parentId === id);
+  }
+  return ordered.length === entries.length ? ordered : entries;
+}
+
+/** After a bind mount source and target are one file; this also tells a device node from its look-alike. */
+async function sameFile(a: string, b: string): Promise<boolean> {
+  const [x, y] = await Promise.all([stat(a), stat(b)]);
+  return x.dev === y.dev && x.ino === y.ino;
+}
+
+function mountArgs(request: MountRequest): string[] {
+  const options = request.options ?? [];
+  return [
+    ...(request.fsType === undefined ? [] : ["-t", request.fsType]),
+    ...(options.length === 0 ? [] : ["-o", options.join(",")]),
+    request.source,
+    request.target,
+  ];
+}
+
+function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+function occupied(target: string, entry: MountEntry): EngineError {
+  return new EngineError(
+    "FAILED_PRECONDITION",
+    `${target} already has ${entry.source} (${entry.fsType}) mounted`,
+    {
+      hint: `unmount ${target} first`,
+    },
+  );
+}
+
+function mountFailed(request: MountRequest, result: ExecResult): EngineError {
+  const cause = commandFailed("mount", [], result);
+  const said = result.stderr.trim().replaceAll("\n", "; ");
+  return new EngineError("INTERNAL", `cannot mount ${request.source} at ${request.target}: ${said}`, {
+    cause,
+    hint: "the kernel log (dmesg) usually has the reason",
+  });
+}
+
+function stillMounted(target: string, result: ExecResult): EngineError {
+  return new EngineError("FAILED_PRECONDITION", `${target} is still mounted: ${result.stderr.trim()}`, {
+    hint: `a process uses it: fuser -vm ${target}`,
+    cause: commandFailed("umount", [target], result),
+  });
+}
