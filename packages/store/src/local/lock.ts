@@ -28,7 +28,11 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
   return () => {
     // Emptied before the socket goes: the next owner may write its own line the moment we let go.
-    writeFileSync(file, "");
+    try {
+      writeFileSync(file, "");
+    } catch {
+      // The folder has been removed under us: nobody can be misled by the line in it.
+    }
     return close(server);
   };
 }

@@ -3,7 +3,7 @@ import type { Resource } from "../object/resource.ts";
 import { apiVersionOf, groupResource } from "../object/resource.ts";
 import { type FieldRequirement, matchesFields, parseFieldSelector } from "../select/field-selector.ts";
 import { type LabelRequirement, matchesLabels, parseLabelSelector } from "../select/label-selector.ts";
-import { rangeOf, type StoreEvent } from "./event.ts";
+import { pathOf, rangeOf, type StoreEvent } from "./event.ts";
 import type { ResourceDefinition } from "./registry.ts";
 
 /** Which objects of a collection a request is about, and in which version it wants them. */
@@ -27,12 +27,10 @@ export class Selection {
     this.definition = definition;
     this.#resource = resource;
     this.collection = groupResource(resource);
-    ({ start: this.start, end: this.end } = rangeOf(
-      this.collection,
-      definition.resource.namespaced ? options.namespace : undefined,
-    ));
     this.#labels = parseLabelSelector(options.labelSelector);
     this.#fields = parseFieldSelector(options.fieldSelector);
+    const namespace = definition.resource.namespaced ? options.namespace : undefined;
+    ({ start: this.start, end: this.end } = this.#range(namespace));
     this.#jsonPrefix = `{"apiVersion":"${apiVersionOf(resource)}"`;
   }
 
@@ -69,6 +67,17 @@ export class Selection {
   present(json: string): string {
     if (json.startsWith(this.#jsonPrefix)) return json;
     return JSON.stringify(inVersion(this.definition, JSON.parse(json) as UnstructuredObject, this.#resource));
+  }
+
+  /** One path when the request names one object; `kubectl get -w NAME` and waits ask like this. */
+  #range(namespace: string | undefined): { start: string; end: string } {
+    const name = this.#fields.find(({ field, equal }) => equal && field === "metadata.name")?.value;
+    const { namespaced } = this.definition.resource;
+    if (name === undefined || name === "" || (namespaced && !namespace)) {
+      return rangeOf(this.collection, namespace);
+    }
+    const path = pathOf(this.collection, namespace, name);
+    return { start: path, end: `${path}\0` };
   }
 
   #matchesFields(object: UnstructuredObject): boolean {

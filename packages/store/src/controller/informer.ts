@@ -1,0 +1,98 @@
+import type { KubeObject } from "../object/meta.ts";
+import { keyOf, type Resource } from "../object/resource.ts";
+import type { ObjectStore } from "../object-store.ts";
+import { type Logger, silentLogger } from "../runtime/logger.ts";
+import { orAborted } from "../runtime/wait.ts";
+import { ObjectCache } from "./object-cache.ts";
+import { reflect } from "./reflector.ts";
+
+export interface InformerOptions<T> {
+  /** Absent: all namespaces. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Index name -> the values under which an object is found by `byIndex`. */
+  indexers?: Record<string, (object: T) => string[]>;
+  logger?: Logger;
+}
+
+/** `old` is undefined when the object is new, `current` when it is gone. */
+export type ChangeListener<T> = (old: T | undefined, current: T | undefined) => void;
+
+/**
+ * A live copy of a collection. Objects are shared by everyone who reads them: never change them.
+ * Nothing that the store does ends an informer; only its signal does.
+ */
+export interface Informer<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  /** Lists and watches until the signal aborts; resolves then. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves when the first list is in the cache. */
+  synced(signal?: AbortSignal): Promise<void>;
+  /** `key` is `namespace/name`, or `name` for cluster-scoped kinds. */
+  get(key: string): T | undefined;
+  list(): T[];
+  byIndex(name: string, value: string): T[];
+  /** Calls back after each change of the cache; returns how to stop that. */
+  onChange(listener: ChangeListener<T>): () => void;
+}
+
+export function createInformer<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  options: InformerOptions<T> = {},
+): Informer<T> {
+  const { indexers = {}, logger = silentLogger, ...selection } = options;
+  const cache = new ObjectCache<T>(indexers);
+  const listeners = new Set<ChangeListener<T>>();
+  let markSynced = () => {};
+  const firstSync = new Promise<void>((resolve) => {
+    markSynced = resolve;
+  });
+
+  const announce = (old: T | undefined, current: T | undefined) => {
+    for (const listener of listeners) {
+      try {
+        listener(old, current);
+      } catch (error) {
+        logger.error({ err: error, resource: resource.plural }, "a listener of an informer failed");
+      }
+    }
+  };
+  const put = (object: T) => {
+    const old = cache.get(keyOf(object));
+    // Seen before: a watch that was opened again may repeat itself.
+    if (old?.metadata.resourceVersion === object.metadata.resourceVersion && old !== undefined) return;
+    cache.put(object);
+    announce(old, object);
+  };
+  const remove = (key: string) => {
+    const old = cache.remove(key);
+    if (old !== undefined) announce(old, undefined);
+  };
+
+  return {
+    resource,
+    run: (signal) =>
+      reflect(store, resource, selection, logger, signal, {
+        replace(objects) {
+          const present = new Set(objects.map(keyOf));
+          for (const object of cache.list()) {
+            if (!present.has(keyOf(object))) remove(keyOf(object));
+          }
+          for (const object of objects) put(object);
+          markSynced();
+        },
+        put,
+        remove: (object) => remove(keyOf(object)),
+      }),
+    synced: (signal) => orAborted(firstSync, signal),
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    byIndex: (name, value) => cache.byIndex(name, value),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

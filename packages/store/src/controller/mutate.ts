@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from "node:util";
+import type { KubeObject } from "../object/meta.ts";
+import type { ObjectKey, Resource } from "../object/resource.ts";
+import { isConflict } from "../object/status-error.ts";
+import type { ObjectStore, WriteOptions } from "../object-store.ts";
+import { backoffMs, delay } from "../runtime/wait.ts";
+
+export interface RetryOptions {
+  /** Attempts before the conflict is thrown; default 10. */
+  attempts?: number;
+  signal?: AbortSignal;
+}
+
+const BACKOFF = { baseMs: 5, maxMs: 1_000 };
+
+/** Calls `attempt` until it does not end in Conflict. It must read again what it writes. */
+export async function retryOnConflict<T>(
+  attempt: () => Promise<T>,
+  { attempts = 10, signal }: RetryOptions = {},
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isConflict(error) || failures >= attempts) throw error;
+    }
+    await delay(backoffMs(failures, BACKOFF), signal);
+  }
+}
+
+export interface MutateOptions extends WriteOptions, RetryOptions {
+  /** Write the status subresource; `fn` should change nothing else. */
+  subresource?: "status";
+}
+
+/**
+ * Reads the object, lets `fn` change it, and writes it unless somebody else has written meanwhile; then again from
+ * the start. `fn` changes its argument or returns a replacement. Nothing is written when nothing changed.
+ * Resolves with the object as it is afterwards; throws NotFound when there is none.
+ */
+export function mutate<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  key: ObjectKey,
+  // biome-ignore lint/suspicious/noConfusingVoidType: changing the argument is the usual way
+  fn: (object: T) => T | undefined | void,
+  options: MutateOptions = {},
+): Promise<T> {
+  const { subresource, attempts: _attempts, ...write } = options;
+  return retryOnConflict(async () => {
+    const current = await store.get(resource, key, options.signal);
+    const copy = structuredClone(current);
+    const next = fn(copy) ?? copy;
+    if (isDeepStrictEqual(next, current)) return current;
+    return subresource === "status"
+      ? store.updateStatus(resource, next, write)
+      : store.update(resource, next, write);
+  }, options);
+}

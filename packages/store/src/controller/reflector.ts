@@ -1,0 +1,74 @@
+import type { KubeObject } from "../object/meta.ts";
+import type { Resource } from "../object/resource.ts";
+import { isExpired, StatusError } from "../object/status-error.ts";
+import type { ObjectStore } from "../object-store.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { backoffMs, delay } from "../runtime/wait.ts";
+import { listAll } from "./list-all.ts";
+
+/** Where a reflected collection goes. */
+export interface ReflectorTarget<T> {
+  /** The whole collection, after every list. */
+  replace(objects: T[]): void;
+  put(object: T): void;
+  remove(object: T): void;
+}
+
+interface Selection {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+/** Between attempts; a watch that lived for {@link HEALTHY_MS} starts the count again. */
+const BACKOFF = { baseMs: 200, maxMs: 30_000 };
+const HEALTHY_MS = 5_000;
+
+/**
+ * Lists, then watches from that revision, for ever: a watch that ends is opened again where it stopped, a revision
+ * that has expired leads to a new list, and every other failure is waited out. At most one watch is open at a time.
+ */
+export async function reflect<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  selection: Selection,
+  logger: Logger,
+  signal: AbortSignal,
+  target: ReflectorTarget<T>,
+): Promise<void> {
+  let revision: string | undefined;
+  let failures = 0;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    try {
+      if (revision === undefined) {
+        const list = await listAll(store, resource, { ...selection, signal });
+        target.replace(list.items);
+        revision = list.resourceVersion;
+      }
+      const options = { ...selection, resourceVersion: revision, allowBookmarks: true, signal };
+      for await (const { type, object } of store.watch(resource, options)) {
+        revision = object.metadata.resourceVersion ?? revision;
+        if (type === "DELETED") target.remove(object);
+        else if (type !== "BOOKMARK") target.put(object);
+      }
+      failures = performance.now() - startedAt > HEALTHY_MS ? 0 : failures + 1;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isExpired(error) || isFromAnotherPast(error)) revision = undefined;
+      failures = performance.now() - startedAt > HEALTHY_MS ? 1 : failures + 1;
+      const fields = { err: error, resource: resource.plural, failures };
+      if (failures > 3) logger.warn(fields, "cannot follow a collection; trying again");
+      else logger.debug(fields, "a watch broke; trying again");
+    }
+    if (failures > 0) await delay(backoffMs(failures, BACKOFF), signal).catch(() => {});
+  }
+}
+
+/** The server knows only older revisions: it was set back, for instance from a backup. */
+function isFromAnotherPast(error: unknown): boolean {
+  return (
+    error instanceof StatusError &&
+    (error.details.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge")
+  );
+}

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Resolves after the time; rejects with the signal's reason when that comes first. */
+export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** The promise's outcome, or the signal's reason when it aborts first. */
+export async function orAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return promise;
+  signal.throwIfAborted();
+  let stop = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+export interface BackoffOptions {
+  /** Delay after the first failure, in milliseconds. */
+  baseMs: number;
+  maxMs: number;
+  /** A number in [0, 1); default `Math.random`. */
+  random?: () => number;
+}
+
+/** Milliseconds to wait after the `failures`-th failure in a row: doubles up to the maximum, ±20 %. */
+export function backoffMs(failures: number, { baseMs, maxMs, random = Math.random }: BackoffOptions): number {
+  const delayMs = Math.min(maxMs, baseMs * 2 ** Math.min(30, Math.max(0, failures - 1)));
+  return Math.min(maxMs, delayMs * (0.8 + 0.4 * random()));
+}
