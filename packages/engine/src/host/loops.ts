@@ -133,7 +133,7 @@ function usable(loop: SysfsLoop, readOnly: boolean): LoopDevice {
 async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean> {
   const columns = "BACK-INO,BACK-MAJ:MIN";
   const [shown, file] = await Promise.all([
-    exec.try("losetup", ["--list", "--noheadings", "--raw", "--output", columns, loop.path]),
+    exec.try("losetup", ["--list", "--noheadings", "--output", columns, loop.path]),
     stat(path).catch(() => undefined),
   ]);
   const [inode, device] = shown.stdout.trim().split(/\s+/);

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { mkdir, open, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { EngineError } from "../errors.ts";
+import { MIB, scratch, sparse } from "../testing/scratch.ts";
+import { createHost } from "./create-host.ts";
+import { makeFilesystem } from "./filesystems.ts";
+import { majorMinor } from "./loops.ts";
+import { readLoop } from "./sysfs-loops.ts";
+
+const host = createHost();
+const { loops } = host;
+const codeOf = (error: unknown): unknown => (error instanceof EngineError ? error.code : error);
+
+test("one file gets one device, with direct I/O and 4 KiB sectors, however many ask", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), 64 * MIB);
+  const devices = await Promise.all([1, 2, 3, 4, 5].map(() => loops.attach(file)));
+  assert.equal(new Set(devices.map((d) => d.path)).size, 1);
+  const [device] = devices;
+  assert.ok(device);
+  assert.equal(device.directIO, true);
+  assert.equal(device.sizeBytes, 64 * MIB);
+  assert.equal((await readLoop(device.path.slice(5)))?.sectorSize, 4096);
+  assert.equal((await loops.find(file))?.path, device.path);
+  await loops.detach(device.path);
+  await loops.detach(device.path);
+  assert.equal(await loops.find(file), undefined);
+});
+
+test("many attaches at once all find a free device", async (t) => {
+  const dir = await scratch(t, host);
+  const files = await Promise.all([...Array(12).keys()].map((n) => sparse(join(dir, `i${n}`), MIB)));
+  const devices = await Promise.all(files.map((file) => loops.attach(file)));
+  assert.equal(new Set(devices.map((d) => d.path)).size, files.length);
+});
+
+test("detach refuses a mounted device and leaves it whole", async (t) => {
+  const dir = await scratch(t, host);
+  const device = await loops.attach(await sparse(join(dir, "i"), 64 * MIB));
+  await makeFilesystem(host.exec, { device: device.path, type: "ext4", formatted: undefined });
+  const target = join(dir, "m");
+  await mkdir(target);
+  await host.mounts.mount({ source: device.path, target, fsType: "ext4" });
+  const error = await loops.detach(device.path).catch((e: unknown) => e);
+  assert.equal(codeOf(error), "FAILED_PRECONDITION");
+  assert.match(String(error), new RegExp(`mounted at ${target}`));
+  assert.equal((await readLoop(device.path.slice(5)))?.autoclear, false);
+  await host.mounts.unmount(target);
+  await loops.detach(device.path);
+});
+
+test("detach sees a mount in another mount namespace", async (t) => {
+  const dir = await scratch(t, host);
+  const device = await loops.attach(await sparse(join(dir, "i"), 64 * MIB));
+  await makeFilesystem(host.exec, { device: device.path, type: "ext4", formatted: undefined });
+  await mkdir(join(dir, "m"));
+  const abort = new AbortController();
+  const script = 'mount -t ext4 "$1" "$2" && touch "$3" && sleep 60';
+  const args = [
+    "-m",
+    "--propagation",
+    "private",
+    "sh",
+    "-c",
+    script,
+    "sh",
+    device.path,
+    join(dir, "m"),
+    join(dir, "up"),
+  ];
+  const other = host.exec.try("unshare", args, { signal: abort.signal }).catch(() => {});
+  await until(async () => (await loops.holders(device.path)).length > 0);
+  assert.deepEqual((await host.mounts.at(join(dir, "m"))).length, 0);
+  assert.equal(codeOf(await loops.detach(device.path).catch((e: unknown) => e)), "FAILED_PRECONDITION");
+  abort.abort();
+  await other;
+  await until(async () => (await loops.holders(device.path)).length === 0);
+  await loops.detach(device.path);
+});
+
+test("a device on its way out is taken back by the next attach", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  const user = await open(device.path);
+  await host.exec.run("losetup", ["-d", device.path]);
+  const again = await loops.attach(file);
+  await user.close();
+  assert.equal((await loops.find(file))?.path, again.path);
+});
+
+test("an open device is reported as in use when it does not go away", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  const user = await open(device.path);
+  const error = await loops.detach(device.path).catch((e: unknown) => e);
+  await user.close();
+  assert.equal(codeOf(error), "FAILED_PRECONDITION");
+  await until(async () => (await loops.find(file)) === undefined);
+});
+
+test("a new size is taken up while attached", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  await truncate(file, 3 * MIB);
+  await loops.refresh(device.path);
+  assert.equal((await loops.find(file))?.sizeBytes, 3 * MIB);
+});
+
+test("absent, empty and cut images are refused with a reason", async (t) => {
+  const dir = await scratch(t, host);
+  assert.equal(codeOf(await loops.attach(join(dir, "none")).catch((e: unknown) => e)), "NOT_FOUND");
+  const empty = await sparse(join(dir, "empty"), 0);
+  assert.equal(codeOf(await loops.attach(empty).catch((e: unknown) => e)), "DATA_LOSS");
+  const cut = await sparse(join(dir, "cut"), 4097);
+  assert.equal(codeOf(await loops.attach(cut).catch((e: unknown) => e)), "DATA_LOSS");
+  assert.equal(codeOf(await loops.attach(dir).catch((e: unknown) => e)), "FAILED_PRECONDITION");
+});
+
+test("device numbers are split as the C library does", () => {
+  assert.equal(majorMinor(65024), "254:0");
+  assert.equal(majorMinor(0x12), "0:18");
+});
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error("the condition did not come true in 10 s");
+    await host.clock.sleep(10);
+  }
+}

@@ -1,0 +1,35 @@
+import { mkdtemp, realpath, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Host } from "../host/host.ts";
+
+/** A folder for one test. After it, every mount below is unmounted, every loop device of a file below detached. */
+export async function scratch(t: TestContext, host: Host): Promise<string> {
+  if (process.getuid?.() !== 0) throw new Error("this test needs root: it mounts real file systems");
+  const dir = await realpath(await mkdtemp(join(tmpdir(), "mooring-engine-")));
+  t.after(() => cleanUp(host, dir));
+  return dir;
+}
+
+export async function cleanUp(host: Host, dir: string): Promise<void> {
+  const below = (path: string): boolean => path.startsWith(`${dir}/`);
+  // Volumes on pools on loops: several rounds from the top down.
+  for (let round = 0; round < 4; round++) {
+    const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));
+    const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
+    for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
+    for (const device of devices) await host.loops.detach(device).catch(() => {});
+  }
+  await rm(dir, { recursive: true, force: true });
+}
+
+/** A sparse file of zeros. */
+export async function sparse(path: string, size: number): Promise<string> {
+  await writeFile(path, "");
+  await truncate(path, size);
+  return path;
+}
+
+export const MIB: number = 1024 ** 2;
+export const GIB: number = 1024 ** 3;
