@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LocalStore } from "../local/local-store.ts";
-import { shelf, Shelves, testRegistry, Widgets, widget } from "../testing/kinds.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { Shelves, shelf, Widgets, widget } from "../contract/kinds.ts";
+import { openStore } from "../testing/open-store.ts";
 import { createInformer } from "./informer.ts";
 import { mutate } from "./mutate.ts";
 import { runController } from "./run-controller.ts";
 import { waitFor } from "./wait-for.ts";
 
 test("a controller reconciles what is there, what comes, and what failed", async (t) => {
-  const store = await LocalStore.open({ path: await tempFolder(t), registry: testRegistry() });
+  const store = await openStore(t);
   const stop = new AbortController();
   const informer = createInformer(store, Widgets, { indexers: { color: (w) => [w.spec?.color ?? ""] } });
   const running = informer.run(stop.signal);
@@ -62,12 +61,10 @@ test("a controller reconciles what is there, what comes, and what failed", async
   );
   stop.abort();
   await Promise.all([running, controller]);
-  await store.close();
 });
 
 test("waitFor sees creation and deletion", async (t) => {
-  const store = await LocalStore.open({ path: await tempFolder(t), registry: testRegistry() });
-  t.after(() => store.close());
+  const store = await openStore(t);
   const limit = AbortSignal.timeout(10_000);
   const created = waitFor(store, Shelves, { name: "a" }, (s) => s !== undefined, limit);
   await store.create(Shelves, shelf("a"));
