@@ -4,9 +4,24 @@ export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
+export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";
+export { ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts";
+export { decide } from "./arbiter/decide.ts";
+export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
+export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
+export type * from "./arbiter/view.ts";
 export * from "./errors.ts";
 export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { isReadOnly } from "./host/mounts.ts";
 export type * from "./pools/backend.ts";
+export { DEFAULT_POOL_BYTES } from "./pools/backing-file.ts";
+export {
+  type BudgetRules,
+  DEFAULT_OVERCOMMIT,
+  DEFAULT_RESERVE_FRACTION,
+  largestVolume,
+} from "./pools/budget.ts";
+export { createPool, type PoolOptions } from "./pools/create-pool.ts";
+export { type PoolLayout, poolLayout } from "./pools/layout.ts";

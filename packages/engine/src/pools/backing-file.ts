@@ -1,0 +1,85 @@
+import { lstat, mkdir, open, rename } from "node:fs/promises";
+import { failpoint } from "@mooring/store";
+import { EngineError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
+import { absent } from "./file-images.ts";
+import type { PoolLayout } from "./layout.ts";
+
+export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
+
+const afterFormat = failpoint("engine/pool/backing-formatted");
+const afterRename = failpoint("engine/pool/backing-renamed");
+const afterAttach = failpoint("engine/pool/backing-attached");
+const afterMount = failpoint("engine/pool/backing-mounted");
+
+/** What differs between the file systems that can hold a pool. */
+export interface PoolFilesystem {
+  type: "xfs" | "btrfs";
+  mkfs: { tool: string; args: readonly string[] };
+  mountOptions: readonly string[];
+  grow(host: Host, mount: string): Promise<void>;
+}
+
+/**
+ * The sparse file behind a pool, made when it is not there, attached and mounted. Every step looks first, so that it
+ * can be repeated from wherever a killed process stopped.
+ */
+export async function openBacking(
+  host: Host,
+  layout: PoolLayout,
+  fs: PoolFilesystem,
+  size?: number,
+): Promise<void> {
+  const { backing } = layout;
+  if (backing === undefined) throw new EngineError("INTERNAL", "a directory pool has no backing file");
+  await ensureFile(host, layout.folder, backing.file, fs, size ?? DEFAULT_POOL_BYTES);
+  const grown = size !== undefined && (await growFile(backing.file, size));
+  const device = await host.loops.attach(backing.file);
+  afterAttach();
+  if (grown || device.sizeBytes < (size ?? 0)) await host.loops.refresh(device.path);
+  await mkdir(backing.mount, { recursive: true, mode: 0o700 });
+  const options = fs.mountOptions;
+  await host.mounts.mount({ source: device.path, target: backing.mount, fsType: fs.type, options });
+  afterMount();
+  // Also without news from the file: a kill may have come between its growth and the file system's.
+  if (size !== undefined) await fs.grow(host, backing.mount);
+}
+
+async function ensureFile(
+  host: Host,
+  folder: string,
+  file: string,
+  fs: PoolFilesystem,
+  size: number,
+): Promise<void> {
+  const present = await lstat(file).catch(absent);
+  if (present?.isFile()) return;
+  if (present !== undefined) throw new EngineError("FAILED_PRECONDITION", `${file} is not a regular file`);
+  // Formatted under another name: `pool.img` exists only with a whole file system in it.
+  const temporary = `${file}.new`;
+  await writeSparse(temporary, size);
+  await host.exec.run(fs.mkfs.tool, [...fs.mkfs.args, temporary], { uninterruptible: true });
+  const handle = await open(temporary, "r+");
+  await handle.sync();
+  await handle.close();
+  afterFormat();
+  await rename(temporary, file);
+  afterRename();
+  await syncFolder(folder);
+}
+
+async function growFile(file: string, size: number): Promise<boolean> {
+  const present = await lstat(file);
+  if (present.size >= size) return false;
+  await resizeFile(file, size);
+  return true;
+}
+
+/** Unmounts and detaches; what is not there is fine. */
+export async function closeBacking(host: Host, layout: PoolLayout): Promise<void> {
+  if (layout.backing === undefined) return;
+  await host.mounts.unmount(layout.backing.mount);
+  const device = await host.loops.find(layout.backing.file);
+  if (device !== undefined) await host.loops.detach(device.path);
+}

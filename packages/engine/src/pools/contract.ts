@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import {
+  appendFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  stat,
+  statfs,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { PoolType } from "../api/pool.ts";
+import { EngineError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import { GIB, MIB, scratch } from "../testing/scratch.ts";
+import type { Image, PoolBackend } from "./backend.ts";
+import { createPool, type PoolOptions } from "./create-pool.ts";
+import { poolLayout } from "./layout.ts";
+
+const codeOf = (error: unknown): unknown => (error instanceof EngineError ? error.code : error);
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "success",
+    (error: unknown) => codeOf(error),
+  );
+
+/** What every kind of pool has to do, on real devices and file systems. */
+export function poolContract(type: PoolType, host: Host): void {
+  const blocks = type !== "directory";
+  const contract = (title: string, body: (t: TestContext, folder: string) => Promise<void>): void => {
+    test(`${type}: ${title}`, async (t) => {
+      const dir = await scratch(t, host);
+      await body(t, join(dir, "pool"));
+    });
+  };
+  const opened = async (
+    t: TestContext,
+    path: string,
+    more: Partial<PoolOptions> = {},
+  ): Promise<PoolBackend> => {
+    const pool = createPool(type, { host, path, size: 2 * GIB, ...more });
+    t.after(() => pool.close().catch(() => {}));
+    await pool.open();
+    return pool;
+  };
+  /** The bytes of an image, wherever this kind keeps them. */
+  const content = (image: Image): string => (blocks ? image.path : join(image.path, "data"));
+  const write = async (image: Image, text: string): Promise<void> => {
+    if (!blocks) return writeFile(content(image), text);
+    const handle = await open(content(image), "r+");
+    await handle.write(text, 0);
+    await handle.sync();
+    await handle.close();
+  };
+  const read = async (image: Image, length: number): Promise<string> =>
+    (await readFile(content(image))).subarray(0, length).toString();
+
+  contract("makes itself, closes without a trace, opens again with its images", async (t, folder) => {
+    const pool = await opened(t, folder);
+    await pool.open();
+    const image = await pool.create("v-p-1", 10 * MIB);
+    await write(image, "kept");
+    await pool.close();
+    assert.deepEqual(
+      (await host.loops.list()).filter((l) => l.backingFile.startsWith(folder)),
+      [],
+    );
+    assert.deepEqual(
+      (await host.mounts.list()).filter((m) => m.target.startsWith(folder)),
+      [],
+    );
+    const again = await opened(t, folder);
+    const found = await again.find("v-p-1");
+    assert.deepEqual(found, image);
+    assert.equal(await read(image, 4), "kept");
+  });
+
+  contract("an image is made once, however often it is asked for", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const images = await Promise.all([1, 2, 3].map(() => pool.create("v-p-1", 10 * MIB)));
+    assert.deepEqual(images[1], images[0]);
+    assert.deepEqual(await pool.list(), [images[0]]);
+    assert.equal(await failure(pool.create("v-p-1", 20 * MIB)), "ALREADY_EXISTS");
+    assert.equal((await pool.usage()).promisedBytes, 10 * MIB);
+  });
+
+  contract("an image takes no space before it is written", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const before = await pool.usage();
+    await pool.create("v-p-1", GIB);
+    const after = await pool.usage();
+    assert.ok(before.freeBytes - after.freeBytes < 64 * MIB);
+  });
+
+  contract("a clone is its source at one point in time, and may be larger", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const source = await pool.create("v-p-1", 10 * MIB);
+    await write(source, "before");
+    const snapshot = await pool.clone("v-p-1", "s-p-1", 10 * MIB);
+    const larger = await pool.clone("s-p-1", "v-p-2", 30 * MIB);
+    await write(source, "after!");
+    assert.equal(await read(snapshot, 6), "before");
+    assert.equal(await read(larger, 6), "before");
+    assert.equal(larger.size, 30 * MIB);
+    if (blocks) assert.equal((await stat(larger.path)).size, 30 * MIB);
+    await pool.remove("v-p-1");
+    assert.equal(await read(snapshot, 6), "before");
+    assert.deepEqual(await pool.clone("s-p-1", "v-p-2", 30 * MIB), larger);
+  });
+
+  contract("a clone of nothing, and one smaller than its source, are refused", async (t, folder) => {
+    const pool = await opened(t, folder);
+    await pool.create("v-p-1", 10 * MIB);
+    assert.equal(await failure(pool.clone("v-p-9", "v-p-2", MIB)), "NOT_FOUND");
+    assert.equal(await failure(pool.clone("v-p-1", "v-p-2", MIB)), "OUT_OF_RANGE");
+    assert.equal(await pool.find("v-p-2"), undefined);
+    assert.equal((await pool.usage()).promisedBytes, 10 * MIB);
+  });
+
+  contract("an image grows, never shrinks, and keeps its bytes", async (t, folder) => {
+    const pool = await opened(t, folder);
+    await write(await pool.create("v-p-1", 10 * MIB), "kept");
+    const grown = await pool.grow("v-p-1", 20 * MIB);
+    assert.equal(grown.size, 20 * MIB);
+    assert.deepEqual(await pool.grow("v-p-1", 5 * MIB), grown);
+    assert.deepEqual(await pool.find("v-p-1"), grown);
+    assert.equal(await read(grown, 4), "kept");
+    assert.equal(await failure(pool.grow("v-p-9", MIB)), "NOT_FOUND");
+  });
+
+  contract("sizes are whole sectors", async (t, folder) => {
+    const pool = await opened(t, folder);
+    assert.equal((await pool.create("v-p-1", 4097)).size, 8192);
+    assert.equal(await failure(pool.create("v-p-2", 0)), "INVALID_ARGUMENT");
+    assert.equal(await failure(pool.create("v-p-2", Number.NaN)), "INVALID_ARGUMENT");
+  });
+
+  contract("removal is complete and may be repeated", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const image = await pool.create("v-p-1", 10 * MIB);
+    await pool.remove("v-p-1");
+    await pool.remove("v-p-1");
+    assert.equal(existsSync(image.path), false);
+    assert.deepEqual(await pool.list(), []);
+    assert.deepEqual(await readdir(poolLayout(type, folder).images), []);
+    assert.equal((await pool.usage()).promisedBytes, 0);
+  });
+
+  contract("an image in use is not removed, and the pool not closed", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const image = await pool.create("v-p-1", 10 * MIB);
+    const target = join(folder, "..", "target");
+    await mkdir(target);
+    const release = blocks
+      ? await host.loops.attach(image.path).then((device) => () => host.loops.detach(device.path))
+      : await host.mounts
+          .bind(image.path, target, { readOnly: false })
+          .then(() => () => host.mounts.unmount(target));
+    assert.equal(await failure(pool.remove("v-p-1")), "FAILED_PRECONDITION");
+    assert.equal(await failure(pool.close()), "FAILED_PRECONDITION");
+    assert.ok(existsSync(image.path));
+    await release();
+    await pool.remove("v-p-1");
+  });
+
+  contract("promises have a limit, with numbers", async (t, folder) => {
+    const pool = await opened(t, folder, { overcommit: 0.5 });
+    const { totalBytes } = await pool.usage();
+    const third = Math.floor(totalBytes / 3);
+    await pool.create("v-p-1", third);
+    const error = await pool.create("v-p-2", third).catch((e: unknown) => e);
+    assert.equal(codeOf(error), "RESOURCE_EXHAUSTED");
+    assert.match(String(error), new RegExp(`of at most ${Math.floor(totalBytes / 2)} are promised`));
+    assert.equal(await failure(pool.clone("v-p-1", "s-p-1", third)), "RESOURCE_EXHAUSTED");
+    assert.equal(await failure(pool.grow("v-p-1", third * 2)), "RESOURCE_EXHAUSTED");
+    assert.equal((await pool.list()).length, 1);
+    await pool.remove("v-p-1");
+    await pool.create("v-p-2", third);
+  });
+
+  contract("many creations at once cannot promise the same bytes", async (t, folder) => {
+    const pool = await opened(t, folder, { overcommit: 0.5 });
+    const quarter = Math.floor((await pool.usage()).totalBytes / 8);
+    const ids = [...Array(8).keys()].map((n) => `v-p-${n}`);
+    const outcomes = await Promise.all(ids.map((id) => failure(pool.create(id, quarter - 4096))));
+    assert.equal(outcomes.filter((o) => o === "success").length, 4);
+    assert.equal(outcomes.filter((o) => o === "RESOURCE_EXHAUSTED").length, 4);
+  });
+
+  contract("the reserve is kept", async (t, folder) => {
+    await mkdir(folder, { recursive: true });
+    const { bavail, bsize } = await statfs(folder);
+    const pool = await opened(t, folder, { reserve: bavail * bsize * 2 });
+    const error = await pool.create("v-p-1", MIB).catch((e: unknown) => e);
+    assert.equal(codeOf(error), "RESOURCE_EXHAUSTED");
+    assert.match(String(error), /in reserve/);
+  });
+
+  contract("names that could leave the folder are refused", async (t, folder) => {
+    const pool = await opened(t, folder);
+    for (const id of ["../x", "v-../x", "v-a/b", "", "x-1", "v-A", ".new-1", `v-${"a".repeat(200)}`]) {
+      assert.equal(await failure(pool.create(id, MIB)), "INVALID_ARGUMENT");
+      assert.equal(await failure(pool.find(id)), "INVALID_ARGUMENT");
+      assert.equal(await failure(pool.remove(id)), "INVALID_ARGUMENT");
+      assert.equal(await failure(pool.clone(id, "v-p-1", MIB)), "INVALID_ARGUMENT");
+    }
+  });
+
+  contract(
+    "half-made images are gone after the next open, and a retry makes them whole",
+    async (t, folder) => {
+      const first = await opened(t, folder);
+      await write(await first.create("v-p-1", 10 * MIB), "kept");
+      await first.close();
+      const pool = await opened(t, folder);
+      const { images } = poolLayout(type, folder);
+      if (blocks) await writeFile(join(images, ".new-s-p-1"), "half");
+      else await mkdir(join(images, ".new-s-p-1", "data"), { recursive: true });
+      // Also without a new open: the temporary name is in nobody's way.
+      const clone = await pool.clone("v-p-1", "s-p-1", 10 * MIB);
+      assert.equal(await read(clone, 4), "kept");
+      if (blocks) await writeFile(join(images, ".new-v-p-2"), "half");
+      else await mkdir(join(images, ".gone-v-p-2", "data"), { recursive: true });
+      await pool.close();
+      const again = await opened(t, folder);
+      assert.deepEqual((await again.list()).map((i) => i.id).sort(), ["s-p-1", "v-p-1"]);
+      assert.equal((await readdir(images)).length, 2);
+    },
+  );
+
+  contract("a second owner is refused while the first lives", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const second = createPool(type, { host, path: folder, size: 2 * GIB });
+    const error = await second.open().catch((e: unknown) => e);
+    assert.equal(codeOf(error), "FAILED_PRECONDITION");
+    assert.match(String(error), new RegExp(String(process.pid)));
+    await pool.close();
+    await second.open();
+    await second.close();
+  });
+
+  contract("damaged images are reported, not guessed", async (t, folder) => {
+    const pool = await opened(t, folder);
+    const image = await pool.create("v-p-1", 10 * MIB);
+    if (blocks) {
+      await truncate(image.path, 5 * MIB + 1);
+      assert.equal((await pool.find("v-p-1"))?.size, 5 * MIB + 1);
+      assert.equal(await failure(host.loops.attach(image.path)), "DATA_LOSS");
+      await mkdir(join(poolLayout(type, folder).images, "v-p-2.img"));
+      assert.equal(await failure(pool.find("v-p-2")), "DATA_LOSS");
+    } else {
+      await appendFile(join(image.path, "..", "size"), "nonsense");
+      assert.equal(await failure(pool.find("v-p-1")), "DATA_LOSS");
+    }
+  });
+}

@@ -1,0 +1,215 @@
+import { mkdir, statfs } from "node:fs/promises";
+import type { PoolType } from "../api/pool.ts";
+import { EngineError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import { KeyedLock } from "../host/keyed-lock.ts";
+import type { Image, PoolBackend, PoolUsage } from "./backend.ts";
+import { closeBacking, openBacking } from "./backing-file.ts";
+import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
+import { fileImages } from "./file-images.ts";
+import { folderImages } from "./folder-images.ts";
+import { folderUsers } from "./folder-users.ts";
+import { checkImageId } from "./image-id.ts";
+import type { ImageStore } from "./image-store.ts";
+import { type PoolLayout, poolLayout } from "./layout.ts";
+import { BTRFS_POOL, imagesSubvolume, plainFolder, XFS_POOL } from "./pool-filesystems.ts";
+import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
+
+export interface PoolOptions {
+  host: Host;
+  /** Absolute folder of the pool; made when it is not there. */
+  path: string;
+  /** Bytes of the sparse file behind an `xfs` or `btrfs` pool; default 20 GiB. A larger value grows the pool. */
+  size?: number;
+  /** Promised bytes may exceed the pool's size by this factor; default 10. */
+  overcommit?: number;
+  /** Bytes kept free; default 5 % of the pool. */
+  reserve?: number;
+}
+
+/** Volumes are whole sectors: a loop device would cut off the rest. */
+const SECTOR_BYTES = 4096;
+
+/** A pool on this machine. Nothing happens before `open`. */
+export function createPool(type: PoolType, options: PoolOptions): PoolBackend {
+  return new LocalPool(type, options);
+}
+
+class LocalPool implements PoolBackend {
+  readonly type: PoolType;
+  readonly block: boolean;
+  readonly #options: PoolOptions;
+  readonly #layout: PoolLayout;
+  readonly #images: ImageStore;
+  readonly #work = new KeyedLock();
+  /** Sizes of all images and of those being made: what has been promised. */
+  readonly #promised = new Map<string, number>();
+  #lock: PoolLock | undefined;
+
+  constructor(type: PoolType, options: PoolOptions) {
+    this.type = type;
+    this.block = type !== "directory";
+    this.#options = options;
+    this.#layout = poolLayout(type, options.path);
+    const { images } = this.#layout;
+    this.#images = this.block ? fileImages(images, options.host.loops) : folderImages(images, options.host);
+  }
+
+  async open(): Promise<void> {
+    if (this.#lock?.held) return;
+    const { host, path } = this.#options;
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    this.#lock = await acquirePoolLock(this.#layout.lock, host.clock);
+    try {
+      await this.#prepare();
+      await this.#images.sweep();
+      this.#promised.clear();
+      for (const image of await this.#images.list()) this.#promised.set(image.id, image.size);
+    } catch (error) {
+      await this.#lock.release();
+      this.#lock = undefined;
+      throw error;
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { host, size } = this.#options;
+    const { images } = this.#layout;
+    if (this.type === "directory") return plainFolder(images);
+    await openBacking(host, this.#layout, this.type === "xfs" ? XFS_POOL : BTRFS_POOL, size);
+    return this.type === "btrfs" ? imagesSubvolume(host, images) : plainFolder(images);
+  }
+
+  async close(): Promise<void> {
+    if (this.#lock === undefined) return;
+    const users = await this.#users();
+    if (users.length > 0) {
+      throw new EngineError("FAILED_PRECONDITION", `the pool has images in use: ${users.join(", ")}`);
+    }
+    await closeBacking(this.#options.host, this.#layout);
+    await this.#lock.release();
+    this.#lock = undefined;
+  }
+
+  async #users(): Promise<string[]> {
+    const { host } = this.#options;
+    const { images } = this.#layout;
+    if (!this.block) return folderUsers(await host.mounts.list(), images);
+    const loops = await host.loops.list();
+    return loops.filter((loop) => loop.backingFile.startsWith(`${images}/`)).map((loop) => loop.path);
+  }
+
+  async usage(): Promise<PoolUsage> {
+    this.#requireOpen();
+    const [inside, below] = await Promise.all([statfs(this.#layout.images), statfs(this.#options.path)]);
+    const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
+    // The sparse pool file may promise more than the disk below it has left.
+    const freeBytes = Math.min(inside.bavail * inside.bsize, below.bavail * below.bsize);
+    return { totalBytes: inside.blocks * inside.bsize, freeBytes, promisedBytes };
+  }
+
+  async list(): Promise<Image[]> {
+    this.#requireOpen();
+    return this.#images.list();
+  }
+
+  async find(id: string): Promise<Image | undefined> {
+    this.#requireOpen();
+    return this.#images.find(checkImageId(id));
+  }
+
+  async create(id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    return this.#make(id, size, signal, (bytes) => this.#images.create(id, bytes));
+  }
+
+  async clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    checkImageId(source);
+    return this.#make(id, size, signal, async (bytes) => {
+      const from = await this.#images.find(source);
+      if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to clone`);
+      if (bytes < from.size) {
+        const message = `a clone of ${source} needs at least ${from.size} bytes, not ${bytes}`;
+        throw new EngineError("OUT_OF_RANGE", message);
+      }
+      return this.#images.clone(from, id, bytes, signal);
+    });
+  }
+
+  async #make(
+    id: string,
+    size: number,
+    signal: AbortSignal | undefined,
+    work: (bytes: number) => Promise<Image>,
+  ): Promise<Image> {
+    this.#requireOpen();
+    checkImageId(id);
+    const bytes = wholeSectors(size);
+    return this.#work.run(id, async () => {
+      signal?.throwIfAborted();
+      const present = await this.#images.find(id);
+      if (present !== undefined) return sameSize(present, bytes);
+      await this.#reserve(id, bytes);
+      try {
+        return await work(bytes);
+      } catch (error) {
+        if ((await this.#images.find(id)) === undefined) this.#promised.delete(id);
+        throw error;
+      }
+    });
+  }
+
+  /** Counted before the image is there, so that many at once cannot promise the same bytes. */
+  async #reserve(id: string, bytes: number): Promise<void> {
+    const usage = await this.usage();
+    const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
+    requireBudget({ ...usage, promisedBytes }, this.#rules(usage), bytes - (this.#promised.get(id) ?? 0));
+    this.#promised.set(id, bytes);
+  }
+
+  #rules(usage: PoolUsage): BudgetRules {
+    const { overcommit = DEFAULT_OVERCOMMIT, reserve } = this.#options;
+    return { overcommit, reserve: reserve ?? Math.floor(usage.totalBytes * DEFAULT_RESERVE_FRACTION) };
+  }
+
+  async grow(id: string, size: number): Promise<Image> {
+    this.#requireOpen();
+    const bytes = wholeSectors(size);
+    return this.#work.run(checkImageId(id), async () => {
+      const image = await this.#images.find(id);
+      if (image === undefined) throw new EngineError("NOT_FOUND", `there is no image ${id}`);
+      if (bytes <= image.size) return image;
+      await this.#reserve(id, bytes);
+      return this.#images.grow(image, bytes).catch((error: unknown) => {
+        this.#promised.set(id, image.size);
+        throw error;
+      });
+    });
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#requireOpen();
+    await this.#work.run(checkImageId(id), async () => {
+      await this.#images.remove(id);
+      this.#promised.delete(id);
+    });
+  }
+
+  #requireOpen(): void {
+    if (this.#lock?.held) return;
+    const why = this.#lock === undefined ? "is not open" : "has lost its lock";
+    throw new EngineError("UNAVAILABLE", `pool ${this.#options.path} ${why}`);
+  }
+}
+
+function wholeSectors(size: number): number {
+  if (!Number.isSafeInteger(size) || size <= 0) {
+    throw new EngineError("INVALID_ARGUMENT", `${size} is no size of a volume in bytes`);
+  }
+  return Math.ceil(size / SECTOR_BYTES) * SECTOR_BYTES;
+}
+
+function sameSize(image: Image, bytes: number): Image {
+  if (image.size === bytes) return image;
+  const message = `image ${image.id} exists with ${image.size} bytes, not ${bytes}`;
+  throw new EngineError("ALREADY_EXISTS", message);
+}

@@ -1,0 +1,4 @@
+import { createHost } from "../host/create-host.ts";
+import { poolContract } from "./contract.ts";
+
+poolContract("directory", createHost());

@@ -1,0 +1,101 @@
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { failpoint } from "@mooring/store";
+import { EngineError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import type { Image } from "./backend.ts";
+import { syncFolder } from "./durable.ts";
+import { absent } from "./file-images.ts";
+import { folderUsers } from "./folder-users.ts";
+import { GOING, type ImageStore, TEMPORARY } from "./image-store.ts";
+
+const afterTemporary = failpoint("engine/pool/folder-written");
+const afterGoing = failpoint("engine/pool/folder-renamed-away");
+
+/**
+ * Images as folders: `<id>/data` is what a workload sees, `<id>/size` remembers the size that was asked for (nothing
+ * enforces it). Clones are reflinks where the file system has them, else copies.
+ */
+export function folderImages(folder: string, host: Host): ImageStore {
+  const pathOf = (id: string): string => join(folder, id);
+  const temporary = (id: string): string => join(folder, `${TEMPORARY}${id}`);
+
+  const find = async (id: string): Promise<Image | undefined> => {
+    const size = await readFile(join(pathOf(id), "size"), "utf8").catch(absentFile);
+    if (size === undefined) return undefined;
+    if (!/^\d+\n$/.test(size)) throw new EngineError("DATA_LOSS", `${pathOf(id)}/size is damaged`);
+    return { id, path: join(pathOf(id), "data"), size: Number(size) };
+  };
+
+  const begin = async (id: string, size: number): Promise<void> => {
+    await rm(temporary(id), { recursive: true, force: true });
+    await mkdir(join(temporary(id), "data"), { recursive: true, mode: 0o777 });
+    await writeSize(temporary(id), size);
+  };
+
+  const commit = async (id: string, size: number): Promise<Image> => {
+    await host.exec.run("sync", ["--file-system", temporary(id)]);
+    afterTemporary();
+    await rename(temporary(id), pathOf(id));
+    await syncFolder(folder);
+    return { id, path: join(pathOf(id), "data"), size };
+  };
+
+  return {
+    find,
+    sweep: async () => {
+      const names = await readdir(folder);
+      const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
+      await Promise.all(leftovers.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+    },
+    list: async () => {
+      const names = (await readdir(folder)).filter((name) => /^[vs]-/.test(name));
+      const images = await Promise.all(names.map(find));
+      return images.filter((image) => image !== undefined);
+    },
+    create: async (id, size) => {
+      await begin(id, size);
+      return commit(id, size);
+    },
+    clone: async (source, id, size, signal) => {
+      await begin(id, size);
+      const args = [
+        "--archive",
+        "--reflink=auto",
+        "--sparse=auto",
+        `${source.path}/.`,
+        join(temporary(id), "data"),
+      ];
+      await host.exec.run("cp", args, signal === undefined ? {} : { signal });
+      return commit(id, size);
+    },
+    grow: async (image, size) => {
+      await writeSize(pathOf(image.id), size);
+      return { ...image, size };
+    },
+    remove: async (id) => {
+      const users = folderUsers(await host.mounts.list(), pathOf(id));
+      if (users.length > 0) {
+        throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
+      }
+      const going = join(folder, `${GOING}${id}`);
+      await rename(pathOf(id), going).catch(absent);
+      afterGoing();
+      await rm(going, { recursive: true, force: true });
+      await syncFolder(folder);
+    },
+  };
+}
+
+/** Replaced whole, so that a kill leaves the old number or the new one. */
+async function writeSize(image: string, size: number): Promise<void> {
+  const temporary = join(image, "size.new");
+  await writeFile(temporary, `${size}\n`, { flush: true });
+  await rename(temporary, join(image, "size"));
+  await syncFolder(image);
+}
+
+function absentFile(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return undefined;
+  return absent(error);
+}

@@ -1,0 +1,20 @@
+import type { Image } from "./backend.ts";
+
+/**
+ * How one kind of pool keeps images in its `images` folder. Callers have checked ids and budget and make sure that
+ * one image is worked on once at a time.
+ */
+export interface ImageStore {
+  /** Removes what a killed process left half-made. */
+  sweep(): Promise<void>;
+  list(): Promise<Image[]>;
+  find(id: string): Promise<Image | undefined>;
+  create(id: string, size: number): Promise<Image>;
+  clone(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  grow(image: Image, size: number): Promise<Image>;
+  remove(id: string): Promise<void>;
+}
+
+/** Names with these beginnings are work in progress; no image has one. */
+export const TEMPORARY = ".new-";
+export const GOING = ".gone-";

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createHost } from "../host/create-host.ts";
+import { FILESYSTEM_TYPES, FILESYSTEMS, makeFilesystem } from "../host/filesystems.ts";
+import { GIB, MIB, scratch } from "../testing/scratch.ts";
+import type { PoolBackend } from "./backend.ts";
+import { poolContract } from "./contract.ts";
+import { createPool } from "./create-pool.ts";
+
+const host = createHost();
+poolContract("xfs", host);
+
+async function pool(t: TestContext): Promise<{ dir: string; pool: PoolBackend }> {
+  const dir = await scratch(t, host);
+  const made = createPool("xfs", { host, path: join(dir, "pool"), size: 4 * GIB });
+  t.after(() => made.close().catch(() => {}));
+  await made.open();
+  return { dir, pool: made };
+}
+
+for (const fsType of FILESYSTEM_TYPES) {
+  // The kernel gives the loop device of a file that was ever reflinked another sector size unless told not to.
+  test(`xfs: ${fsType} mounts after its first snapshot, and so does its clone beside it`, async (t) => {
+    const { dir, pool: p } = await pool(t);
+    const image = await p.create("v-p-1", 400 * MIB);
+    const target = join(dir, "m");
+    const beside = join(dir, "c");
+    await mkdir(target);
+    await mkdir(beside);
+    const options = FILESYSTEMS[fsType].mountOptions;
+    const first = await host.loops.attach(image.path);
+    await makeFilesystem(host.exec, { device: first.path, type: fsType, formatted: undefined });
+    await host.mounts.mount({ source: first.path, target, fsType, options });
+    await writeFile(join(target, "f"), "kept", { flush: true });
+    await host.mounts.unmount(target);
+    await host.loops.detach(first.path);
+
+    const clone = await p.clone("v-p-1", "v-p-2", 400 * MIB);
+    const origin = await host.loops.attach(image.path);
+    const copy = await host.loops.attach(clone.path);
+    assert.equal(origin.directIO && copy.directIO, true);
+    await host.mounts.mount({ source: origin.path, target, fsType, options });
+    await host.mounts.mount({ source: copy.path, target: beside, fsType, options });
+    assert.equal(await readFile(join(beside, "f"), "utf8"), "kept");
+    await writeFile(join(target, "f"), "changed", { flush: true });
+    assert.equal(await readFile(join(beside, "f"), "utf8"), "kept");
+    for (const path of [target, beside]) await host.mounts.unmount(path);
+    for (const device of [origin, copy]) await host.loops.detach(device.path);
+  });
+}
+
+test("xfs: a pool grows when it is opened with a larger size", async (t) => {
+  const path = join(await scratch(t, host), "pool");
+  const small = createPool("xfs", { host, path, size: GIB });
+  await small.open();
+  const before = await small.usage();
+  await small.close();
+  const large = createPool("xfs", { host, path, size: 2 * GIB });
+  await large.open();
+  const after = await large.usage();
+  await large.close();
+  assert.ok(after.totalBytes > 1.8 * before.totalBytes);
+});
