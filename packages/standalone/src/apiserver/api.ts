@@ -1,0 +1,46 @@
+import type { LocalStore, Logger } from "@mooring/store";
+import type { TokenReader } from "./auth/authenticate.ts";
+import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
+
+/** What `kubectl logs` asks for, as in core/v1 PodLogOptions. */
+export interface LogRequest {
+  namespace: string;
+  pod: string;
+  /** Empty: the only container, or the one the pod's default-container annotation names. */
+  container?: string;
+  follow: boolean;
+  previous: boolean;
+  timestamps: boolean;
+  tailLines?: number;
+  limitBytes?: number;
+  sinceSeconds?: number;
+  /** RFC 3339. */
+  sinceTime?: string;
+  signal: AbortSignal;
+}
+
+/** What the API server needs of the kubelet. */
+export interface KubeletLogs {
+  /** The log in chunks of text or bytes. Throws a StatusError before the first chunk when there is no such log. */
+  logs(request: LogRequest): AsyncIterable<string | Uint8Array>;
+}
+
+/** Counts answered requests for `/metrics`. */
+export interface RequestMetrics {
+  count(method: string, code: number): void;
+  /** In the text format of Prometheus. */
+  text(): string;
+}
+
+/** What every handler works with. */
+export interface Api {
+  store: LocalStore;
+  kinds: KindRegistry;
+  logger: Logger;
+  kubelet?: KubeletLogs;
+  openapi?: OpenApiDocuments;
+  readToken: TokenReader;
+  metrics: RequestMetrics;
+  /** Aborts when the server stops: watches end. */
+  signal: AbortSignal;
+}

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { StatusError } from "@mooring/store";
+import type { Api } from "../api.ts";
+import { type MediaRange, parseAccept } from "../http/accept.ts";
+import type { Call } from "../http/call.ts";
+import { send, sendBytes } from "../http/respond.ts";
+import type { OpenApiDocuments } from "../kind-info.ts";
+import { pathNotFound } from "../resources/target.ts";
+
+const isJson = ({ type, parameters }: MediaRange) =>
+  parameters["as"] === undefined && /^(\*\/\*|application\/(\*|json))$/.test(type);
+
+function requireJson(call: Call): void {
+  if (parseAccept(call.request.headers.accept).some(isJson)) return;
+  throw new StatusError("NotAcceptable", "only the following media types are accepted: application/json");
+}
+
+const hashes = new WeakMap<object, { text: string; hash: string }>();
+
+/** Documents are the same objects while nothing changes, so each is written and hashed once. */
+function encoded(document: object): { text: string; hash: string } {
+  let entry = hashes.get(document);
+  if (entry === undefined) {
+    const text = JSON.stringify(document);
+    entry = { text, hash: createHash("sha512").update(text).digest("hex").toUpperCase() };
+    hashes.set(document, entry);
+  }
+  return entry;
+}
+
+/** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/PATH`. */
+export async function handleOpenApi(call: Call, { openapi }: Api): Promise<void> {
+  if (openapi === undefined) throw pathNotFound();
+  requireJson(call);
+  const [, version, ...rest] = call.segments;
+  if (version === "v2" && rest.length === 0) return sendDocument(call, openapi.v2());
+  if (version !== "v3") throw pathNotFound();
+  if (rest.length === 0) return send(call, 200, index(openapi));
+  const document = openapi.v3(rest.join("/"));
+  if (document === undefined) throw pathNotFound();
+  return sendVersioned(call, document);
+}
+
+function index(openapi: OpenApiDocuments): object {
+  const paths = openapi.v3Paths().flatMap((path) => {
+    const document = openapi.v3(path);
+    if (document === undefined) return [];
+    return [[path, { serverRelativeURL: `/openapi/v3/${path}?hash=${encoded(document).hash}` }]];
+  });
+  return { paths: Object.fromEntries(paths) };
+}
+
+/** A request that names the hash may be cached for good; one with an old hash is sent to the new one. */
+async function sendVersioned(call: Call, document: object): Promise<void> {
+  const { hash } = encoded(document);
+  const wanted = call.query.get("hash");
+  if (wanted !== null && wanted !== hash) {
+    call.response.writeHead(301, { Location: `${call.path}?hash=${hash}` }).end();
+    return;
+  }
+  if (wanted !== null) {
+    call.response.setHeader("Cache-Control", "public, immutable");
+    call.response.setHeader("Expires", new Date(Date.now() + 365 * 24 * 3600_000).toUTCString());
+  }
+  await sendDocument(call, document);
+}
+
+async function sendDocument(call: Call, document: object): Promise<void> {
+  const { text, hash } = encoded(document);
+  const etag = `"${hash}"`;
+  call.response.setHeader("ETag", etag);
+  if (call.request.headers["if-none-match"] === etag) {
+    call.response.writeHead(304).end();
+    return;
+  }
+  await sendBytes(call, 200, Buffer.from(text), "application/json");
+}

@@ -1,0 +1,59 @@
+/** A kind that can only be created: a question with its answer. Nothing is stored. */
+export interface VirtualKind {
+  group: string;
+  version: string;
+  kind: string;
+  plural: string;
+  singular: string;
+  namespaced: boolean;
+}
+
+const AUTHENTICATION = { group: "authentication.k8s.io", version: "v1", namespaced: false };
+const AUTHORIZATION = { group: "authorization.k8s.io", version: "v1", namespaced: false };
+const review = (base: typeof AUTHENTICATION, kind: string, plural: string) => ({
+  ...base,
+  kind,
+  plural,
+  singular: kind.toLowerCase(),
+});
+
+export const VIRTUAL_KINDS: readonly VirtualKind[] = [
+  { group: "", version: "v1", kind: "Binding", plural: "bindings", singular: "binding", namespaced: true },
+  review(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
+  review(AUTHENTICATION, "TokenReview", "tokenreviews"),
+  { ...review(AUTHORIZATION, "LocalSubjectAccessReview", "localsubjectaccessreviews"), namespaced: true },
+  review(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
+  review(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews"),
+  review(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews"),
+];
+
+/** A subresource with behaviour of its own. */
+export interface SpecialSubresource {
+  /** Group and plural of the kind it belongs to. */
+  of: string;
+  name: string;
+  /** Kind of its body. */
+  kind: string;
+  group?: string;
+  version?: string;
+  verbs: readonly string[];
+}
+
+export const SPECIAL_SUBRESOURCES: readonly SpecialSubresource[] = [
+  { of: "/namespaces", name: "finalize", kind: "Namespace", verbs: ["update"] },
+  { of: "/pods", name: "binding", kind: "Binding", verbs: ["create"] },
+  { of: "/pods", name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },
+  { of: "/pods", name: "log", kind: "Pod", verbs: ["get"] },
+  {
+    of: "/serviceaccounts",
+    name: "token",
+    kind: "TokenRequest",
+    group: "authentication.k8s.io",
+    version: "v1",
+    verbs: ["create"],
+  },
+];
+
+export function specialSubresources(group: string, plural: string): SpecialSubresource[] {
+  return SPECIAL_SUBRESOURCES.filter((entry) => entry.of === `${group}/${plural}`);
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** Who sends a request, as authentication.k8s.io/v1 UserInfo. */
+export interface User {
+  username: string;
+  uid?: string;
+  groups: readonly string[];
+  extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** One HTTP request with what every handler needs of it. */
+export interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  method: string;
+  /** Decoded path segments, without empty ones. */
+  segments: readonly string[];
+  path: string;
+  query: URLSearchParams;
+  user: User;
+  /** Aborts when the client goes away or the server stops. */
+  signal: AbortSignal;
+}
+
+/** `Warning: 299`: kubectl prints it, client-go logs it. Quotes and control characters cannot be sent as they are. */
+export function warn(call: Call, text: string): void {
+  const clean = text.replaceAll(/[\u0000-\u001f\u007f]/g, " ").replaceAll(/["\\]/g, "\\$&");
+  const encoded = Buffer.from(clean, "utf8").toString("latin1");
+  const header = `299 - "${encoded}"`;
+  const present = call.response.getHeader("Warning");
+  const all = Array.isArray(present) ? present : [];
+  if (!all.includes(header)) call.response.setHeader("Warning", [...all, header]);
+}
+
+/** Kubernetes reads `1`, `t`, `true`, `True`... and, for a parameter without value, nothing. */
+export function flag(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  if (value === null || value === "") return undefined;
+  if (/^(1|t|true)$/i.test(value)) return true;
+  return /^(0|f|false)$/i.test(value) ? false : undefined;
+}

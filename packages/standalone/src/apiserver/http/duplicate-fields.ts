@@ -1,0 +1,52 @@
+/**
+ * Keys that occur twice in one object of a valid JSON text. `JSON.parse` silently takes the last one; strict field
+ * validation reports them. Looks at strings and brackets only.
+ */
+export function duplicateFields(text: string): string[] {
+  const found: string[] = [];
+  const stack: Frame[] = [];
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+  let key: string | undefined;
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
+    const frame = stack.at(-1);
+    switch (match[0]) {
+      case "{":
+      case "[":
+        stack.push({ keys: match[0] === "{" ? new Set() : undefined, index: 0, label: "" });
+        break;
+      case "}":
+      case "]":
+        stack.pop();
+        break;
+      case ",":
+        if (frame !== undefined) frame.index += 1;
+        break;
+      case ":":
+        if (frame?.keys !== undefined && key !== undefined) {
+          frame.label = key;
+          if (frame.keys.has(key)) found.push(`duplicate field "${pathOf(stack)}"`);
+          frame.keys.add(key);
+        }
+        break;
+      default:
+        key = frame?.keys === undefined ? undefined : JSON.parse(match[0]);
+    }
+  }
+  return found;
+}
+
+interface Frame {
+  /** Undefined in arrays. */
+  keys: Set<string> | undefined;
+  index: number;
+  label: string;
+}
+
+function pathOf(stack: readonly Frame[]): string {
+  let path = "";
+  for (const frame of stack) {
+    if (frame.keys === undefined) path += `[${frame.index}]`;
+    else path += path === "" ? frame.label : `.${frame.label}`;
+  }
+  return path;
+}

@@ -1,0 +1,64 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { isStatus, StatusError } from "@mooring/store";
+import { stringify } from "yaml";
+import type { Format } from "./accept.ts";
+import type { Call } from "./call.ts";
+
+/** As in Kubernetes: smaller answers are not worth the time. */
+export const GZIP_FROM_BYTES = 128 * 1024;
+const compress = promisify(gzip);
+
+export function acceptsGzip(call: Call): boolean {
+  return /\bgzip\b/.test(String(call.request.headers["accept-encoding"] ?? ""));
+}
+
+/** Sends one value. */
+export async function send(call: Call, code: number, value: unknown, format: Format = "json"): Promise<void> {
+  const text =
+    format === "yaml" ? stringify(value, { aliasDuplicateObjects: false }) : `${JSON.stringify(value)}\n`;
+  await sendBytes(call, code, Buffer.from(text), `application/${format}`);
+}
+
+export async function sendBytes(call: Call, code: number, bytes: Buffer, type: string): Promise<void> {
+  const { response } = call;
+  let content = bytes;
+  response.setHeader("Content-Type", type);
+  response.setHeader("Vary", "Accept, Accept-Encoding");
+  if (bytes.length >= GZIP_FROM_BYTES && acceptsGzip(call)) {
+    content = await compress(bytes, { level: 1 });
+    response.setHeader("Content-Encoding", "gzip");
+  }
+  response.setHeader("Content-Length", content.length);
+  response.statusCode = code;
+  response.end(call.method === "HEAD" ? undefined : content);
+}
+
+export function sendText(call: Call, code: number, text: string): void {
+  const { response } = call;
+  response.statusCode = code;
+  response.setHeader("Content-Type", "text/plain; charset=utf-8");
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.end(text);
+}
+
+/** The Status that stands for any error; details of unexpected ones stay in the log. */
+export function toStatusError(error: unknown): StatusError {
+  if (isStatus(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StatusError("InternalError", `Internal error occurred: ${message}`, {
+    causes: [{ reason: "", message }],
+  });
+}
+
+/** Answers with a Status, or cuts the connection when an answer has already begun. */
+export async function sendError(call: Call, error: StatusError): Promise<void> {
+  const { response } = call;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const retry = error.details.retryAfterSeconds;
+  if (retry !== undefined) response.setHeader("Retry-After", retry);
+  await send(call, error.code, error.toStatus());
+}

@@ -1,0 +1,30 @@
+import { stringify } from "yaml";
+import { writePrivateFile } from "./private-file.ts";
+
+/** What a kubeconfig says; `url` is the server's address, with scheme and port. */
+export interface KubeconfigInput {
+  url: string;
+  caPem: string;
+  token: string;
+}
+
+/** The text of a kubeconfig with one context, `mooring`. */
+export function kubeconfigText({ url, caPem, token }: KubeconfigInput): string {
+  return stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "mooring",
+    clusters: [
+      {
+        name: "mooring",
+        cluster: { server: url, "certificate-authority-data": Buffer.from(caPem).toString("base64") },
+      },
+    ],
+    users: [{ name: "mooring-admin", user: { token } }],
+    contexts: [{ name: "mooring", context: { cluster: "mooring", user: "mooring-admin" } }],
+  });
+}
+
+export async function writeKubeconfig(path: string, input: KubeconfigInput): Promise<void> {
+  await writePrivateFile(path, kubeconfigText(input));
+}

@@ -1,0 +1,31 @@
+import { type DeleteOptions, Pods } from "@mooring/store";
+import type { Api } from "../api.ts";
+import type { Call } from "../http/call.ts";
+import { send } from "../http/respond.ts";
+import { type Expected, readObject } from "../resources/decode-object.ts";
+import { fieldValidation, writeOptions } from "../resources/options.ts";
+import type { ItemTarget } from "../resources/target.ts";
+
+const EVICTION: Expected = { apiVersion: "policy/v1", kind: "Eviction", defaulted: true };
+
+/** POST pods/NAME/eviction: a polite delete. There are no disruption budgets on one machine, so it always may. */
+export async function handleEviction(call: Call, target: ItemTarget, { store }: Api): Promise<void> {
+  const { dryRun } = writeOptions(call, "CreateOptions");
+  const eviction = await readObject(call, target, fieldValidation(call, "CreateOptions"), EVICTION);
+  const given = (eviction["deleteOptions"] ?? {}) as Pick<
+    DeleteOptions,
+    "gracePeriodSeconds" | "preconditions"
+  >;
+  await store.delete(
+    Pods,
+    { namespace: target.namespace ?? "", name: target.name },
+    {
+      ...(typeof given.gracePeriodSeconds === "number"
+        ? { gracePeriodSeconds: given.gracePeriodSeconds }
+        : {}),
+      ...(given.preconditions === undefined ? {} : { preconditions: given.preconditions }),
+      ...(dryRun === undefined ? {} : { dryRun }),
+    },
+  );
+  await send(call, 201, { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 });
+}

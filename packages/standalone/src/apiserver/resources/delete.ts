@@ -1,0 +1,183 @@
+import {
+  badRequest,
+  type DeleteOptions,
+  isConflict,
+  isNotFound,
+  type ObjectKey,
+  type UnstructuredObject,
+} from "@mooring/store";
+import { readBody } from "../http/body.ts";
+import { type Call, flag } from "../http/call.ts";
+import { send } from "../http/respond.ts";
+import { itemRepresentation, sendObject } from "./answer.ts";
+import { dryRunOf, listOptions, optionsInvalid } from "./options.ts";
+import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
+
+type Policy = NonNullable<DeleteOptions["propagationPolicy"]>;
+const POLICIES: readonly string[] = ["Foreground", "Background", "Orphan"] satisfies Policy[];
+
+/** Kinds whose objects are the answer to their deletion; of all others a Status is. */
+const ANSWERS_OBJECT = new Set([
+  "pods",
+  "namespaces",
+  "persistentvolumes",
+  "persistentvolumeclaims",
+  "serviceaccounts",
+]);
+const answersObject = (target: Target) =>
+  target.group === "" ? ANSWERS_OBJECT.has(target.plural) : target.group === "storage.k8s.io";
+
+interface Deletion extends DeleteOptions {
+  orphanDependents?: boolean;
+}
+
+export async function handleDelete(call: Call, target: ItemTarget): Promise<void> {
+  const representation = itemRepresentation(call);
+  const options = await readDeleteOptions(call);
+  const { orphanDependents, ...storeOptions } = options;
+  const object = await target.objects.delete(keyOfTarget(target), storeOptions);
+  const gone = options.dryRun === true ? !isHeld(object) : isGone(target, object);
+  const pending =
+    !gone &&
+    (orphanDependents === false ||
+      (orphanDependents === undefined && options.propagationPolicy === "Foreground"));
+  if (!gone || answersObject(target))
+    return sendObject(call, target, pending ? 202 : 200, object, representation);
+  return send(call, 200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name: target.name,
+      ...(target.group === "" ? {} : { group: target.group }),
+      kind: target.plural,
+      uid: object.metadata.uid,
+    },
+  });
+}
+
+/** DELETE of a collection: everything that the selectors match, one after the other. */
+export async function handleDeleteCollection(call: Call, target: Target): Promise<void> {
+  requireNamespace(target);
+  const { orphanDependents: _policy, ...options } = await readDeleteOptions(call);
+  const namespace = target.namespace === undefined ? {} : { namespace: target.namespace };
+  const { pages, resourceVersion } = target.objects.listJson({ ...listOptions(call), ...namespace });
+  const items: UnstructuredObject[] = [];
+  for await (const page of pages) {
+    for (const json of page) {
+      const object = JSON.parse(json) as UnstructuredObject;
+      const deleted = await deleteListed(
+        target,
+        { ...namespace, name: object.metadata.name },
+        object,
+        options,
+      );
+      if (deleted !== undefined) items.push(deleted);
+    }
+  }
+  const { listKind } = target.kind;
+  const apiVersion =
+    items[0]?.apiVersion ?? (target.group === "" ? target.version : `${target.group}/${target.version}`);
+  await send(call, 200, { kind: listKind, apiVersion, metadata: { resourceVersion }, items });
+}
+
+/** An object that went away or was made anew since it was listed is none of this request's business. */
+async function deleteListed(
+  target: Target,
+  key: ObjectKey,
+  object: UnstructuredObject,
+  options: DeleteOptions,
+): Promise<UnstructuredObject | undefined> {
+  const { uid } = object.metadata;
+  const preconditions = { ...options.preconditions, ...(uid === undefined ? {} : { uid }) };
+  try {
+    return await target.objects.delete(key, { ...options, preconditions });
+  } catch (error) {
+    if (isNotFound(error) || (isConflict(error) && options.preconditions === undefined)) return undefined;
+    throw error;
+  }
+}
+
+const isHeld = (object: UnstructuredObject) => object.metadata.deletionTimestamp !== undefined;
+
+function isGone(target: ItemTarget, object: UnstructuredObject): boolean {
+  try {
+    const now = JSON.parse(target.objects.getJson(keyOfTarget(target))) as UnstructuredObject;
+    return now.metadata.uid !== object.metadata.uid;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
+  }
+}
+
+/** From the body (meta/v1 DeleteOptions) when there is one, else from the query. */
+async function readDeleteOptions(call: Call): Promise<Deletion> {
+  const body = await readBody(call);
+  const fields = body === undefined ? fromQuery(call) : asOptions(body.value);
+  const { propagationPolicy: policy, orphanDependents: orphan, gracePeriodSeconds: grace } = fields;
+  if (policy !== undefined && orphan !== undefined) {
+    const message = "Invalid value: orphanDependents and deletionPropagation cannot be both set";
+    throw optionsInvalid("DeleteOptions", "propagationPolicy", "FieldValueInvalid", message);
+  }
+  if (policy !== undefined && !POLICIES.includes(String(policy))) {
+    const message = `Unsupported value: ${JSON.stringify(policy)}: supported values: "Background", "Foreground", "Orphan", "nil"`;
+    throw optionsInvalid("DeleteOptions", "propagationPolicy", "FieldValueNotSupported", message);
+  }
+  const effective = policy ?? (orphan === undefined ? undefined : orphan ? "Orphan" : "Background");
+  const dryRun = Array.isArray(fields.dryRun) ? fields.dryRun.map(String) : [];
+  return {
+    dryRun: dryRunOf(dryRun, "DeleteOptions"),
+    ...(effective === undefined ? {} : { propagationPolicy: effective as Policy }),
+    ...(typeof orphan === "boolean" ? { orphanDependents: orphan } : {}),
+    // A negative period means "at once, but not by force", for which Kubernetes takes one second.
+    ...(typeof grace === "number" ? { gracePeriodSeconds: grace < 0 ? 1 : Math.trunc(grace) } : {}),
+    ...preconditionsOf(fields.preconditions),
+  };
+}
+
+interface RawOptions {
+  propagationPolicy?: unknown;
+  orphanDependents?: unknown;
+  gracePeriodSeconds?: unknown;
+  preconditions?: unknown;
+  dryRun?: unknown;
+}
+
+function asOptions(value: unknown): RawOptions {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw badRequest("the body of a delete must be DeleteOptions");
+  }
+  const { kind, ...options } = value as Record<string, unknown>;
+  if (kind !== undefined && kind !== "" && kind !== "DeleteOptions") {
+    throw badRequest(`${String(kind)} cannot be handled as a DeleteOptions`);
+  }
+  for (const name of Object.keys(options)) if (options[name] === null) delete options[name];
+  return options;
+}
+
+function fromQuery({ query }: Call): RawOptions {
+  const policy = query.get("propagationPolicy");
+  const grace = query.get("gracePeriodSeconds");
+  const orphan = flag(query, "orphanDependents");
+  if (grace !== null && grace !== "" && !/^-?\d{1,9}$/.test(grace)) {
+    throw badRequest(`gracePeriodSeconds: ${JSON.stringify(grace)} is not a whole number`);
+  }
+  return {
+    dryRun: query.getAll("dryRun"),
+    ...(policy === null || policy === "" ? {} : { propagationPolicy: policy }),
+    ...(orphan === undefined ? {} : { orphanDependents: orphan }),
+    ...(grace === null || grace === "" ? {} : { gracePeriodSeconds: Number(grace) }),
+  };
+}
+
+function preconditionsOf(value: unknown): Pick<DeleteOptions, "preconditions"> {
+  if (typeof value !== "object" || value === null) return {};
+  const { uid, resourceVersion } = value as Record<string, unknown>;
+  return {
+    preconditions: {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    },
+  };
+}

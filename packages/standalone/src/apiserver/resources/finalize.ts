@@ -1,0 +1,22 @@
+import type { UnstructuredObject } from "@mooring/store";
+import type { Call } from "../http/call.ts";
+import { itemRepresentation, sendObject } from "./answer.ts";
+import { readObject } from "./decode-object.ts";
+import { fieldValidation, writeOptions } from "./options.ts";
+import { type ItemTarget, keyOfTarget } from "./target.ts";
+
+/** PUT namespaces/NAME/finalize: takes `spec.finalizers` of the body and nothing else. */
+export async function handleFinalize(call: Call, target: ItemTarget): Promise<void> {
+  const representation = itemRepresentation(call);
+  const options = writeOptions(call, "UpdateOptions");
+  const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
+  const current = JSON.parse(target.objects.getJson(keyOfTarget(target))) as UnstructuredObject;
+  const { resourceVersion = current.metadata.resourceVersion } = object.metadata;
+  const next = {
+    ...current,
+    metadata: { ...current.metadata, ...(resourceVersion ? { resourceVersion } : {}) },
+    spec: object["spec"] ?? {},
+  };
+  const updated = await target.objects.update(next, { ...options, subresource: "finalize" });
+  await sendObject(call, target, 200, updated, representation);
+}

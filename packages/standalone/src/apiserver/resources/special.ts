@@ -1,0 +1,37 @@
+import { StatusError } from "@mooring/store";
+import type { Api } from "../api.ts";
+import type { Call } from "../http/call.ts";
+import { handleBinding } from "../pods/binding.ts";
+import { handleEviction } from "../pods/eviction.ts";
+import { handleLog } from "../pods/log.ts";
+import { handleFinalize } from "./finalize.ts";
+import { type ItemTarget, methodNotAllowed, pathNotFound } from "./target.ts";
+
+type Handler = (call: Call, target: ItemTarget, api: Api) => Promise<void>;
+
+/** Subresources with behaviour of their own, by method and `group/plural/subresource`. */
+const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
+  "/namespaces/finalize": { PUT: handleFinalize },
+  "/pods/log": { GET: handleLog },
+  "/pods/eviction": { POST: handleEviction },
+  "/pods/binding": { POST: handleBinding },
+};
+
+/** Subresources of Kubernetes that make no sense here; kubectl shows the text. */
+const ABSENT: Readonly<Record<string, string>> = {
+  "/pods/exec":
+    "exec is not supported by Mooring standalone: run the command on this machine (see `mooring why pod`)",
+  "/pods/attach": "attach is not supported by Mooring standalone: read the output with `kubectl logs -f`",
+  "/pods/portforward": "port-forward is not needed: pods use the network of this machine",
+};
+
+export async function handleSpecial(call: Call, target: ItemTarget, api: Api): Promise<void> {
+  const path = `${target.group}/${target.plural}/${target.subresource ?? ""}`;
+  const absent = ABSENT[path];
+  if (absent !== undefined) throw new StatusError("MethodNotAllowed", absent);
+  const handlers = HANDLERS[path];
+  if (handlers === undefined) throw pathNotFound();
+  const handler = handlers[call.method];
+  if (handler === undefined) throw methodNotAllowed();
+  return handler(call, target, api);
+}

@@ -1,0 +1,116 @@
+import { badRequest, invalid, isNotFound, type Patch } from "@mooring/store";
+import type { Api } from "../api.ts";
+import { contentType, parseJson, parseYaml, readBytes, unsupportedMediaType } from "../http/body.ts";
+import { type Call, flag } from "../http/call.ts";
+import { itemRepresentation, sendObject } from "./answer.ts";
+import { asObject, expectedOf, placed, readObject, validateFields } from "./decode-object.ts";
+import { requireLiveNamespace } from "./namespace-check.ts";
+import { fieldValidation, optionsInvalid, writeOptions } from "./options.ts";
+import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
+
+export async function handleCreate(call: Call, target: Target, api: Api): Promise<void> {
+  const representation = itemRepresentation(call);
+  const options = writeOptions(call, "CreateOptions");
+  const object = await readObject(call, target, fieldValidation(call, "CreateOptions"));
+  requireNamespace(target);
+  requireLiveNamespace(api, target, object.metadata.name || object.metadata.generateName || "");
+  const created = await target.objects.create(object, options);
+  await sendObject(call, target, 201, created, representation);
+}
+
+/** PUT of an object or of its status. */
+export async function handleUpdate(call: Call, target: ItemTarget): Promise<void> {
+  const representation = itemRepresentation(call);
+  const options = writeOptions(call, "UpdateOptions");
+  const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
+  if (target.kind.custom && !object.metadata.resourceVersion) {
+    const message = "Invalid value: 0x0: must be specified for an update";
+    const cause = { reason: "FieldValueInvalid", message, field: "metadata.resourceVersion" };
+    throw invalid(target.resource, target.name, [cause]);
+  }
+  const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
+  const updated = await target.objects.update(object, { ...options, ...subresource });
+  await sendObject(call, target, 200, updated, representation);
+}
+
+const PATCH_TYPES: Readonly<Record<string, Patch["type"]>> = {
+  "application/json-patch+json": "json",
+  "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
+};
+
+export async function handlePatch(call: Call, target: ItemTarget, api: Api): Promise<void> {
+  const representation = itemRepresentation(call);
+  const options = writeOptions(call, "PatchOptions");
+  const validation = fieldValidation(call, "PatchOptions");
+  const type = patchType(call, target);
+  checkApplyOptions(call, type);
+  const text = (await readBytes(call)).toString("utf8");
+  const body = type === "apply" ? parseYaml(text) : parseJson(text);
+  let patch: Patch;
+  if (type === "apply") {
+    const applied = placed(asObject(body.value, { ...expectedOf(target), defaulted: false }), target);
+    validateFields(call, target, applied, body, validation);
+    patch = { type, body: applied, force: flag(call.query, "force") ?? false };
+  } else {
+    patch = bodyOf(type, body.value);
+    if (type !== "json") validateFields(call, target, withoutDirectives(body.value), body, validation);
+  }
+  const creates = type === "apply" && !exists(target);
+  if (creates) requireLiveNamespace(api, target, target.name);
+  const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
+  const result = await target.objects.patch(keyOfTarget(target), patch, { ...options, ...subresource });
+  await sendObject(call, target, creates ? 201 : 200, result, representation);
+}
+
+function patchType(call: Call, target: Target): Patch["type"] {
+  const type = PATCH_TYPES[contentType(call)];
+  const accepted = Object.keys(PATCH_TYPES).filter(
+    (name) => !target.kind.custom || PATCH_TYPES[name] !== "strategic",
+  );
+  if (type !== undefined && !(type === "strategic" && target.kind.custom)) return type;
+  throw unsupportedMediaType(accepted);
+}
+
+function checkApplyOptions(call: Call, type: Patch["type"]): void {
+  const manager = call.query.get("fieldManager") ?? "";
+  if (type === "apply" && manager === "") {
+    const message = "Required value: is required for apply patch";
+    throw optionsInvalid("PatchOptions", "fieldManager", "FieldValueRequired", message);
+  }
+  if (type !== "apply" && call.query.has("force")) {
+    const message = "Forbidden: may not be specified for non-apply patch";
+    throw optionsInvalid("PatchOptions", "force", "FieldValueForbidden", message);
+  }
+}
+
+function bodyOf(type: "json" | "merge" | "strategic", value: unknown): Patch {
+  if (type !== "json") return { type, body: value };
+  if (!Array.isArray(value)) throw badRequest("json patch: the body must be a list of operations");
+  return { type, body: value };
+}
+
+/** `$patch`, `$retainKeys`, `$setElementOrder/...` steer a strategic merge and are no fields. */
+function withoutDirectives(value: unknown): Record<string, unknown> {
+  const walk = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(walk);
+    if (typeof node !== "object" || node === null) return node;
+    const fields = Object.entries(node).filter(([name, child]) => !name.startsWith("$") && child !== null);
+    return Object.fromEntries(fields.map(([name, child]) => [name, walk(child)]));
+  };
+  const result = walk(value);
+  return typeof result === "object" && result !== null && !Array.isArray(result)
+    ? (result as Record<string, unknown>)
+    : {};
+}
+
+function exists(target: ItemTarget): boolean {
+  try {
+    target.objects.getJson(keyOfTarget(target));
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

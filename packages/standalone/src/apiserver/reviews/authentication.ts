@@ -1,0 +1,23 @@
+import type { UnstructuredObject } from "@mooring/store";
+import type { Api } from "../api.ts";
+import type { Call, User } from "../http/call.ts";
+
+const userInfo = ({ username, uid, groups, extra }: User) => ({
+  username,
+  ...(uid === undefined ? {} : { uid }),
+  groups,
+  ...(extra === undefined ? {} : { extra }),
+});
+
+/** `kubectl auth whoami`. */
+export function selfSubjectReview(_review: UnstructuredObject, call: Call): object {
+  return { userInfo: userInfo(call.user) };
+}
+
+/** Whose token is this? */
+export function tokenReview(review: UnstructuredObject, _call: Call, { readToken }: Api): object {
+  const { token } = (review["spec"] ?? {}) as { token?: unknown };
+  const user = typeof token === "string" ? readToken(token) : undefined;
+  if (user === undefined) return { authenticated: false, user: {}, error: "invalid bearer token" };
+  return { authenticated: true, user: userInfo(user) };
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { badRequest, type UnstructuredObject } from "@mooring/store";
+import type { Api } from "../api.ts";
+import { VIRTUAL_KINDS } from "../discovery/virtual-kinds.ts";
+import { negotiate } from "../http/accept.ts";
+import { readBody } from "../http/body.ts";
+import type { Call } from "../http/call.ts";
+import { send } from "../http/respond.ts";
+import { asObject } from "../resources/decode-object.ts";
+import { methodNotAllowed, pathNotFound, type ResourcePath } from "../resources/target.ts";
+import { selfSubjectReview, tokenReview } from "./authentication.ts";
+import { accessReview, rulesReview, selfAccessReview } from "./authorization.ts";
+
+type Answer = (review: UnstructuredObject, call: Call, api: Api) => object;
+
+/** Status of each review, by kind. */
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  SelfSubjectReview: selfSubjectReview,
+  TokenReview: tokenReview,
+  SelfSubjectAccessReview: selfAccessReview,
+  SubjectAccessReview: accessReview,
+  LocalSubjectAccessReview: accessReview,
+  SelfSubjectRulesReview: rulesReview,
+};
+
+/** Answers questions that are asked by creating an object; false when the path is something else. */
+export async function handleReview(call: Call, api: Api, path: ResourcePath): Promise<boolean> {
+  const kind = VIRTUAL_KINDS.find(
+    ({ group, version, plural }) =>
+      group === path.group && version === path.version && plural === path.plural,
+  );
+  const answer = kind === undefined ? undefined : ANSWERS[kind.kind];
+  if (kind === undefined || answer === undefined) return false;
+  if (path.name !== undefined || kind.namespaced !== (path.namespace !== undefined)) throw pathNotFound();
+  if (call.method !== "POST") throw methodNotAllowed();
+  const { format } = negotiate(call.request.headers.accept, ["Object"]);
+  const body = await readBody(call);
+  if (body === undefined) throw badRequest("unable to decode an empty request body");
+  const expected = { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, defaulted: true };
+  const review = asObject(body.value, expected);
+  const metadata = { ...review.metadata, uid: randomUUID(), creationTimestamp: null };
+  await send(call, 201, { ...review, metadata, status: answer(review, call, api) }, format);
+  return true;
+}

@@ -1,0 +1,54 @@
+import type { Api } from "../api.ts";
+import { authorize } from "../auth/authorize.ts";
+import { handleDiscovery } from "../discovery/handle.ts";
+import { handleOpenApi } from "../discovery/openapi.ts";
+import { SERVED_VERSION } from "../discovery/versions.ts";
+import type { Call } from "../http/call.ts";
+import { send, sendText } from "../http/respond.ts";
+import { handleResource } from "../resources/dispatch.ts";
+import { methodNotAllowed, pathNotFound } from "../resources/target.ts";
+import { handleHealth } from "./health.ts";
+
+type Handler = (call: Call, api: Api) => Promise<void> | void;
+
+/** What the first segment of a path leads to. */
+const ROUTES: Readonly<Record<string, Handler>> = {
+  "": (call) =>
+    send(call, 200, {
+      paths: [
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/readyz",
+        "/version",
+      ],
+    }),
+  api: (call, api) =>
+    call.segments.length > 2 ? handleResource(call, api) : readOnly(call, api, handleDiscovery),
+  apis: (call, api) =>
+    call.segments.length > 3 ? handleResource(call, api) : readOnly(call, api, handleDiscovery),
+  openapi: (call, api) => readOnly(call, api, handleOpenApi),
+  version: (call) => send(call, 200, SERVED_VERSION),
+  healthz: handleHealth,
+  livez: handleHealth,
+  readyz: handleHealth,
+  metrics: (call, { metrics }) => sendText(call, 200, metrics.text()),
+};
+
+function readOnly(call: Call, api: Api, handler: Handler): Promise<void> | void {
+  if (call.method !== "GET" && call.method !== "HEAD") throw methodNotAllowed();
+  return handler(call, api);
+}
+
+/** Everything between authentication and the answer. */
+export async function route(call: Call, api: Api): Promise<void> {
+  authorize(call);
+  const first = call.segments[0] ?? "";
+  const handler = Object.hasOwn(ROUTES, first) ? ROUTES[first] : undefined;
+  if (handler === undefined) throw pathNotFound();
+  await handler(call, api);
+}

@@ -1,0 +1,100 @@
+import { join } from "node:path";
+import type { LocalStore, Logger } from "@mooring/store";
+import type { Api, KubeletLogs } from "./api.ts";
+import { singleToken } from "./auth/authenticate.ts";
+import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
+import { writeKubeconfig } from "./pki/kubeconfig.ts";
+import { ensurePki, serverNames } from "./pki/pki.ts";
+import { ensureDefaultNamespaces } from "./server/default-namespaces.ts";
+import { listen } from "./server/listen.ts";
+import { createMetrics } from "./server/metrics.ts";
+
+const RENEW_CHECK_MS = 12 * 3600_000;
+/** How long answers that have begun may take to end once the server stops. */
+const GRACE_MS = 1_000;
+
+export interface ApiServerOptions {
+  store: LocalStore;
+  kinds: KindRegistry;
+  /** `host:port`; port 0 takes a free one. */
+  listen: string;
+  /** Certificates and the token go to `pki/` in it, the kubeconfig beside that. */
+  stateDir: string;
+  logger: Logger;
+  /** Stops the server. */
+  signal: AbortSignal;
+  kubelet?: KubeletLogs;
+  openapi?: OpenApiDocuments;
+}
+
+export interface ApiServer {
+  /** `https://127.0.0.1:6443` */
+  url: string;
+  caPem: string;
+  /** Bearer token of the administrator. */
+  token: string;
+  /** Path of the kubeconfig. */
+  kubeconfig: string;
+  /** Settles when the server has stopped and let go of its port. */
+  done: Promise<void>;
+}
+
+/** Serves the Kubernetes API; resolves when it listens, the default namespaces exist and the kubeconfig is written. */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { store, kinds, stateDir, logger, signal, kubelet, openapi } = options;
+  const at = parseListen(options.listen);
+  const folder = join(stateDir, "pki");
+  const names = serverNames(at.host);
+  const pki = await ensurePki(folder, names);
+  await ensureDefaultNamespaces(store);
+  const metrics = createMetrics();
+  const api: Api = {
+    store,
+    kinds,
+    logger,
+    signal,
+    metrics,
+    readToken: singleToken(pki.token),
+    ...(kubelet === undefined ? {} : { kubelet }),
+    ...(openapi === undefined ? {} : { openapi }),
+  };
+  const { server, address } = await listen(api, pki.server, at);
+  const url = `https://${reachable(at.host)}:${address.port}`;
+  const kubeconfig = join(stateDir, "kubeconfig");
+  await writeKubeconfig(kubeconfig, { url, caPem: pki.caPem, token: pki.token });
+  const renewal = setInterval(() => {
+    ensurePki(folder, names).then(
+      (current) => server.setSecureContext(current.server),
+      (error: unknown) => logger.error({ err: error }, "The server certificate could not be renewed"),
+    );
+  }, RENEW_CHECK_MS);
+  renewal.unref();
+  const done = new Promise<void>((resolve) => {
+    const stop = () => {
+      clearInterval(renewal);
+      metrics.stop();
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  logger.info({ url }, "The API server listens");
+  return { url, caPem: pki.caPem, token: pki.token, kubeconfig, done };
+}
+
+/** `127.0.0.1:6443`, `[::1]:6443`, `:6443`. Throws a RangeError. */
+export function parseListen(text: string): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65535) throw new RangeError(`"${text}" is not an address like 127.0.0.1:6443`);
+  return { host: match[1] || match[2] || "127.0.0.1", port };
+}
+
+/** Where clients on this machine reach a server that listens on `host`. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}
