@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StatusError, type UnstructuredObject } from "@mooring/store";
+import { admitCreate, admitUpdate, type KindSchema } from "../schema/strategy.ts";
+import { builtinKinds } from "./register.ts";
+
+function kindOf(name: string): KindSchema {
+  const found = builtinKinds.find((kind) => kind.resource.kind === name);
+  assert.ok(found, name);
+  const { group, version, kind } = found.resource;
+  return {
+    group,
+    version,
+    kind,
+    schema: found.schema,
+    custom: false,
+    ...(found.rules && { rules: found.rules }),
+  };
+}
+function object(kind: KindSchema, fields: Record<string, unknown>): UnstructuredObject {
+  const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+  return { apiVersion, kind: kind.kind, metadata: { name: "x" }, ...structuredClone(fields) };
+}
+function failure(run: () => unknown): string {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof StatusError, String(error));
+    return error.message;
+  }
+  return "";
+}
+
+const claim = { spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } } };
+const pod = { spec: { containers: [{ name: "c", image: "host" }] } };
+const pv = {
+  spec: {
+    accessModes: ["ReadWriteOnce"],
+    capacity: { storage: "1Gi" },
+    csi: { driver: "d", volumeHandle: "h" },
+  },
+};
+
+const refusals: { kind: string; fields: Record<string, unknown>; says: string }[] = [
+  {
+    kind: "PersistentVolumeClaim",
+    fields: { spec: { accessModes: ["ReadWriteOnce"] } },
+    says: "spec.resources[storage]: Required value",
+  },
+  {
+    kind: "PersistentVolumeClaim",
+    fields: { spec: { ...claim.spec, accessModes: ["RWO"] } },
+    says: 'spec.accessModes: Unsupported value: "RWO": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"',
+  },
+  {
+    kind: "PersistentVolumeClaim",
+    fields: { spec: { ...claim.spec, resources: { requests: { storage: "1x" } } } },
+    says: "quantities must match the regular expression",
+  },
+  {
+    kind: "PersistentVolumeClaim",
+    fields: { spec: { ...claim.spec, accessModes: "all" } },
+    says: "cannot unmarshal string into array",
+  },
+  {
+    kind: "PersistentVolume",
+    fields: { spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } } },
+    says: "spec: Required value: must specify a volume type",
+  },
+  { kind: "Pod", fields: { spec: {} }, says: "spec.containers: Required value" },
+  {
+    kind: "Pod",
+    fields: {
+      spec: { containers: [{ name: "c", image: "host", volumeMounts: [{ name: "v", mountPath: "/v" }] }] },
+    },
+    says: 'spec.containers[0].volumeMounts[0].name: Not found: "v"',
+  },
+  {
+    kind: "StorageClass",
+    fields: { provisioner: "" },
+    says: 'StorageClass.storage.k8s.io "x" is invalid: provisioner: Required value',
+  },
+  {
+    kind: "ConfigMap",
+    fields: { data: { "a b": "" } },
+    says: 'data[a b]: Invalid value: "a b": a valid config key',
+  },
+  {
+    kind: "ConfigMap",
+    fields: { metadata: { name: "a_b" } },
+    says: 'metadata.name: Invalid value: "a_b": a lowercase RFC 1123 subdomain',
+  },
+  {
+    kind: "ConfigMap",
+    fields: { metadata: { name: "x", labels: { a: "b c" } } },
+    says: 'metadata.labels: Invalid value: "b c": a valid label',
+  },
+  {
+    kind: "ConfigMap",
+    fields: { metadata: { name: "x", finalizers: ["mine"] } },
+    says: "neither a standard finalizer name",
+  },
+];
+
+for (const { kind, fields, says } of refusals) {
+  test(`a ${kind} is refused: ${says.slice(0, 60)}`, () => {
+    const schema = kindOf(kind);
+    const message = failure(() => admitCreate(schema, object(schema, fields)));
+    assert.ok(message.includes(says), message);
+  });
+}
+
+test("a claim gets its defaults and loses what it may not have", () => {
+  const kind = kindOf("PersistentVolumeClaim");
+  const source = { kind: "VolumeSnapshot", apiGroup: "snapshot.storage.k8s.io", name: "s" };
+  const spec = {
+    ...claim.spec,
+    resources: { requests: { storage: "1024Mi" } },
+    dataSource: source,
+    nonsense: 1,
+  };
+  const made = admitCreate(kind, object(kind, { spec, status: { phase: "Bound" } }));
+  assert.deepEqual(made.spec, {
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: "1Gi" } },
+    dataSource: source,
+    dataSourceRef: source,
+    volumeMode: "Filesystem",
+  });
+  assert.deepEqual(made.status, { phase: "Pending" });
+});
+
+test("a pod gets the defaults of a usual cluster", () => {
+  const kind = kindOf("Pod");
+  const made = admitCreate(kind, object(kind, { spec: { ...pod.spec, volumes: [{ name: "v" }] } }));
+  const spec = made.spec as Record<string, unknown>;
+  assert.deepEqual(spec.containers, [
+    {
+      name: "c",
+      image: "host",
+      resources: {},
+      terminationMessagePath: "/dev/termination-log",
+      terminationMessagePolicy: "File",
+      imagePullPolicy: "Always",
+    },
+  ]);
+  assert.deepEqual(spec.volumes, [{ name: "v", emptyDir: {} }]);
+  assert.equal(spec.restartPolicy, "Always");
+  assert.deepEqual(made.status, { phase: "Pending", qosClass: "BestEffort" });
+});
+
+const bound = { ...claim, status: { phase: "Bound", capacity: { storage: "1Gi" } } };
+const grown = (size: string) => ({
+  ...bound,
+  spec: { ...claim.spec, resources: { requests: { storage: size } } },
+});
+const changes: { kind: string; from: Record<string, unknown>; to: Record<string, unknown>; says: string }[] =
+  [
+    { kind: "PersistentVolumeClaim", from: bound, to: grown("2Gi"), says: "" },
+    {
+      kind: "PersistentVolumeClaim",
+      from: bound,
+      to: grown("1Mi"),
+      says: "field can not be less than status.capacity",
+    },
+    {
+      kind: "PersistentVolumeClaim",
+      from: claim,
+      to: grown("2Gi"),
+      says: "spec is immutable after creation",
+    },
+    {
+      kind: "PersistentVolumeClaim",
+      from: claim,
+      to: { spec: { ...claim.spec, volumeName: "v" } },
+      says: "",
+    },
+    {
+      kind: "PersistentVolumeClaim",
+      from: bound,
+      to: { ...bound, spec: { ...claim.spec, accessModes: ["ReadWriteMany"] } },
+      says: "spec is immutable",
+    },
+    {
+      kind: "PersistentVolume",
+      from: pv,
+      to: { spec: { ...pv.spec, persistentVolumeReclaimPolicy: "Delete", claimRef: { name: "c" } } },
+      says: "",
+    },
+    {
+      kind: "PersistentVolume",
+      from: pv,
+      to: { spec: { ...pv.spec, csi: { driver: "d", volumeHandle: "other" } } },
+      says: "spec.persistentvolumesource is immutable",
+    },
+    {
+      kind: "StorageClass",
+      from: { provisioner: "p", parameters: { a: "b" } },
+      to: { provisioner: "p" },
+      says: "parameters: Forbidden: updates to parameters are forbidden.",
+    },
+    { kind: "Pod", from: pod, to: { spec: { containers: [{ name: "c", image: "other" }] } }, says: "" },
+    { kind: "Pod", from: pod, to: { spec: { ...pod.spec, nodeName: "n" } }, says: "" },
+    {
+      kind: "Pod",
+      from: pod,
+      to: { spec: { ...pod.spec, hostname: "h" } },
+      says: "pod updates may not change fields",
+    },
+    {
+      kind: "CSIDriver",
+      from: { spec: { attachRequired: false } },
+      to: { spec: { attachRequired: true } },
+      says: "spec.attachRequired: Invalid value: true: field is immutable",
+    },
+    { kind: "Secret", from: { type: "a/b" }, to: { type: "a/c" }, says: "type: Invalid value" },
+    {
+      kind: "ConfigMap",
+      from: { immutable: true, data: { a: "1" } },
+      to: { immutable: true, data: { a: "2" } },
+      says: "field is immutable when `immutable` is set",
+    },
+  ];
+
+for (const { kind, from, to, says } of changes) {
+  test(`a ${kind} ${says === "" ? "may change" : "stays"}: ${JSON.stringify(to).slice(0, 70)}`, () => {
+    const schema = kindOf(kind);
+    const old = admitCreate(schema, object(schema, from));
+    if (from.status !== undefined) old.status = from.status;
+    const message = failure(() => admitUpdate(schema, object(schema, to), structuredClone(old)));
+    assert.ok(says === "" ? message === "" : message.includes(says), message);
+  });
+}

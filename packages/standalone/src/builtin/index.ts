@@ -1,0 +1,1 @@
+export { builtinKinds, registerBuiltins } from "./register.ts";

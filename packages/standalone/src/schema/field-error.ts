@@ -1,0 +1,90 @@
+import { type StatusCause, StatusError } from "@mooring/store";
+
+type FieldErrorType =
+  | "FieldValueRequired"
+  | "FieldValueInvalid"
+  | "FieldValueTypeInvalid"
+  | "FieldValueNotSupported"
+  | "FieldValueDuplicate"
+  | "FieldValueForbidden"
+  | "FieldValueTooLong"
+  | "FieldValueTooMany"
+  | "FieldValueNotFound";
+
+/** One wrong field. `body` is the text after the path, in the words of an API server. */
+export interface FieldError {
+  reason: FieldErrorType;
+  /** `spec.resources.requests[storage]`; `<nil>` for the whole object. */
+  field: string;
+  body: string;
+}
+
+/** Strings in quotes, numbers as they are, anything else as JSON. */
+function show(value: unknown): string {
+  return value === undefined ? "null" : (JSON.stringify(value) ?? "null");
+}
+const tail = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
+
+export const required = (field: string, detail = ""): FieldError => ({
+  reason: "FieldValueRequired",
+  field,
+  body: `Required value${tail(detail)}`,
+});
+export const invalid = (field: string, value: unknown, detail: string): FieldError => ({
+  reason: "FieldValueInvalid",
+  field,
+  body: `Invalid value: ${show(value)}${tail(detail)}`,
+});
+export const typeInvalid = (field: string, value: unknown, detail: string): FieldError => ({
+  ...invalid(field, value, detail),
+  reason: "FieldValueTypeInvalid",
+});
+export const notSupported = (field: string, value: unknown, supported: readonly unknown[]): FieldError => ({
+  reason: "FieldValueNotSupported",
+  field,
+  body: `Unsupported value: ${show(value)}${supported.length === 0 ? "" : `: supported values: ${supported.map(show).join(", ")}`}`,
+});
+export const duplicate = (field: string, value: unknown): FieldError => ({
+  reason: "FieldValueDuplicate",
+  field,
+  body: `Duplicate value: ${show(value)}`,
+});
+export const forbidden = (field: string, detail: string): FieldError => ({
+  reason: "FieldValueForbidden",
+  field,
+  body: `Forbidden${tail(detail)}`,
+});
+/** `limit` in bytes. */
+export const tooLong = (field: string, limit: number): FieldError => ({
+  reason: "FieldValueTooLong",
+  field,
+  body: `Too long: may not be more than ${limit} bytes`,
+});
+export const tooMany = (field: string, actual: number, limit: number): FieldError => ({
+  reason: "FieldValueTooMany",
+  field,
+  body: `Too many: ${actual}: must have at most ${limit} items`,
+});
+export const notFound = (field: string, value: unknown): FieldError => ({
+  reason: "FieldValueNotFound",
+  field,
+  body: `Not found: ${show(value)}`,
+});
+
+/** The 422 of an API server: `Pod "x" is invalid: spec.containers: Required value`. */
+export function invalidObject(
+  kind: { group: string; kind: string },
+  name: string,
+  errors: readonly FieldError[],
+): StatusError {
+  const lines = [...new Set(errors.map((e) => `${e.field}: ${e.body}`))];
+  const list = lines.length === 1 ? lines[0] : `[${lines.join(", ")}]`;
+  const full = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+  const causes: StatusCause[] = errors.map((e) => ({ reason: e.reason, message: e.body, field: e.field }));
+  return new StatusError("Invalid", `${full} ${JSON.stringify(name)} is invalid: ${list}`, {
+    name,
+    ...(kind.group === "" ? {} : { group: kind.group }),
+    kind: kind.kind,
+    causes,
+  });
+}

@@ -1,0 +1,91 @@
+import type { DeleteOptions, UnstructuredObject } from "@mooring/store";
+import { decodeBuiltin } from "./decode.ts";
+import { applyDefaults, dropForbiddenNulls, dropNulls } from "./default.ts";
+import { type FieldError, invalidObject } from "./field-error.ts";
+import type { Schema } from "./model.ts";
+import { type NameKind, objectMetaSchema, validateMeta, validateMetaUpdate } from "./object-meta.ts";
+import { prune } from "./prune.ts";
+import { validateSchema } from "./validate.ts";
+
+/** Behaviour of one kind beyond its schema. Hooks work in place; all are pure and synchronous. */
+export interface KindRules {
+  /** What a name may look like; default: a DNS subdomain. */
+  name?: NameKind;
+  /** Clears what a client may not set, before defaults are filled in. */
+  prepareCreate?(object: UnstructuredObject): void;
+  prepareUpdate?(next: UnstructuredObject, old: UnstructuredObject, subresource: string): void;
+  /** Defaults that depend on other fields; runs after the schema's own. */
+  defaults?(object: UnstructuredObject): void;
+  validate?(object: UnstructuredObject): FieldError[];
+  /** Runs after a successful {@link KindRules.validate}; says what may not change. */
+  validateUpdate?(next: UnstructuredObject, old: UnstructuredObject, subresource: string): FieldError[];
+  selectableFields?(object: UnstructuredObject): Record<string, string>;
+  gracefulDelete?(object: UnstructuredObject, options: DeleteOptions): number;
+}
+
+/** One kind in its storage version. */
+export interface KindSchema {
+  group: string;
+  version: string;
+  kind: string;
+  /** Of the whole object, `metadata` included. */
+  schema: Schema;
+  /** Kinds of CRDs validate types and keep nulls where the schema allows them; built-in ones decode into fixed types. */
+  custom: boolean;
+  rules?: KindRules;
+}
+
+/** The object as an API server would store it; throws Invalid (422) or BadRequest (400). */
+export function admitCreate(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
+  shape(kind, object, () => kind.rules?.prepareCreate?.(object));
+  const errors = [...validateMeta(object, kind.rules?.name ?? "subdomain"), ...problems(kind, object)];
+  if (errors.length > 0) throw invalidObject(kind, nameOf(object), errors);
+  return object;
+}
+
+export function admitUpdate(
+  kind: KindSchema,
+  next: UnstructuredObject,
+  old: UnstructuredObject,
+  subresource = "",
+): UnstructuredObject {
+  shape(kind, next, () => kind.rules?.prepareUpdate?.(next, old, subresource));
+  const errors = [
+    ...validateMeta(next, kind.rules?.name ?? "subdomain"),
+    ...validateMetaUpdate(next, old),
+    ...problems(kind, next),
+  ];
+  if (errors.length === 0) errors.push(...(kind.rules?.validateUpdate?.(next, old, subresource) ?? []));
+  if (errors.length > 0) throw invalidObject(kind, nameOf(next), errors);
+  return next;
+}
+
+function nameOf(object: UnstructuredObject): string {
+  return object.metadata.name ?? object.metadata.generateName ?? "";
+}
+
+function shape(kind: KindSchema, object: UnstructuredObject, prepare: () => void): void {
+  dropNulls(object.metadata);
+  prune(object.metadata, objectMetaSchema);
+  decodeBuiltin({ metadata: object.metadata }, META_ONLY, kind);
+  if (kind.custom) dropForbiddenNulls(object, kind.schema);
+  else dropNulls(object);
+  prune(object, kind.schema);
+  if (!kind.custom) decodeBuiltin(object, kind.schema, kind);
+  prepare();
+  applyDefaults(object, kind.schema);
+  kind.rules?.defaults?.(object);
+}
+const META_ONLY: Schema = { type: "object", properties: { metadata: objectMetaSchema } };
+
+function problems(kind: KindSchema, object: UnstructuredObject): FieldError[] {
+  const errors = kind.custom ? validateSchema(object, kind.schema) : builtinProblems(object, kind.schema);
+  return errors.length > 0 ? errors : (kind.rules?.validate?.(object) ?? []);
+}
+
+/** Built-in kinds have words of their own, and key lists whose keys may repeat (`env`). */
+function builtinProblems(object: UnstructuredObject, schema: Schema): FieldError[] {
+  return validateSchema(object, schema)
+    .filter((error) => error.reason !== "FieldValueDuplicate")
+    .map((error) => ({ ...error, body: error.body.replace(/: \S+ in body should be /, ": must be ") }));
+}
