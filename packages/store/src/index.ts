@@ -1,6 +1,7 @@
 export { EventRecorder, type EventRecorderOptions, type EventSubject } from "./controller/event-recorder.ts";
 export * from "./controller/finalizers.ts";
 export * from "./controller/informer.ts";
+export { acquireLease, type HeldLease, LeaseElection, type LeaseOptions } from "./controller/lease.ts";
 export { listAll } from "./controller/list-all.ts";
 export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "./controller/mutate.ts";
 export * from "./controller/run-controller.ts";
@@ -22,6 +23,10 @@ export * from "./object/status-error.ts";
 export * from "./object-store.ts";
 export { applyJsonPatch } from "./patch/json-patch.ts";
 export { applyMergePatch, createMergePatch } from "./patch/merge-patch.ts";
+export { AccessError, type ClusterAccess, type TlsAccess } from "./rest/access.ts";
+export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
+export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
+export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export * from "./runtime/failpoint.ts";
 export * from "./runtime/logger.ts";
 export { type BackoffOptions, backoffMs, delay, orAborted } from "./runtime/wait.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isConflict, isNotFound, isStatus } from "../object/status-error.ts";
 import type { OpenStore } from "./index.ts";
-import { Widgets, widget } from "./kinds.ts";
+import { type Widget, Widgets, widget } from "./kinds.ts";
 
 const key = { namespace: "default", name: "a" };
 
@@ -38,7 +38,7 @@ export function deletesContract(title: string, open: OpenStore): void {
       (error) => isStatus(error, "Invalid", "Forbidden"),
     );
     const { deletionTimestamp: _d, ...revived } = marked.metadata;
-    const kept = await store.update(Widgets, { ...marked, metadata: revived });
+    const kept: Widget = await store.update<Widget>(Widgets, { ...marked, metadata: revived });
     assert.equal(kept.metadata.deletionTimestamp, marked.metadata.deletionTimestamp);
   });
 

@@ -1,0 +1,26 @@
+/** How to reach an API server and who we are to it. */
+export interface ClusterAccess {
+  /** `https://host:port`, possibly with a path; `http:` for proxies and tests. */
+  server: string;
+  tls: TlsAccess;
+  /** The namespace that tools use by default. */
+  namespace: string;
+  /** Value of the Authorization header; `refresh`: the last one was refused, look again. */
+  authorization?(refresh: boolean): Promise<string | undefined>;
+}
+
+export interface TlsAccess {
+  /** PEM. */
+  ca?: string;
+  cert?: string;
+  key?: string;
+  /** Name to verify the server's certificate against, when it is not the host's. */
+  servername?: string;
+  /** Only where the kubeconfig says `insecure-skip-tls-verify`. */
+  rejectUnauthorized?: boolean;
+}
+
+/** The configuration does not say how to reach a cluster; the message says what to change. */
+export class AccessError extends Error {
+  override readonly name = "AccessError";
+}

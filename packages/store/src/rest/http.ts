@@ -1,0 +1,152 @@
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { StatusError } from "../object/status-error.ts";
+import { delay } from "../runtime/wait.ts";
+import type { ClusterAccess } from "./access.ts";
+import { networkError, statusFrom } from "./response-error.ts";
+
+export interface HttpOptions {
+  /** Longest silence of the server, in milliseconds, before a request counts as failed; default 30,000. */
+  timeoutMs?: number;
+  userAgent?: string;
+}
+
+export interface HttpRequest {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Path and query. */
+  path: string;
+  body?: unknown;
+  contentType?: string;
+  accept?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Servers of Node close idle connections after 5 s; using one at that moment would look like a failure. */
+const IDLE_SOCKET_MS = 4_000;
+const KEEP_ALIVE_MS = 30_000;
+/** How often a busy server (429) is asked again before that becomes the caller's problem. */
+const BUSY_RETRIES = 5;
+const MAX_BUSY_WAIT_MS = 30_000;
+
+/** Connections to one API server. Every failure is a StatusError. */
+export class HttpClient {
+  readonly #access: ClusterAccess;
+  readonly #agent: http.Agent;
+  readonly #timeoutMs: number;
+  readonly #userAgent: string;
+
+  constructor(access: ClusterAccess, options: HttpOptions = {}) {
+    this.#access = access;
+    this.#timeoutMs = options.timeoutMs ?? 30_000;
+    this.#userAgent = options.userAgent ?? "mooring";
+    const pool = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: IDLE_SOCKET_MS };
+    this.#agent = access.server.startsWith("https:")
+      ? new https.Agent({ ...pool, ...access.tls })
+      : new http.Agent(pool);
+  }
+
+  /** The body of a successful answer. */
+  async text(request: HttpRequest): Promise<string> {
+    const response = await this.open(request);
+    try {
+      return await readText(response, this.#timeoutMs);
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      throw networkError(error);
+    }
+  }
+
+  /** A successful answer as its head arrives; the caller reads or destroys it. */
+  async open(request: HttpRequest): Promise<IncomingMessage> {
+    let refresh = false;
+    for (let attempt = 0; ; attempt++) {
+      const response = await this.#send(request, refresh);
+      const { statusCode = 0 } = response;
+      if (statusCode >= 200 && statusCode < 300) return response;
+      const body = await readText(response, this.#timeoutMs).catch(() => "");
+      if (statusCode === 401 && !refresh && this.#access.authorization !== undefined) {
+        refresh = true;
+        continue;
+      }
+      if (statusCode !== 429 || attempt >= BUSY_RETRIES) throw statusFrom(statusCode, body);
+      const seconds = Number(response.headers["retry-after"]) || 1;
+      await delay(Math.min(MAX_BUSY_WAIT_MS, seconds * 1000), request.signal);
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #send(request: HttpRequest, refresh: boolean): Promise<IncomingMessage> {
+    request.signal?.throwIfAborted();
+    const authorization = await this.#access.authorization?.(refresh).catch((error: unknown) => {
+      throw new StatusError("Unauthorized", `cannot read the credentials: ${(error as Error).message}`);
+    });
+    try {
+      return await this.#exchange(request, authorization);
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      // The server may have closed a connection that we had just chosen; reading again is harmless.
+      if (request.method !== "GET" || !isReset(error)) throw networkError(error);
+      return await this.#exchange(request, authorization).catch((again: unknown) => {
+        request.signal?.throwIfAborted();
+        throw networkError(again);
+      });
+    }
+  }
+
+  #exchange(request: HttpRequest, authorization: string | undefined): Promise<IncomingMessage> {
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body));
+    const { request: start } = this.#access.server.startsWith("https:") ? https : http;
+    return new Promise((resolve, reject) => {
+      const outgoing = start(this.#access.server + request.path, {
+        method: request.method,
+        agent: this.#agent,
+        headers: {
+          accept: request.accept ?? "application/json",
+          "user-agent": this.#userAgent,
+          ...(authorization === undefined ? {} : { authorization }),
+          ...(body === undefined
+            ? {}
+            : { "content-type": request.contentType ?? "application/json", "content-length": body.length }),
+        },
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+      });
+      const silent = () => outgoing.destroy(new Error(`no answer for ${this.#timeoutMs} ms`));
+      const timer = setTimeout(silent, this.#timeoutMs);
+      outgoing.on("response", (response) => {
+        clearTimeout(timer);
+        resolve(response);
+      });
+      outgoing.on("error", (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      outgoing.end(body);
+    });
+  }
+}
+
+async function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {
+  response.setEncoding("utf8");
+  let text = "";
+  const silent = () => response.destroy(new Error(`the answer stopped for ${timeoutMs} ms`));
+  let timer = setTimeout(silent, timeoutMs);
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      clearTimeout(timer);
+      timer = setTimeout(silent, timeoutMs);
+      text += chunk;
+    }
+    if (!response.complete) throw new Error("the connection ended in the middle of the answer");
+    return text;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isReset(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ECONNRESET" || code === "EPIPE";
+}

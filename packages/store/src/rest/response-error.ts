@@ -1,0 +1,76 @@
+import { type StatusDetails, StatusError, type StatusReason } from "../object/status-error.ts";
+
+/** Reason of an answer that brought no Status of its own (a proxy's, for instance). */
+const REASON: Readonly<Record<number, StatusReason>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  406: "NotAcceptable",
+  409: "Conflict",
+  410: "Expired",
+  413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout",
+};
+
+/** The error that a failed answer stands for. */
+export function statusFrom(code: number, body: string): StatusError {
+  let status: unknown;
+  try {
+    status = JSON.parse(body);
+  } catch {
+    // Not from an API server; the code alone has to do.
+  }
+  return isStatusObject(status)
+    ? statusFromObject(status, code)
+    : new StatusError(
+        REASON[code] ?? "Unknown",
+        `the server answered ${code}: ${body.slice(0, 500)}`,
+        {},
+        code,
+      );
+}
+
+export interface StatusObject {
+  kind: "Status";
+  status?: string;
+  reason?: string;
+  message?: string;
+  code?: number;
+  details?: StatusDetails;
+}
+
+export function isStatusObject(value: unknown): value is StatusObject {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "Status";
+}
+
+/** A meta/v1 Status as an error; `code` counts where the Status has none. */
+export function statusFromObject(status: StatusObject, code = 500): StatusError {
+  const number = status.code ?? code;
+  // Reasons are an open set; one that we do not know is kept, callers compare strings.
+  const reason = (status.reason || (REASON[number] ?? "Unknown")) as StatusReason;
+  return new StatusError(
+    reason,
+    status.message ?? `the server answered ${number}`,
+    status.details ?? {},
+    number,
+  );
+}
+
+/** The server could not be reached, or stopped talking: trying again may help. */
+export function networkError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const failure = new StatusError(
+    "ServiceUnavailable",
+    `cannot talk to the API server: ${message || code || "unknown"}`,
+  );
+  failure.cause = error;
+  return failure;
+}

@@ -1,0 +1,202 @@
+import type { KubeObject } from "../object/meta.ts";
+import { apiVersionOf, type ObjectKey, type Resource } from "../object/resource.ts";
+import type {
+  DeleteOptions,
+  ListOptions,
+  ListResult,
+  ObjectStore,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from "../object-store.ts";
+import type { ClusterAccess } from "./access.ts";
+import { HttpClient, type HttpOptions } from "./http.ts";
+import { inClusterAccess, isInCluster } from "./in-cluster.ts";
+import { kubeconfigAccess } from "./kubeconfig.ts";
+import { collectionPath, objectPath, withQuery } from "./resource-path.ts";
+import { isStatusObject } from "./response-error.ts";
+import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
+import { watchEvents } from "./watch-stream.ts";
+
+export interface RestStoreOptions extends HttpOptions {
+  /**
+   * A watch that brings nothing for so long, not even a bookmark, is opened again. Servers send a bookmark about
+   * every minute. Milliseconds; default 150,000.
+   */
+  watchIdleMs?: number;
+}
+
+const PATCH_TYPE: Readonly<Record<Patch["type"], string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+
+/** The objects of any Kubernetes API server. */
+export class RestStore implements ObjectStore {
+  /** The namespace that tools use by default. */
+  readonly namespace: string;
+  readonly #http: HttpClient;
+  readonly #watchIdleMs: number;
+
+  constructor(access: ClusterAccess, options: RestStoreOptions = {}) {
+    this.namespace = access.namespace;
+    this.#http = new HttpClient(access, options);
+    this.#watchIdleMs = options.watchIdleMs ?? 150_000;
+  }
+
+  /** As a kubeconfig file says (default `$KUBECONFIG`, then `~/.kube/config`). Throws AccessError. */
+  static async fromKubeconfig(
+    path?: string,
+    options: RestStoreOptions & { context?: string } = {},
+  ): Promise<RestStore> {
+    return new RestStore(await kubeconfigAccess(path, options.context), options);
+  }
+
+  /** As a pod's service account. Throws AccessError. */
+  static async inCluster(options: RestStoreOptions = {}): Promise<RestStore> {
+    return new RestStore(await inClusterAccess(), options);
+  }
+
+  /** In a pod its service account, elsewhere the default kubeconfig. Throws AccessError. */
+  static discover(options: RestStoreOptions = {}): Promise<RestStore> {
+    return isInCluster() ? RestStore.inCluster(options) : RestStore.fromKubeconfig(undefined, options);
+  }
+
+  /** The text behind any path of the API server: `/version`, `/api/v1/namespaces/x/pods/y/log`. */
+  getText(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#http.text({ method: "GET", path, accept: "*/*", signal });
+  }
+
+  /** Closes idle connections; requests under way fail. */
+  close(): void {
+    this.#http.close();
+  }
+
+  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
+    return JSON.parse(await this.#http.text({ method: "GET", path: objectPath(resource, key), signal })) as T;
+  }
+
+  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
+    const { namespace, signal, ...query } = options;
+    const path = withQuery(collectionPath(resource, namespace), query);
+    const list = JSON.parse(await this.#http.text({ method: "GET", path, signal })) as {
+      items?: T[] | null;
+      metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
+    };
+    const { resourceVersion = "", continue: next, remainingItemCount } = list.metadata ?? {};
+    // Lists say once for all items what they are.
+    const head = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+    return {
+      items: (list.items ?? []).map((item) => ({ ...head, ...item })),
+      resourceVersion,
+      ...(next ? { continue: next } : {}),
+      ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+    };
+  }
+
+  watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const { resourceVersion, sendInitialEvents, signal } = options;
+    const first = { resourceVersion, sendInitialEvents };
+    return this.#wantedBookmarks(
+      resumingWatch((request) => this.#watchOnce<T>(resource, options, request), first, signal),
+      options,
+    );
+  }
+
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    const path = collectionPath(resource, object.metadata.namespace);
+    return this.#write<T>("POST", path, object, options);
+  }
+
+  update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.#write<T>("PUT", objectPath(resource, object.metadata), object, options);
+  }
+
+  updateStatus<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
+    return this.#write<T>("PUT", objectPath(resource, object.metadata, "status"), object, options);
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions & { subresource?: string } = {},
+  ): Promise<T> {
+    const path = objectPath(resource, key, options.subresource);
+    const force = patch.type === "apply" ? patch.force : undefined;
+    return this.#write<T>("PATCH", path, patch.body, options, PATCH_TYPE[patch.type], force);
+  }
+
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    { dryRun, signal, ...options }: DeleteOptions = {},
+  ): Promise<T> {
+    const body = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      ...options,
+      ...(dryRun ? { dryRun: ["All"] } : {}),
+    };
+    const path = objectPath(resource, key);
+    const answer: unknown = JSON.parse(await this.#http.text({ method: "DELETE", path, body, signal }));
+    if (!isStatusObject(answer)) return answer as T;
+    // Some kinds answer "Success" instead of the object that is gone.
+    const { uid } = answer.details ?? {};
+    const metadata = { ...key, ...(uid === undefined ? {} : { uid }) };
+    return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
+  }
+
+  async #write<T>(
+    method: "POST" | "PUT" | "PATCH",
+    path: string,
+    body: unknown,
+    { dryRun, fieldManager, signal }: WriteOptions,
+    contentType = "application/json",
+    force?: boolean,
+  ): Promise<T> {
+    const query = { dryRun: dryRun ? "All" : undefined, fieldManager, force };
+    const request = { method, path: withQuery(path, query), body, contentType, signal };
+    return JSON.parse(await this.#http.text(request)) as T;
+  }
+
+  async *#watchOnce<T extends KubeObject>(
+    resource: Resource<T>,
+    { namespace, labelSelector, fieldSelector, signal }: WatchOptions,
+    { resourceVersion, sendInitialEvents }: WatchRequest,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    const path = withQuery(collectionPath(resource, namespace), {
+      watch: "true",
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      // Without them an idle watch falls out of the server's history and has to list again.
+      allowWatchBookmarks: "true",
+      sendInitialEvents,
+      resourceVersionMatch: sendInitialEvents === undefined ? undefined : "NotOlderThan",
+      // Spread, so that all watches of all clients do not come back at the same second.
+      timeoutSeconds: Math.floor(300 + 300 * Math.random()),
+    });
+    yield* watchEvents<T>(await this.#http.open({ method: "GET", path, signal }), this.#watchIdleMs);
+  }
+
+  /** Bookmarks are always asked for; callers get them only if they did. */
+  async *#wantedBookmarks<T>(
+    events: AsyncGenerator<WatchEvent<T>, void>,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>, void> {
+    for await (const event of events) {
+      if (event.type !== "BOOKMARK" || options.allowBookmarks || options.sendInitialEvents) yield event;
+    }
+  }
+}

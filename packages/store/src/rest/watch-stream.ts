@@ -1,0 +1,46 @@
+import type { IncomingMessage } from "node:http";
+import type { KubeObject } from "../object/meta.ts";
+import type { WatchEvent } from "../object-store.ts";
+import { isStatusObject, networkError, statusFromObject } from "./response-error.ts";
+
+const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
+
+/**
+ * The events of one watch answer. Ends when the server ends it. Throws the StatusError of an ERROR event, and
+ * ServiceUnavailable when the connection breaks, brings nonsense, or is silent for `idleMs`: a connection whose other
+ * end has vanished never says so.
+ */
+export async function* watchEvents<T extends KubeObject>(
+  response: IncomingMessage,
+  idleMs: number,
+): AsyncGenerator<WatchEvent<T>, void> {
+  response.setEncoding("utf8");
+  const silent = () => response.destroy(new Error(`the watch was silent for ${idleMs} ms`));
+  let timer = setTimeout(silent, idleMs);
+  let rest = "";
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      clearTimeout(timer);
+      timer = setTimeout(silent, idleMs);
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line !== "") yield parseEvent<T>(line);
+      }
+    }
+  } catch (error) {
+    throw networkError(error);
+  } finally {
+    clearTimeout(timer);
+    response.destroy();
+  }
+}
+
+function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+  const event = JSON.parse(line) as { type?: string; object?: unknown };
+  if (event.type === "ERROR" && isStatusObject(event.object)) throw statusFromObject(event.object);
+  if (!TYPES.has(event.type ?? "") || typeof event.object !== "object" || event.object === null) {
+    throw new Error(`not a watch event: ${line.slice(0, 100)}`);
+  }
+  return event as WatchEvent<T>;
+}
