@@ -1,0 +1,160 @@
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * One control group per pod and, in it, one per container: the way to find every process of a pod, whatever it
+ * forked. Uses the version 2 hierarchy (also the one of a hybrid machine, which has no controllers but can kill and
+ * freeze), else version 1's freezer.
+ */
+export interface Cgroups {
+  /** Makes the group and returns the folder whose `cgroup.procs` a process writes itself into. */
+  create(podUID: string, container: string): Promise<string>;
+  /** Process ids of the pod, or of one container of it. */
+  processes(podUID: string, container?: string): Promise<number[]>;
+  /** SIGKILL to all; resolves when the group is empty. */
+  kill(podUID: string, container?: string): Promise<void>;
+  freeze(podUID: string, frozen: boolean): Promise<void>;
+  /** Removes an empty group; one that does not exist is fine. */
+  remove(podUID: string, container?: string): Promise<void>;
+  pods(): Promise<string[]>;
+  /** Removes the root of all when it is empty. */
+  close(): Promise<void>;
+}
+
+const HIERARCHIES = [
+  { path: "/sys/fs/cgroup", version: 2 },
+  { path: "/sys/fs/cgroup/unified", version: 2 },
+  { path: "/sys/fs/cgroup/freezer", version: 1 },
+] as const;
+
+/** `name` tells the groups of several state folders on one machine apart. */
+export async function openCgroups(name: string): Promise<Cgroups> {
+  for (const { path, version } of HIERARCHIES) {
+    const marker = version === 2 ? "cgroup.controllers" : "cgroup.procs";
+    if (!(await exists(join(path, marker)))) continue;
+    const root = join(path, name);
+    await mkdir(root, { recursive: true });
+    return cgroupsAt(root, version);
+  }
+  throw new Error("no cgroup hierarchy is mounted below /sys/fs/cgroup: mount one (cgroup2) and start again");
+}
+
+function cgroupsAt(root: string, version: 1 | 2): Cgroups {
+  const pathOf = (podUID: string, container?: string) =>
+    container === undefined ? join(root, podUID) : join(root, podUID, container);
+
+  async function foldersOf(podUID: string, container?: string): Promise<string[]> {
+    if (container !== undefined) return [pathOf(podUID, container)];
+    const pod = pathOf(podUID);
+    return [pod, ...(await subfolders(pod)).map((child) => join(pod, child))];
+  }
+
+  async function processes(podUID: string, container?: string): Promise<number[]> {
+    const folders = await foldersOf(podUID, container);
+    const lists = await Promise.all(folders.map((folder) => readList(join(folder, "cgroup.procs"))));
+    return lists.flat();
+  }
+
+  async function setFrozen(podUID: string, frozen: boolean): Promise<void> {
+    const [file, value] =
+      version === 2 ? ["cgroup.freeze", frozen ? "1" : "0"] : ["freezer.state", frozen ? "FROZEN" : "THAWED"];
+    const path = pathOf(podUID);
+    await writeFile(join(path, file), value);
+    const isFrozen = version === 2 ? /^frozen 1$/m : /^FROZEN$/m;
+    const report = join(path, version === 2 ? "cgroup.events" : "freezer.state");
+    await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen);
+  }
+
+  async function killOnce(podUID: string, container?: string): Promise<void> {
+    const path = pathOf(podUID, container);
+    if (version === 2 && (await exists(join(path, "cgroup.kill")))) {
+      await writeFile(join(path, "cgroup.kill"), "1");
+      return;
+    }
+    for (const pid of await processes(podUID, container)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It went by itself.
+      }
+    }
+  }
+
+  return {
+    async create(podUID, container) {
+      const path = pathOf(podUID, container);
+      await mkdir(path, { recursive: true });
+      return path;
+    },
+    processes,
+    async kill(podUID, container) {
+      if (!(await exists(pathOf(podUID, container)))) return;
+      // A version 1 group that is frozen would keep its killed processes.
+      if (container === undefined) await setFrozen(podUID, false);
+      await poll(async () => {
+        if ((await processes(podUID, container)).length === 0) return true;
+        await killOnce(podUID, container);
+        return (await processes(podUID, container)).length === 0;
+      });
+    },
+    freeze: setFrozen,
+    async remove(podUID, container) {
+      const folders = await foldersOf(podUID, container);
+      for (const folder of folders.reverse()) await removeFolder(folder);
+    },
+    pods: () => subfolders(root),
+    async close() {
+      if ((await subfolders(root)).length === 0) await removeFolder(root);
+    },
+  };
+}
+
+/** A group stays busy for a moment after its last process is gone. */
+async function removeFolder(path: string): Promise<void> {
+  await poll(async () => {
+    try {
+      await rmdir(path);
+      return true;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "ENOENT") return true;
+      if (code === "EBUSY") return false;
+      throw error;
+    }
+  });
+}
+
+async function poll(done: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (let wait = 1; !(await done()); wait = Math.min(wait * 2, 50)) {
+    if (Date.now() > deadline) throw new Error("a control group did not settle within 10 s");
+    await sleep(wait);
+  }
+}
+
+async function subfolders(path: string): Promise<string[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+}
+
+async function readList(path: string): Promise<number[]> {
+  try {
+    return (await readFile(path, "utf8")).split("\n").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

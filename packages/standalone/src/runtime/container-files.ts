@@ -1,0 +1,78 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ProcessIdentity } from "./process-identity.ts";
+import type { ContainerExit } from "./runtime.ts";
+
+/** What is written before a container is started. Holds no environment: that may be secret. */
+export interface ContainerRecord {
+  id: string;
+  pod: { uid: string; namespace: string; name: string };
+  name: string;
+  attempt: number;
+  createdAt: string;
+  /** Process ids mean something only while the kernel is the same. */
+  bootID: string;
+  user: { uid: number; gid: number; groups: readonly number[] };
+  workingDir?: string;
+  startedAt?: string;
+  /** The container's process 1 as the machine sees it. */
+  init?: ProcessIdentity;
+  exit?: ContainerExit;
+}
+
+/** The files of one container: `record.json` is ours; `pid` and `status` are written by the processes themselves. */
+export interface ContainerFiles {
+  readonly folder: string;
+  readonly pid: string;
+  readonly status: string;
+  readonly args: string;
+}
+
+export function containerFiles(folder: string): ContainerFiles {
+  return { folder, pid: join(folder, "pid"), status: join(folder, "status"), args: join(folder, "args") };
+}
+
+export async function writeRecord(files: ContainerFiles, record: ContainerRecord): Promise<void> {
+  await mkdir(files.folder, { recursive: true, mode: 0o700 });
+  const temporary = join(files.folder, "record.json.new");
+  await writeFile(temporary, `${JSON.stringify(record, null, 2)}\n`, { flush: true });
+  await rename(temporary, join(files.folder, "record.json"));
+}
+
+/** All containers below `root`; a folder without a record is one whose start or removal was cut short, and goes. */
+export async function readRecords(
+  root: string,
+): Promise<{ record: ContainerRecord; files: ContainerFiles }[]> {
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const found: { record: ContainerRecord; files: ContainerFiles }[] = [];
+  for (const name of await readdir(root)) {
+    const files = containerFiles(join(root, name));
+    try {
+      const record: ContainerRecord = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
+      found.push({ record, files });
+    } catch {
+      await rm(files.folder, { recursive: true, force: true });
+    }
+  }
+  return found;
+}
+
+/** The process that watches over the container, as it wrote itself down before anything else. */
+export async function readMonitor(files: ContainerFiles): Promise<ProcessIdentity | undefined> {
+  const text = await readFile(files.pid, "utf8").catch(() => "");
+  const [pid, startTicks] = text.trim().split(" ");
+  return pid === undefined || startTicks === undefined ? undefined : { pid: Number(pid), startTicks };
+}
+
+/** What bubblewrap reported: the process id of the container's init, and how the container ended. */
+export async function readStatus(
+  files: ContainerFiles,
+): Promise<{ init?: number; exitCode?: number; at?: Date }> {
+  const text = await readFile(files.status, "utf8").catch(() => "");
+  const init = /"child-pid":\s*(\d+)/.exec(text)?.[1];
+  const exitCode = /"exit-code":\s*(\d+)/.exec(text)?.[1];
+  return {
+    ...(init === undefined ? {} : { init: Number(init) }),
+    ...(exitCode === undefined ? {} : { exitCode: Number(exitCode), at: (await stat(files.status)).mtime }),
+  };
+}

@@ -1,0 +1,175 @@
+import type { ChildProcess } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { failpoint, type Logger } from "@mooring/store";
+import type { Cgroups } from "./cgroups.ts";
+import {
+  type ContainerFiles,
+  type ContainerRecord,
+  readMonitor,
+  readStatus,
+  writeRecord,
+} from "./container-files.ts";
+import { keepStamps } from "./log-stamps.ts";
+import {
+  findInNamespace,
+  identify,
+  isAlive,
+  type ProcessIdentity,
+  programOf,
+  signalProcess,
+} from "./process-identity.ts";
+import type { ContainerStatus } from "./runtime.ts";
+import { explainExit } from "./start-error.ts";
+import { changesOf, waitForExit, waitForInit } from "./watch-exit.ts";
+
+const afterExitSeen = failpoint("standalone/runtime/exit-seen");
+const afterSignal = failpoint("standalone/runtime/term-sent");
+
+const LAUNCHERS = new Set(["bwrap", "setpriv"]);
+
+/** One container that was started, now or by an earlier run of Mooring. */
+export interface Container {
+  status(): ContainerStatus;
+  record(): ContainerRecord;
+  /** The container's program: number 2 in its pid namespace. */
+  main(): Promise<ProcessIdentity | undefined>;
+  stop(graceMs: number, signal?: AbortSignal): Promise<void>;
+  /** Settles when it has ended and nothing of it runs any more. */
+  readonly ended: Promise<void>;
+  /** Stops looking; the container goes on. */
+  release(): Promise<void>;
+  /** Forgets it on disk. It must have ended. */
+  forget(): Promise<void>;
+}
+
+export interface ContainerContext {
+  files: ContainerFiles;
+  logFile: string;
+  cgroups: Cgroups;
+  logger: Logger;
+  /** After each change that status() shows. */
+  changed: () => void;
+}
+
+/** Takes charge of a container that was launched (`child`) or found (no child), and waits until its start is decided. */
+export async function superviseContainer(
+  initial: ContainerRecord,
+  context: ContainerContext,
+  child?: ChildProcess,
+): Promise<Container> {
+  const { files, logFile, cgroups, logger, changed } = context;
+  const closing = new AbortController();
+  let record = initial;
+  const stopStamps = await keepStamps(logFile).catch(() => async () => {});
+  const next = changesOf(files, child, closing.signal);
+
+  async function save(change: Partial<ContainerRecord>): Promise<void> {
+    record = { ...record, ...change };
+    await writeRecord(files, record);
+    changed();
+  }
+
+  async function findInit(): Promise<void> {
+    const init = child === undefined ? await foundInit(files) : await waitForInit(files, child, next);
+    if (init === undefined) return;
+    await save({ init });
+    if (child !== undefined) await waitForProgram(init);
+    await save({ startedAt: new Date().toISOString() });
+  }
+
+  /** Also ends what the program left running in the background: a container lives as long as its main process. */
+  async function killAll(): Promise<void> {
+    if (record.init !== undefined) await signalProcess(record.init, "SIGKILL");
+    await cgroups.kill(record.pod.uid, record.id);
+  }
+
+  async function watchToEnd(): Promise<void> {
+    const exit = await waitForExit(files, await readMonitor(files), next);
+    afterExitSeen();
+    await killAll();
+    await stopStamps();
+    await save({ startedAt: record.startedAt ?? record.createdAt, exit: await explainExit(exit, logFile) });
+    await cgroups.remove(record.pod.uid, record.id);
+  }
+
+  if (record.exit === undefined && record.init === undefined) await findInit();
+  const ended =
+    record.exit !== undefined
+      ? Promise.resolve()
+      : watchToEnd().catch((error: unknown) => {
+          if (closing.signal.aborted) return;
+          logger.error({ container: record.id, error }, "lost track of a container");
+        });
+
+  return {
+    status: () => statusOf(record),
+    record: () => record,
+    main: async () => (record.init === undefined ? undefined : findInNamespace(record.init.pid, 2)),
+    ended,
+    async stop(graceMs, signal) {
+      const main = record.init === undefined ? undefined : await findInNamespace(record.init.pid, 2);
+      if (record.exit === undefined && graceMs > 0 && main !== undefined) {
+        await signalProcess(main, "SIGTERM");
+        afterSignal();
+        await within(ended, graceMs, signal);
+      }
+      if (record.exit === undefined) await killAll();
+      await ended;
+    },
+    async release() {
+      closing.abort();
+      await ended;
+      await stopStamps();
+    },
+    async forget() {
+      closing.abort();
+      await stopStamps();
+      await cgroups.remove(record.pod.uid, record.id);
+      await rm(files.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function foundInit(files: ContainerFiles): Promise<ProcessIdentity | undefined> {
+  const monitor = await readMonitor(files);
+  if (monitor === undefined || !(await isAlive(monitor))) return undefined;
+  const { init } = await readStatus(files);
+  return init === undefined ? undefined : identify(init);
+}
+
+/** Until the program has taken the launcher's place, a signal would hit the launcher. */
+async function waitForProgram(init: ProcessIdentity): Promise<void> {
+  for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 20)) {
+    const main = await findInNamespace(init.pid, 2);
+    const program = main === undefined ? undefined : await programOf(main.pid);
+    if (program !== undefined && !LAUNCHERS.has(program)) return;
+    await sleep(wait);
+  }
+}
+
+async function within(done: Promise<void>, milliseconds: number, signal?: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await Promise.race([done, timeout]);
+  clearTimeout(timer);
+}
+
+function statusOf(record: ContainerRecord): ContainerStatus {
+  const { id, pod, name, attempt, createdAt, startedAt, exit, init } = record;
+  const running = startedAt === undefined ? "created" : "running";
+  return {
+    id,
+    pod,
+    name,
+    attempt,
+    createdAt,
+    state: exit === undefined ? running : "exited",
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(init === undefined ? {} : { pid: init.pid }),
+    ...(exit === undefined ? {} : { exit }),
+  };
+}

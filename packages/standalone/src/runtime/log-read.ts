@@ -1,0 +1,128 @@
+import { watch } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { offsetSince, readStamps, type Stamp, timeOf } from "./log-stamps.ts";
+import type { LogOptions } from "./runtime.ts";
+
+const CHUNK = 64 * 1024;
+
+/** Reads a container's log as `kubectl logs` wants it. `ended` says whether the container can still write. */
+export async function* readLog(
+  logFile: string,
+  options: LogOptions,
+  ended: () => boolean,
+): AsyncGenerator<Uint8Array> {
+  const file = await open(logFile, "r");
+  try {
+    const start = await startOffset(file, logFile, options);
+    const raw = options.follow ? follow(file, logFile, start, ended, options.signal) : chunks(file, start);
+    const lines = options.timestamps ? withTimes(raw, logFile, start) : raw;
+    yield* options.limitBytes === undefined ? lines : limit(lines, options.limitBytes);
+  } finally {
+    await file.close();
+  }
+}
+
+async function startOffset(file: FileHandle, logFile: string, options: LogOptions): Promise<number> {
+  const since = options.sinceTime !== undefined ? Date.parse(options.sinceTime) : undefined;
+  const from = options.sinceSeconds !== undefined ? Date.now() - options.sinceSeconds * 1000 : since;
+  const byTime = from === undefined ? 0 : offsetSince(await readStamps(logFile), from);
+  const byLines = options.tailLines === undefined ? 0 : await offsetOfTail(file, options.tailLines);
+  return Math.max(byTime, byLines);
+}
+
+/** Where the last `count` lines begin; a last line without its end counts. */
+async function offsetOfTail(file: FileHandle, count: number): Promise<number> {
+  const { size } = await file.stat();
+  if (count <= 0) return size;
+  let left = count;
+  for (let end = size; end > 0; ) {
+    const begin = Math.max(0, end - CHUNK);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(end - begin), 0, undefined, begin);
+    for (let i = bytesRead - 1; i >= 0; i -= 1) {
+      if (buffer[i] !== 0x0a || begin + i === size - 1) continue;
+      left -= 1;
+      if (left === 0) return begin + i + 1;
+    }
+    end = begin;
+  }
+  return 0;
+}
+
+async function* chunks(file: FileHandle, start: number): AsyncGenerator<Uint8Array> {
+  for (let offset = start; ; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK), 0, undefined, offset);
+    if (bytesRead === 0) return;
+    offset += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function* follow(
+  file: FileHandle,
+  logFile: string,
+  start: number,
+  ended: () => boolean,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let wake = () => {};
+  const watcher = watch(logFile, { persistent: false }, () => wake());
+  watcher.on("error", () => {});
+  try {
+    for (let offset = start; signal?.aborted !== true; ) {
+      // In this order: what was written before the end is read after it.
+      const last = ended();
+      const before = offset;
+      for await (const chunk of chunks(file, offset)) {
+        offset += chunk.length;
+        yield chunk;
+      }
+      if (last) return;
+      if (offset > before) continue;
+      const timer = new AbortController();
+      wake = () => timer.abort();
+      const wakers = signal === undefined ? [timer.signal] : [timer.signal, signal];
+      await sleep(500, undefined, { signal: AbortSignal.any(wakers) }).catch(() => {});
+    }
+  } finally {
+    watcher.close();
+  }
+}
+
+/** Puts each line's time before it. */
+async function* withTimes(
+  raw: AsyncIterable<Uint8Array>,
+  logFile: string,
+  start: number,
+): AsyncGenerator<Uint8Array> {
+  let stamps: Stamp[] = await readStamps(logFile);
+  let rest = Buffer.alloc(0);
+  let offset = start;
+  const prefix = async (end: number) => {
+    if (timeOf(stamps, end) === undefined) stamps = await readStamps(logFile);
+    return Buffer.from(`${new Date(timeOf(stamps, end) ?? Date.now()).toISOString()} `);
+  };
+  for await (const chunk of raw) {
+    rest = Buffer.concat([rest, chunk]);
+    const parts: Buffer[] = [];
+    for (let newline = rest.indexOf(0x0a); newline >= 0; newline = rest.indexOf(0x0a)) {
+      offset += newline + 1;
+      parts.push(await prefix(offset), rest.subarray(0, newline + 1));
+      rest = rest.subarray(newline + 1);
+    }
+    if (parts.length > 0) yield Buffer.concat(parts);
+  }
+  if (rest.length > 0) yield Buffer.concat([await prefix(offset + rest.length), rest]);
+}
+
+async function* limit(source: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const chunk of source) {
+    if (chunk.length >= left) {
+      yield chunk.subarray(0, left);
+      return;
+    }
+    left -= chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { silentLogger } from "@mooring/store";
+import { identify } from "./process-identity.ts";
+import { createProcessRuntime } from "./process-runtime.ts";
+import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
+
+let stateDir: string;
+let runtime: Runtime;
+
+before(async () => {
+  stateDir = await mkdtemp("/tmp/mooring-runtime-");
+  runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+});
+
+after(async () => {
+  for (const { id } of runtime.list()) {
+    await runtime.stop(id, { graceMs: 0 });
+    await runtime.remove(id);
+  }
+  for (const pod of await runtime.podsOnDisk()) await runtime.removePod(pod);
+  await runtime.close();
+  assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(stateDir));
+  await rm(stateDir, { recursive: true });
+});
+
+let serial = 0;
+function config(script: string, more: Partial<ContainerConfig> = {}): ContainerConfig {
+  serial += 1;
+  return {
+    id: `c${serial}`,
+    pod: { uid: `uid-${serial}`, namespace: "default", name: `pod-${serial}` },
+    name: "main",
+    attempt: 0,
+    argv: ["sh", "-c", script],
+    env: { PATH: "/usr/bin:/bin" },
+    hostname: `pod-${serial}`,
+    user: { uid: 0, gid: 0, groups: [] },
+    capabilities: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL"],
+    mounts: [],
+    devices: [],
+    ...more,
+  };
+}
+
+async function finished(of: Runtime, id: string): Promise<ContainerStatus> {
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    const status = of.get(id);
+    if (status?.state === "exited") return status;
+    if (Date.now() > deadline) throw new Error(`container ${id} did not end: ${JSON.stringify(status)}`);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, 200);
+      const stop = of.onChange(() => {
+        clearTimeout(timer);
+        stop();
+        resolve();
+      });
+    });
+  }
+}
+
+async function logOf(status: ContainerStatus, options = {}, of = runtime): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of of.logs(status, options)) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+async function runToEnd(wanted: ContainerConfig): Promise<{ status: ContainerStatus; log: string }> {
+  await runtime.start(wanted);
+  const status = await finished(runtime, wanted.id);
+  return { status, log: await logOf(status) };
+}
+
+test("a container sees the machine read-only, its own processes, host name and environment, and no state folder", async () => {
+  await writeFile(join(stateDir, "secret"), "x");
+  const { status, log } = await runToEnd(
+    config(
+      `hostname; echo "$GREETING"; echo $$; touch /etc/x 2>&1; touch /tmp/ok && echo tmp; cat ${stateDir}/secret 2>&1; exit 7`,
+      {
+        env: { PATH: "/usr/bin:/bin", GREETING: "hello $world\nsecond" },
+      },
+    ),
+  );
+  assert.equal(status.exit?.code, 7);
+  assert.equal(status.exit?.reason, "Error");
+  const [hostname, greeting, second, pid, touch, tmp, secret] = log.split("\n");
+  assert.deepEqual(
+    [hostname, greeting, second, pid, tmp],
+    [`pod-${serial}`, "hello $world", "second", "2", "tmp"],
+  );
+  assert.match(touch ?? "", /Read-only file system/);
+  assert.match(secret ?? "", /No such file/);
+});
+
+test("volumes are at their paths, made where the machine has nothing, read-only when asked", async () => {
+  const volume = join(stateDir, "volume");
+  await mkdir(volume);
+  await writeFile(join(volume, "file"), "content");
+  const { log, status } = await runToEnd(
+    config(
+      "cat /data/file /deep/er/file /etc/one.conf; touch /data/new && echo w; touch /deep/er/x || echo ro; touch /var/run/v/z && ls /run/v",
+      {
+        mounts: [
+          { source: volume, target: "/data", readOnly: false },
+          { source: volume, target: "/deep/er", readOnly: true },
+          { source: join(volume, "file"), target: "/etc/one.conf", readOnly: true },
+          { source: volume, target: "/var/run/v", readOnly: false },
+        ],
+      },
+    ),
+  );
+  assert.equal(status.exit?.code, 0, log);
+  assert.match(log, /^contentcontentcontentw\n.*\nro\nfile\nnew\nz\n$/s);
+});
+
+test("a container runs as its user and groups, and root in it lacks what it was not given", async () => {
+  const user = await runToEnd(
+    config("id -u; id -g; id -G", { user: { uid: 1234, gid: 77, groups: [5, 6] } }),
+  );
+  assert.equal(user.log, "1234\n77\n77 5 6\n");
+  const root = await runToEnd(config("mount -o remount,rw / 2>&1; mount -t tmpfs none /mnt 2>&1; echo done"));
+  assert.match(root.log, /permission denied|must be superuser|not permitted/i);
+  assert.match(root.log, /done/);
+});
+
+test("a program that does not exist is a StartError that names it", async () => {
+  const { status } = await runToEnd(config("", { argv: ["no-such-program"] }));
+  assert.equal(status.exit?.code, 128);
+  assert.equal(status.exit?.reason, "StartError");
+  assert.match(status.exit?.message ?? "", /no-such-program/);
+});
+
+test("stop sends SIGTERM first, then kills everything that is left, also what was put into the background", async () => {
+  const polite = config("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+  await runtime.start(polite);
+  await logLine(polite, "up");
+  await runtime.stop(polite.id, { graceMs: 10_000 });
+  assert.equal(runtime.get(polite.id)?.exit?.code, 0);
+
+  const stubborn = config("trap '' TERM; (setsid sleep 1000 &) ; echo up; while :; do sleep 0.05; done");
+  await runtime.start(stubborn);
+  await logLine(stubborn, "up");
+  const init = runtime.get(stubborn.id)?.pid;
+  await runtime.stop(stubborn.id, { graceMs: 100 });
+  assert.equal(runtime.get(stubborn.id)?.exit?.code, 137);
+  assert.equal(await identify(init ?? 0), undefined);
+});
+
+test("a signal's exit code is 128 + n", async () => {
+  const { status } = await runToEnd(config("kill -TERM $$"));
+  assert.equal(status.exit?.code, 143);
+});
+
+test("what a program left in the background ends with it", async () => {
+  const wanted = config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0");
+  const { status } = await runToEnd(wanted);
+  assert.equal(status.exit?.code, 0);
+  assert.equal(await identify(status.pid ?? 0), undefined);
+});
+
+test("exec runs in the container, as its user, with its environment", async () => {
+  const wanted = config("sleep 1000", {
+    env: { PATH: "/usr/bin:/bin", A: "b" },
+    user: { uid: 99, gid: 99, groups: [] },
+  });
+  await runtime.start(wanted);
+  const result = await runtime.exec(wanted.id, ["sh", "-c", "id -u; hostname; echo $A; exit 4"], {
+    timeoutMs: 5000,
+  });
+  assert.deepEqual(result, { exitCode: 4, output: `99\npod-${serial}\nb\n`, timedOut: false });
+  const slow = await runtime.exec(wanted.id, ["sleep", "100"], { timeoutMs: 50 });
+  assert.equal(slow.timedOut, true);
+  await runtime.stop(wanted.id, { graceMs: 0 });
+});
+
+test("logs: tail, limit, times, since and follow", async () => {
+  const wanted = config("echo one; echo two; sleep 0.3; echo three; printf rest");
+  await runtime.start(wanted);
+  const followed = await logOf(runtime.get(wanted.id) ?? assert.fail(), { follow: true });
+  assert.equal(followed, "one\ntwo\nthree\nrest");
+  const status = await finished(runtime, wanted.id);
+  assert.equal(await logOf(status, { tailLines: 2 }), "three\nrest");
+  assert.equal(await logOf(status, { limitBytes: 5 }), "one\nt");
+  const stamped = (await logOf(status, { timestamps: true })).split("\n");
+  const times = stamped.map((line) => Date.parse(line.split(" ")[0] ?? ""));
+  assert.deepEqual(
+    stamped.map((line) => line.split(" ")[1]),
+    ["one", "two", "three", "rest"],
+  );
+  assert.ok((times[2] ?? 0) - (times[1] ?? 0) >= 200, stamped.join("|"));
+  const since = new Date((times[2] ?? 0) - 100).toISOString();
+  assert.equal(await logOf(status, { sinceTime: since }), "three\nrest");
+});
+
+test("a frozen pod stands still until it is let go", async () => {
+  const wanted = config("while :; do echo x; sleep 0.01; done");
+  await runtime.start(wanted);
+  await logLine(wanted, "x");
+  const thaw = await runtime.freeze(wanted.pod.uid);
+  const status = runtime.get(wanted.id) ?? assert.fail();
+  const before = (await logOf(status)).length;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal((await logOf(status)).length, before);
+  await thaw();
+  await runtime.stop(wanted.id, { graceMs: 1000 });
+});
+
+test("containers survive kill -9 of the process that started them and are taken over, running or ended", async () => {
+  const running = config("echo first; while [ ! -e /data/go ]; do sleep 0.02; done; echo second; exit 5", {
+    mounts: [{ source: stateDir, target: "/data", readOnly: false }],
+  });
+  const short = config("echo short; exit 3");
+  const child = spawn(
+    process.execPath,
+    [
+      "--conditions=mooring-source",
+      "--import",
+      "tsx",
+      join(import.meta.dirname, "testing/start-containers.ts"),
+    ],
+    { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, STATE_DIR: join(stateDir, "other") } },
+  );
+  child.stdin.end(JSON.stringify([running, short]));
+  await outputOf(child, "started");
+  child.kill("SIGKILL");
+  await new Promise((resolve) => child.once("exit", resolve));
+
+  const next = await createProcessRuntime({ stateDir: join(stateDir, "other"), logger: silentLogger });
+  try {
+    assert.equal((await finished(next, short.id)).exit?.code, 3);
+    const adopted = next.get(running.id);
+    assert.equal(adopted?.state, "running");
+    assert.equal((await next.start(running)).pid, adopted?.pid);
+    await writeFile(join(stateDir, "go"), "");
+    const ended = await finished(next, running.id);
+    assert.equal(ended.exit?.code, 5);
+    assert.equal(await logOf(ended, {}, next), "first\nsecond\n");
+  } finally {
+    for (const { id, pod } of next.list()) {
+      await next.stop(id, { graceMs: 0 });
+      await next.remove(id);
+      await next.removePod(pod);
+    }
+    await next.close();
+  }
+});
+
+async function logLine(wanted: ContainerConfig, text: string): Promise<void> {
+  for await (const part of runtime.logs(wanted, { follow: true, signal: AbortSignal.timeout(5000) })) {
+    if (Buffer.from(part).toString().includes(text)) return;
+  }
+  assert.fail(`the log never said ${text}`);
+}
+
+async function outputOf(child: ChildProcess, text: string): Promise<void> {
+  for await (const chunk of child.stdout ?? []) if (String(chunk).includes(text)) return;
+}

@@ -1,0 +1,115 @@
+/** A file or folder of the machine that a container sees. */
+export interface ContainerMount {
+  /** Absolute path on the machine. */
+  source: string;
+  /** Absolute path in the container. Made when the image has nothing there. */
+  target: string;
+  readOnly: boolean;
+}
+
+/** A block device (or a bind mount of its node) that a container sees. */
+export interface ContainerDevice {
+  source: string;
+  target: string;
+}
+
+/** Everything that is needed to start a container; no reference to any object of the API is left in it. */
+export interface ContainerConfig {
+  /** Unique on the machine, and the same again when the same start is tried again. Letters, digits, `-`, `_`, `.`. */
+  id: string;
+  pod: { uid: string; namespace: string; name: string };
+  name: string;
+  /** How often this container was started before. */
+  attempt: number;
+  /** Program and arguments. A program without `/` is looked for in the PATH of `env`. */
+  argv: readonly string[];
+  env: Readonly<Record<string, string>>;
+  workingDir?: string;
+  hostname: string;
+  user: { uid: number; gid: number; groups: readonly number[] };
+  /** Names without `CAP_`; absent: all of them (privileged). */
+  capabilities?: readonly string[];
+  mounts: readonly ContainerMount[];
+  devices: readonly ContainerDevice[];
+}
+
+export interface ContainerExit {
+  /** 128 + n when signal n ended it. */
+  code: number;
+  /** `Completed`, `Error`, `StartError` or `ContainerStatusUnknown`. */
+  reason: string;
+  message?: string;
+  /** RFC 3339. */
+  finishedAt: string;
+}
+
+export interface ContainerStatus {
+  id: string;
+  pod: { uid: string; namespace: string; name: string };
+  name: string;
+  attempt: number;
+  /** `created`: asked for, not seen running. */
+  state: "created" | "running" | "exited";
+  /** RFC 3339. */
+  createdAt: string;
+  startedAt?: string;
+  /** Process id on the machine of the container's init. */
+  pid?: number;
+  exit?: ContainerExit;
+}
+
+export interface LogOptions {
+  /** Wait for more until the container has ended. */
+  follow?: boolean;
+  tailLines?: number;
+  sinceSeconds?: number;
+  /** RFC 3339. */
+  sinceTime?: string;
+  limitBytes?: number;
+  /** Put the time before each line. */
+  timestamps?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface ExecResult {
+  exitCode: number;
+  /** Standard output and error, the last 16 KiB. */
+  output: string;
+  timedOut: boolean;
+}
+
+/**
+ * Runs containers. All state is on disk and in the kernel, so that a runtime which is opened again finds the
+ * containers that were started by the last one, running or ended.
+ */
+export interface Runtime {
+  /** Every container that was not removed. */
+  list(): ContainerStatus[];
+  get(id: string): ContainerStatus | undefined;
+  /** Resolves when the container runs or has failed to; a container of that id that was started before is left alone. */
+  start(config: ContainerConfig): Promise<ContainerStatus>;
+  /** SIGTERM to its main process, SIGKILL to everything in it after the grace. Resolves when nothing of it runs. */
+  stop(id: string, options: { graceMs: number; signal?: AbortSignal }): Promise<void>;
+  /** Runs a program in the container's namespaces, as its user. */
+  exec(
+    id: string,
+    argv: readonly string[],
+    options: { timeoutMs: number; signal?: AbortSignal },
+  ): Promise<ExecResult>;
+  /** Forgets a container that has ended. Its log stays until the pod is removed. */
+  remove(id: string): Promise<void>;
+  /** Removes the logs and the cgroup of a pod that has no containers any more. */
+  removePod(pod: { uid: string; namespace: string; name: string }): Promise<void>;
+  /** Pods that left logs or cgroups behind, by uid. */
+  podsOnDisk(): Promise<{ uid: string; namespace: string; name: string }[]>;
+  logs(
+    container: { pod: ContainerConfig["pod"]; name: string; attempt: number },
+    options?: LogOptions,
+  ): AsyncIterable<Uint8Array>;
+  /** Stops every process of the pod where it is; the returned function lets them go on. */
+  freeze(podUID: string): Promise<() => Promise<void>>;
+  /** Called with the pod's uid after each change of one of its containers. Returns what ends that. */
+  onChange(listener: (podUID: string) => void): () => void;
+  /** Lets go of everything but the containers, which keep running. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,14 @@
+import { text } from "node:stream/consumers";
+import { silentLogger } from "@mooring/store";
+import { createProcessRuntime } from "../process-runtime.ts";
+import type { ContainerConfig } from "../runtime.ts";
+
+/** Starts the containers that standard input describes, says so, and waits to be killed. */
+const runtime = await createProcessRuntime({
+  stateDir: process.env.STATE_DIR ?? "",
+  logger: silentLogger,
+});
+const configs: ContainerConfig[] = JSON.parse(await text(process.stdin));
+for (const config of configs) await runtime.start(config);
+process.stdout.write("started\n");
+setInterval(() => {}, 60_000);

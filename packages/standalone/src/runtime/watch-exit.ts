@@ -1,0 +1,77 @@
+import type { ChildProcess } from "node:child_process";
+import { watch } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ContainerFiles, readStatus } from "./container-files.ts";
+import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
+import type { ContainerExit } from "./runtime.ts";
+
+/** A process that was never our child tells nobody of its end; this is how long that may go unnoticed. */
+const POLL_MS = 1000;
+
+/** Wakes whoever waits, when the folder's files change or the child ends, and at the latest after POLL_MS. */
+export function changesOf(files: ContainerFiles, child: ChildProcess | undefined, signal: AbortSignal) {
+  let wake = () => {};
+  let changed = false;
+  const notify = () => {
+    changed = true;
+    wake();
+  };
+  const watcher = watch(files.folder, { signal }, notify);
+  watcher.on("error", notify);
+  child?.once("exit", notify);
+  return async function next(): Promise<void> {
+    if (!changed) {
+      const timer = new AbortController();
+      wake = () => timer.abort();
+      await sleep(POLL_MS, undefined, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => {});
+    }
+    changed = false;
+    signal.throwIfAborted();
+  };
+}
+
+/** Waits until the container's init is known or the start has failed. */
+export async function waitForInit(
+  files: ContainerFiles,
+  child: ChildProcess,
+  next: () => Promise<void>,
+): Promise<ProcessIdentity | undefined> {
+  for (;;) {
+    const { init, exitCode } = await readStatus(files);
+    const identity = init === undefined ? undefined : await identify(init);
+    if (identity !== undefined) return identity;
+    if (exitCode !== undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
+    await next();
+  }
+}
+
+/** Waits for the end of a container, whoever started it. */
+export async function waitForExit(
+  files: ContainerFiles,
+  monitor: ProcessIdentity | undefined,
+  next: () => Promise<void>,
+): Promise<ContainerExit> {
+  for (;;) {
+    // In this order: the status is complete once the monitor is gone.
+    const running = monitor !== undefined && (await isAlive(monitor));
+    const { exitCode, at } = await readStatus(files);
+    if (exitCode !== undefined && !running) return exitOf(exitCode, at ?? new Date());
+    if (!running) return lostExit();
+    await next();
+  }
+}
+
+/** How a container ended that nobody saw the end of, as the kubelet calls it. */
+export function lostExit(): ContainerExit {
+  return {
+    code: 137,
+    reason: "ContainerStatusUnknown",
+    message:
+      "the container's processes are gone and left no exit code: the machine was restarted, or their monitor was killed",
+    finishedAt: new Date().toISOString(),
+  };
+}
+
+function exitOf(code: number, at: Date): ContainerExit {
+  return { code, reason: code === 0 ? "Completed" : "Error", finishedAt: at.toISOString() };
+}
