@@ -93,7 +93,7 @@ export class LeaseElection {
       const startedAt = performance.now();
       const left = this.#options.renewDeadlineMs - (startedAt - renewedAt);
       // A request that hangs must not keep us believing that we hold the lease.
-      const attempt = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, left))]);
+      const attempt = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.ceil(left)))]);
       const renewed = await this.attempt(attempt).catch(() => false);
       if (renewed) renewedAt = startedAt;
     }

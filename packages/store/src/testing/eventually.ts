@@ -1,0 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Waits until the condition holds; fails after ten seconds. */
+export async function eventually(what: string, condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await sleep(5);
+  }
+}
