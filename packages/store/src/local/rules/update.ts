@@ -4,6 +4,7 @@ import type { ManagedFieldsEntry, UnstructuredObject } from "../../object/meta.t
 import type { Resource } from "../../object/resource.ts";
 import { type Decision, type RuleContext, strategyContext } from "./context.ts";
 import { normalized } from "./create.ts";
+import { isHeldBySpec } from "./namespace.ts";
 
 /** What `current` becomes when a client sends `input`. `tracked`: managedFields are already right (apply). */
 export function decideUpdate(
@@ -146,6 +147,7 @@ export function isReleased(object: UnstructuredObject): boolean {
   return (
     deletionTimestamp !== undefined &&
     (finalizers?.length ?? 0) === 0 &&
-    (deletionGracePeriodSeconds ?? 0) === 0
+    (deletionGracePeriodSeconds ?? 0) === 0 &&
+    !isHeldBySpec(object)
   );
 }
