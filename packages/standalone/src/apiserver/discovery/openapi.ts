@@ -8,7 +8,7 @@ import type { OpenApiDocuments } from "../kind-info.ts";
 import { pathNotFound } from "../resources/target.ts";
 
 const isJson = ({ type, parameters }: MediaRange) =>
-  parameters["as"] === undefined && /^(\*\/\*|application\/(\*|json))$/.test(type);
+  parameters.as === undefined && /^(\*\/\*|application\/(\*|json))$/.test(type);
 
 function requireJson(call: Call): void {
   if (parseAccept(call.request.headers.accept).some(isJson)) return;

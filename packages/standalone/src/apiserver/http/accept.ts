@@ -18,7 +18,7 @@ export function parseAccept(header: string | undefined): MediaRange[] {
     }
     return { type: type.toLowerCase(), parameters };
   });
-  const quality = (range: MediaRange) => Number(range.parameters["q"] ?? 1);
+  const quality = (range: MediaRange) => Number(range.parameters.q ?? 1);
   return ranges.filter((range) => quality(range) > 0).sort((a, b) => quality(b) - quality(a));
 }
 

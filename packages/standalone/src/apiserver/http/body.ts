@@ -1,5 +1,6 @@
 import { badRequest, StatusError } from "@mooring/store";
 import { parseDocument } from "yaml";
+import { decodeProtobuf, PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
 import { duplicateFields } from "./duplicate-fields.ts";
 
@@ -53,18 +54,22 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   );
 }
 
-/** Parses a JSON or YAML body; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
+type Parse = (bytes: Buffer) => Body;
+
+const PARSERS: Readonly<Record<string, Parse>> = {
+  "application/json": (bytes) => parseJson(bytes.toString("utf8")),
+  "application/yaml": (bytes) => parseYaml(bytes.toString("utf8")),
+  [PROTOBUF]: (bytes) => ({ value: decodeProtobuf(bytes), duplicates: [] }),
+};
+
+/** Parses the body; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
 export async function readBody(call: Call): Promise<Body | undefined> {
-  const type = contentType(call);
-  if (type !== "application/json" && type !== "application/yaml") {
-    // Whoever sends deletes without a body may name any type.
-    const bytes = await readBytes(call);
-    if (bytes.length === 0) return undefined;
-    throw unsupportedMediaType(["application/json", "application/yaml"]);
-  }
   const bytes = await readBytes(call);
+  // Whoever sends deletes without a body may name any type.
   if (bytes.length === 0) return undefined;
-  return type === "application/yaml" ? parseYaml(bytes.toString("utf8")) : parseJson(bytes.toString("utf8"));
+  const parse = PARSERS[contentType(call)];
+  if (parse === undefined) throw unsupportedMediaType(Object.keys(PARSERS));
+  return parse(bytes);
 }
 
 export function parseJson(text: string): Body {

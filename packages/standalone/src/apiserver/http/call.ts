@@ -24,7 +24,7 @@ export interface Call {
 
 /** `Warning: 299`: kubectl prints it, client-go logs it. Quotes and control characters cannot be sent as they are. */
 export function warn(call: Call, text: string): void {
-  const clean = text.replaceAll(/[\u0000-\u001f\u007f]/g, " ").replaceAll(/["\\]/g, "\\$&");
+  const clean = text.replaceAll(/\p{Cc}/gu, " ").replaceAll(/["\\]/g, "\\$&");
   const encoded = Buffer.from(clean, "utf8").toString("latin1");
   const header = `299 - "${encoded}"`;
   const present = call.response.getHeader("Warning");

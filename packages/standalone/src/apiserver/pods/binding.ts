@@ -36,7 +36,7 @@ export async function handleBinding(call: Call, target: ItemTarget, { store }: A
 }
 
 function nodeOf(binding: UnstructuredObject): string | undefined {
-  const target = binding["target"];
+  const target = binding.target;
   if (typeof target !== "object" || target === null) return undefined;
   const { name } = target as { name?: unknown };
   return typeof name === "string" && name !== "" ? name : undefined;

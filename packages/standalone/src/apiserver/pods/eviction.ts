@@ -12,10 +12,7 @@ const EVICTION: Expected = { apiVersion: "policy/v1", kind: "Eviction", defaulte
 export async function handleEviction(call: Call, target: ItemTarget, { store }: Api): Promise<void> {
   const { dryRun } = writeOptions(call, "CreateOptions");
   const eviction = await readObject(call, target, fieldValidation(call, "CreateOptions"), EVICTION);
-  const given = (eviction["deleteOptions"] ?? {}) as Pick<
-    DeleteOptions,
-    "gracePeriodSeconds" | "preconditions"
-  >;
+  const given = (eviction.deleteOptions ?? {}) as Pick<DeleteOptions, "gracePeriodSeconds" | "preconditions">;
   await store.delete(
     Pods,
     { namespace: target.namespace ?? "", name: target.name },

@@ -1,4 +1,3 @@
-import type { UnstructuredObject } from "@mooring/store";
 import type { Call } from "../http/call.ts";
 import { itemRepresentation, sendObject } from "./answer.ts";
 import { readObject } from "./decode-object.ts";
@@ -10,13 +9,12 @@ export async function handleFinalize(call: Call, target: ItemTarget): Promise<vo
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "UpdateOptions");
   const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
-  const current = JSON.parse(target.objects.getJson(keyOfTarget(target))) as UnstructuredObject;
-  const { resourceVersion = current.metadata.resourceVersion } = object.metadata;
-  const next = {
-    ...current,
-    metadata: { ...current.metadata, ...(resourceVersion ? { resourceVersion } : {}) },
-    spec: object["spec"] ?? {},
-  };
-  const updated = await target.objects.update(next, { ...options, subresource: "finalize" });
+  const { resourceVersion } = object.metadata;
+  const body = { metadata: resourceVersion ? { resourceVersion } : {}, spec: object.spec ?? {} };
+  const updated = await target.objects.patch(
+    keyOfTarget(target),
+    { type: "merge", body },
+    { ...options, subresource: "finalize" },
+  );
   await sendObject(call, target, 200, updated, representation);
 }

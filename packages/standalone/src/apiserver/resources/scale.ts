@@ -76,7 +76,7 @@ async function wantedScale(
 }
 
 function replicasOf(scale: UnstructuredObject, target: ItemTarget): number {
-  const spec = scale["spec"];
+  const spec = scale.spec;
   const replicas =
     typeof spec === "object" && spec !== null ? (spec as { replicas?: unknown }).replicas : undefined;
   if (replicas === undefined || replicas === null) return 0;

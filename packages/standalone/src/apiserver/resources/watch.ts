@@ -76,6 +76,6 @@ function tables(call: Call, target: Target): (object: UnstructuredObject) => obj
 function errorLine(error: unknown): string {
   const status = toStatusError(error).toStatus();
   // The watch of an expired revision is "gone" for clients that look at the code, and Expired for all others.
-  if (isStatus(error, "Gone")) status["reason"] = "Expired";
+  if (isStatus(error, "Gone")) status.reason = "Expired";
   return `${JSON.stringify({ type: "ERROR", object: status })}\n`;
 }

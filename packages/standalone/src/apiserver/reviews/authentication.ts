@@ -16,7 +16,7 @@ export function selfSubjectReview(_review: UnstructuredObject, call: Call): obje
 
 /** Whose token is this? */
 export function tokenReview(review: UnstructuredObject, _call: Call, { readToken }: Api): object {
-  const { token } = (review["spec"] ?? {}) as { token?: unknown };
+  const { token } = (review.spec ?? {}) as { token?: unknown };
   const user = typeof token === "string" ? readToken(token) : undefined;
   if (user === undefined) return { authenticated: false, user: {}, error: "invalid bearer token" };
   return { authenticated: true, user: userInfo(user) };

@@ -18,7 +18,7 @@ function access(user: User, { nonResourceAttributes }: AccessSpec): object {
   return allowed ? { allowed } : { allowed, reason: "only the administrator of this server has access" };
 }
 
-const specOf = (review: UnstructuredObject) => (review["spec"] ?? {}) as AccessSpec;
+const specOf = (review: UnstructuredObject) => (review.spec ?? {}) as AccessSpec;
 
 /** `kubectl auth can-i`. */
 export function selfAccessReview(review: UnstructuredObject, { user }: Call): object {
