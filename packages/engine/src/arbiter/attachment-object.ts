@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { ARBITER_FINALIZER, MOORING_API_VERSION } from "../api/names.ts";
@@ -40,6 +41,7 @@ export async function ensureAttachment(
       return await store.create(VolumeAttachments, newAttachment(volume), options(signal));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
+      await retryPause(signal);
     }
   }
 }
@@ -80,6 +82,14 @@ export async function releaseAttachment(
   } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
   }
+}
+
+/**
+ * Before reading again what another writer has just changed: a store may refuse a write for the sake of one that
+ * readers do not see yet, and a loop without a pause would keep that one from finishing.
+ */
+export async function retryPause(signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(2, undefined, options(signal));
 }
 
 function options(signal: AbortSignal | undefined): { signal?: AbortSignal } {

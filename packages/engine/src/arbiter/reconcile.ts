@@ -2,7 +2,13 @@ import { isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import type { NodeAgent } from "../api/node-agent.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { applyStep } from "./apply.ts";
-import { belongsTo, ensureAttachment, getAttachment, releaseAttachment } from "./attachment-object.ts";
+import {
+  belongsTo,
+  ensureAttachment,
+  getAttachment,
+  releaseAttachment,
+  retryPause,
+} from "./attachment-object.ts";
 import { decide } from "./decide.ts";
 import { findOwnersGone } from "./owners.ts";
 import { ticketsOf } from "./view.ts";
@@ -28,6 +34,7 @@ export async function reconcileVolume(input: ReconcileInput): Promise<{ requeueA
       if (next !== "again") return next;
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
+      await retryPause(input.signal);
     }
   }
 }

@@ -5,7 +5,7 @@ import {
   type VolumeAttachment,
   VolumeAttachments,
 } from "../api/attachment.ts";
-import { ensureAttachment } from "./attachment-object.ts";
+import { ensureAttachment, retryPause } from "./attachment-object.ts";
 
 /** A ticket as its holder asks for it; the rest is filled in when it is written. */
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
@@ -96,6 +96,7 @@ async function edit<R>(
     } catch (error) {
       // Gone means that the object was one of an earlier volume of this name: the next round makes a new one.
       if (!isConflict(error) && !isNotFound(error)) throw error;
+      await retryPause(signal);
     }
   }
 }

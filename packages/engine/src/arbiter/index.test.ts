@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { LocalStore, mutate, type ObjectMeta, ResourceRegistry, silentLogger, waitFor } from "@mooring/store";
+import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
+import { MOORING_API_VERSION } from "../api/names.ts";
+import { NodeAgents } from "../api/node-agent.ts";
+import { Snapshots } from "../api/snapshot.ts";
+import { type Volume, type VolumeStatus, Volumes } from "../api/volume.ts";
+import { startArbiter } from "./index.ts";
+import { addTicket, removeTickets, ticketStatus } from "./tickets.ts";
+
+const KINDS = [Volumes, VolumeAttachments, NodeAgents, Snapshots];
+
+/** A store with nodes a and b, a running arbiter, and one detached volume. */
+async function withArbiter(
+  body: (world: {
+    store: LocalStore;
+    signal: AbortSignal;
+    until: ReturnType<typeof waiter>;
+  }) => Promise<void>,
+): Promise<void> {
+  const path = await mkdtemp(join(tmpdir(), "mooring-arbiter-"));
+  const registry = new ResourceRegistry(KINDS.map((resource) => ({ resource, hasStatus: true })));
+  const store = await LocalStore.open({ path, registry });
+  const stop = new AbortController();
+  try {
+    for (const name of ["a", "b"]) {
+      const agent = await store.create(NodeAgents, object("NodeAgent", name, {}));
+      await store.updateStatus(NodeAgents, { ...agent, status: { state: "Ready" } });
+    }
+    const { done } = await startArbiter({ store, logger: silentLogger, signal: stop.signal });
+    await createVolume(store);
+    try {
+      await body({ store, signal: stop.signal, until: waiter(store) });
+    } finally {
+      stop.abort();
+      await done;
+    }
+  } finally {
+    await store.close();
+    await rm(path, { recursive: true });
+  }
+}
+
+function object<S>(kind: string, name: string, spec: S) {
+  return { apiVersion: MOORING_API_VERSION, kind, metadata: { name } as ObjectMeta, spec };
+}
+
+async function createVolume(store: LocalStore): Promise<Volume> {
+  const spec = { size: 4096, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo" };
+  const volume = await store.create(Volumes, object("Volume", "v-1", spec));
+  return store.updateStatus(Volumes, { ...volume, status: { state: "detached" } });
+}
+
+function waiter(store: LocalStore) {
+  const deadline = () => AbortSignal.timeout(10_000);
+  return {
+    volume: (holds: (volume: Volume) => boolean) =>
+      waitFor(store, Volumes, { name: "v-1" }, (v) => v !== undefined && holds(v), deadline()),
+    attachment: (holds: (attachment: VolumeAttachment | undefined) => boolean) =>
+      waitFor(store, VolumeAttachments, { name: "v-1" }, holds, deadline()),
+  };
+}
+
+const setStatus = (store: LocalStore, status: VolumeStatus) =>
+  mutate(store, Volumes, { name: "v-1" }, (volume) => ({ ...volume, status }), { subresource: "status" });
+
+const csi = (id: string, nodeID: string) => ({ id, type: "csi-attacher" as const, nodeID });
+
+describe("the arbiter on a store", () => {
+  test("[LHA-006] [LHA-063] makes one attachment object per volume, and lets it go with the volume", () =>
+    withArbiter(async ({ store, until }) => {
+      await until.attachment((a) => a?.spec.volume === "v-1");
+      await store.delete(Volumes, { name: "v-1" });
+      await until.attachment((a) => a === undefined);
+    }));
+
+  test("[LHA-029] [LHA-034] [LHA-037] [LHA-038] a ticket is placed, satisfied at its generation, and detached again", () =>
+    withArbiter(async ({ store, until }) => {
+      const ticket = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await until.volume((v) => v.spec.nodeID === "a");
+      await until.attachment(
+        (a) => a !== undefined && ticketStatus(a, "t")?.conditions[0]?.reason === "Attaching",
+      );
+      await setStatus(store, { state: "attached", currentNodeID: "a" });
+      const attached = await until.attachment(
+        (a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true,
+      );
+      assert.equal(attached?.status?.attachmentTicketStatuses?.t?.generation, ticket.generation);
+
+      assert.deepEqual(await removeTickets(store, "v-1", (t) => t.id === "t"), ["t"]);
+      await until.volume((v) => v.spec.nodeID === "");
+      await until.attachment((a) => Object.keys(a?.status?.attachmentTicketStatuses ?? {}).length === 0);
+    }));
+
+  test("[LHA-075] an unchanged request writes nothing, a changed one always gets a higher generation", () =>
+    withArbiter(async ({ store }) => {
+      const first = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const again = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      assert.deepEqual(again, first);
+      const moved = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      assert.ok((moved.generation ?? 0) > (first.generation ?? 0));
+      await removeTickets(store, "v-1", () => true);
+      const back = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      assert.ok((back.generation ?? 0) > (moved.generation ?? 0));
+    }));
+
+  test("[LHA-009] tickets written at the same time are all kept", () =>
+    withArbiter(async ({ store }) => {
+      const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
+      await Promise.all(ids.map((id) => addTicket(store, "v-1", csi(id, "a"), new Date())));
+      const attachment = await store.get(VolumeAttachments, { name: "v-1" });
+      assert.deepEqual(Object.keys(attachment.spec.attachmentTickets ?? {}).sort(), ids);
+      const generations = Object.values(attachment.spec.attachmentTickets ?? {}).map((t) => t.generation);
+      assert.equal(new Set(generations).size, ids.length);
+    }));
+
+  test("[LHA-039] a deleted attachment object goes when nobody holds a ticket, and only then", () =>
+    withArbiter(async ({ store, until }) => {
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const held = await store.delete(VolumeAttachments, { name: "v-1" });
+      await until.volume((v) => v.spec.nodeID === "a");
+      await removeTickets(store, "v-1", () => true);
+      await until.attachment((a) => a !== undefined && a.metadata.uid !== held.metadata.uid);
+    }));
+
+  test("a ticket dies with the snapshot that owns it, and a person's at its expiry", () =>
+    withArbiter(async ({ store, until }) => {
+      const snapshot = await store.create(Snapshots, object("Snapshot", "s-1", { volume: "v-1", pool: "p" }));
+      const owner = {
+        apiVersion: MOORING_API_VERSION,
+        kind: "Snapshot",
+        name: "s-1",
+        uid: snapshot.metadata.uid ?? "",
+      };
+      await addTicket(store, "v-1", { id: "s", type: "snapshot-controller", nodeID: "a", owner }, new Date());
+      const expiresAt = new Date(Date.now() + 200).toISOString();
+      await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a", expiresAt }, new Date());
+      const has = (id: string) => (a: VolumeAttachment | undefined) =>
+        a?.spec.attachmentTickets?.[id] !== undefined;
+      await until.attachment((a) => has("s")(a) && !has("p")(a));
+      await store.delete(Snapshots, { name: "s-1" });
+      await until.attachment((a) => !has("s")(a));
+    }));
+
+  test("tickets of a deleted volume mean nothing to a new one of the same name", () =>
+    withArbiter(async ({ store, until }) => {
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await until.volume((v) => v.spec.nodeID === "a");
+      await store.delete(Volumes, { name: "v-1" });
+      const next = await createVolume(store);
+      const fresh = await until.attachment(
+        (a) => a?.metadata.ownerReferences?.[0]?.uid === next.metadata.uid,
+      );
+      assert.deepEqual(fresh?.spec.attachmentTickets, {});
+    }));
+});
