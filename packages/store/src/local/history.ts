@@ -2,9 +2,9 @@ import { expired } from "../object/errors.ts";
 import type { StoreEvent } from "./event.ts";
 
 export interface HistoryLimits {
-  /** Events kept; default 16,384. */
+  /** Events kept; default 8,192. */
   events: number;
-  /** Characters of JSON kept; default 64 million. */
+  /** Characters of JSON kept; default 32 million. */
   characters: number;
 }
 

@@ -7,8 +7,9 @@ import type { Selection } from "./selection.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Timeline } from "./timeline.ts";
 
-/** Milliseconds after which a list lets others run. */
+/** After so many milliseconds or objects, whichever is first, a list lets others run. */
 const SLICE_MS = 8;
+const SLICE_OBJECTS = 256;
 
 export interface JsonListEnd {
   continue?: string;
@@ -51,7 +52,7 @@ async function* pages(
     options.signal?.throwIfAborted();
     const deadline = performance.now() + SLICE_MS;
     const page: string[] = [];
-    while (from !== undefined && performance.now() < deadline) {
+    while (from !== undefined && page.length < SLICE_OBJECTS && performance.now() < deadline) {
       const batch: { rows: { path: string; json: string }[]; next: string | undefined } = snapshot.read(
         from,
         selection.end,

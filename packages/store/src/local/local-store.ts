@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { alreadyExists, badRequest, notFound } from "../object/errors.ts";
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
+import { StatusError } from "../object/status-error.ts";
 import type {
   DeleteOptions,
   ListOptions,
@@ -52,13 +53,14 @@ export class LocalStore implements ObjectStore {
   readonly #history: History;
   readonly #timeline: Timeline;
   readonly #clock: () => number;
+  readonly #closing = new AbortController();
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
     this.registry = options.registry;
     this.#clock = options.clock ?? Date.now;
     this.#database = database;
     const past = [...database.events()].map(({ revision, text }) => decodeEvent(revision, text));
-    const limits = { events: 16_384, characters: 64_000_000, ...options.history };
+    const limits = { events: 8_192, characters: 32_000_000, ...options.history };
     this.#history = new History(past, database.revision, limits);
     this.#timeline = new Timeline(database, this.#history);
   }
@@ -73,8 +75,9 @@ export class LocalStore implements ObjectStore {
     return String(this.#timeline.revision);
   }
 
-  /** Waits for the writes under way and lets go of the files. Watches should have been aborted before. */
+  /** Ends all watches, waits for the writes under way, and lets go of the files. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await this.#timeline.close();
     await this.#database.close();
   }
@@ -103,7 +106,7 @@ export class LocalStore implements ObjectStore {
 
   /** Like `list`, piece by piece and unparsed; never holds the event loop for long. */
   listJson(resource: Resource, options: ListOptions = {}): JsonList {
-    const selection = new Selection(this.registry.get(resource), resource, options);
+    const selection = new Selection(this.#definition(resource), resource, options);
     return listJson({ database: this.#database, timeline: this.#timeline }, selection, options);
   }
 
@@ -118,9 +121,10 @@ export class LocalStore implements ObjectStore {
 
   /** Like `watch`, unparsed. */
   watchJson(resource: Resource, options: WatchOptions): AsyncGenerator<JsonWatchEvent, void> {
-    const selection = new Selection(this.registry.get(resource), resource, options);
+    const selection = new Selection(this.#definition(resource), resource, options);
     const source = { database: this.#database, timeline: this.#timeline, history: this.#history };
-    return watchJson(source, selection, resource, options);
+    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+    return watchJson(source, selection, resource, { ...options, signal });
   }
 
   async create<T extends KubeObject>(
@@ -128,7 +132,7 @@ export class LocalStore implements ObjectStore {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    const definition = this.registry.get(resource);
+    const definition = this.#definition(resource);
     const input = plain(object);
     const name = this.#newName(resource, input);
     const at = this.#locate(resource, keyFor(definition, input.metadata.namespace, name));
@@ -194,7 +198,7 @@ export class LocalStore implements ObjectStore {
     options: WriteOptions,
     subresource?: string,
   ): Promise<T> {
-    const definition = this.registry.get(resource);
+    const definition = this.#definition(resource);
     const at = this.#locate(resource, keyFor(definition, input.metadata.namespace, input.metadata.name));
     const current = this.#current(at);
     const wanted = inVersion(definition, input, definition.resource);
@@ -253,8 +257,13 @@ export class LocalStore implements ObjectStore {
     return inVersion(at.definition, result, at.resource) as unknown as T;
   }
 
+  #definition(resource: Resource): ResourceDefinition {
+    if (this.#closing.signal.aborted) throw new StatusError("ServiceUnavailable", "the store is closed");
+    return this.registry.get(resource);
+  }
+
   #locate(resource: Resource, key: ObjectKey): Located {
-    const definition = this.registry.get(resource);
+    const definition = this.#definition(resource);
     const checked = keyFor(definition, key.namespace, key.name);
     const path = pathOf(groupResource(resource), checked.namespace, checked.name);
     return { definition, resource, key: checked, path };

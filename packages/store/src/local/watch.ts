@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { tooLarge } from "../object/errors.ts";
 import { apiVersionOf, type Resource } from "../object/resource.ts";
 import type { WatchEvent, WatchOptions } from "../object-store.ts";
@@ -52,7 +53,11 @@ export async function* watchJson(
       if (seen !== undefined) yield seen;
       if (signal.aborted) return;
     }
-    if (events.length > 0) continue;
+    if (events.length > 0) {
+      // A watcher that catches up must not keep everybody else waiting.
+      if (events.length === BATCH) await nextTurn();
+      continue;
+    }
     // No event of this collection lies between: the watcher is as far as the store.
     const reached = source.timeline.revision;
     await source.history.changed(selection.collection, revision, signal, BOOKMARK_MS);
