@@ -1,0 +1,102 @@
+import { Code, type CodeName, codeName } from "./codes.ts";
+
+/** What a `CsiError` may carry besides its code and message. */
+export interface CsiErrorOptions {
+  /** A stable, machine-readable cause, `CSI_` and upper case by convention. Default: `CSI_` and the code's name. */
+  reason?: string;
+  /** What a person can do about it. It is appended to the message on the wire. */
+  hint?: string;
+  /** The error behind this one; it stays in this process. */
+  cause?: unknown;
+}
+
+/**
+ * The one error of this package: handlers throw it to choose the answer's code, clients throw it for every failed
+ * call. Anything else that a handler throws is answered as INTERNAL.
+ *
+ * @example throw CsiError.notFound(`volume ${id} does not exist`, { reason: "CSI_VOLUME_NOT_FOUND" });
+ */
+export class CsiError extends Error {
+  override readonly name: string = "CsiError";
+  /** gRPC status number, never `OK`. */
+  readonly code: Code;
+  readonly reason: string;
+  readonly hint: string | undefined;
+
+  constructor(code: Code, message: string, options: CsiErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code === Code.OK ? Code.UNKNOWN : code;
+    this.reason = options.reason ?? `CSI_${codeName(this.code)}`;
+    this.hint = options.hint;
+  }
+
+  /** The code's name, for example `NOT_FOUND`. */
+  get codeName(): CodeName {
+    return codeName(this.code);
+  }
+
+  /** The caller gave up. */
+  static cancelled(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.CANCELLED, message, options);
+  }
+  /** Nothing better is known. */
+  static unknown(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.UNKNOWN, message, options);
+  }
+  /** A required field is missing, or a field's value is not valid or not allowed. */
+  static invalidArgument(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.INVALID_ARGUMENT, message, options);
+  }
+  /** The call's deadline passed; the operation may still go on. */
+  static deadlineExceeded(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.DEADLINE_EXCEEDED, message, options);
+  }
+  /** The volume, snapshot, node or path does not exist. */
+  static notFound(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.NOT_FOUND, message, options);
+  }
+  /** The name is taken by something with other properties. */
+  static alreadyExists(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.ALREADY_EXISTS, message, options);
+  }
+  /** The caller may not do this. */
+  static permissionDenied(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.PERMISSION_DENIED, message, options);
+  }
+  /** Out of space, or a limit such as volumes per node is reached. */
+  static resourceExhausted(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.RESOURCE_EXHAUSTED, message, options);
+  }
+  /** The object's state forbids the call, for example because it is in use. */
+  static failedPrecondition(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.FAILED_PRECONDITION, message, options);
+  }
+  /** Another operation on the same object is pending, or a page token is not valid. */
+  static aborted(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.ABORTED, message, options);
+  }
+  /** The capacity range cannot be served. */
+  static outOfRange(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.OUT_OF_RANGE, message, options);
+  }
+  /** The plugin does not have this call, or not in this mode. */
+  static unimplemented(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.UNIMPLEMENTED, message, options);
+  }
+  /** A fault of the plugin itself. */
+  static internal(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.INTERNAL, message, options);
+  }
+  /** Nobody answers, or not yet; the same call may work later. */
+  static unavailable(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.UNAVAILABLE, message, options);
+  }
+  /** Data is lost for good. */
+  static dataLoss(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.DATA_LOSS, message, options);
+  }
+  /** The credentials in the secrets are missing or wrong. */
+  static unauthenticated(message: string, options?: CsiErrorOptions): CsiError {
+    return new CsiError(Code.UNAUTHENTICATED, message, options);
+  }
+}

@@ -1,0 +1,15 @@
+import type { Logger } from "../log/logger.ts";
+
+/** What a handler is given besides the request. */
+export interface CallContext {
+  /** Aborts when the client cancels, disappears, or its deadline passes. */
+  readonly signal: AbortSignal;
+  /** When the client stops waiting; undefined when it waits for ever. */
+  readonly deadline: Date | undefined;
+  /** Unique within this process; in every log line of the call. */
+  readonly requestId: string;
+  /** Carries the request id and the method. */
+  readonly logger: Logger;
+  /** Full name of the method, for example `csi.v1.Controller/CreateVolume`. */
+  readonly method: string;
+}
