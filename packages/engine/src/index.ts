@@ -1,3 +1,4 @@
+export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
 export * from "./api/attachment.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";

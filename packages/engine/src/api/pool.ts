@@ -17,13 +17,16 @@ export interface Pool extends KubeObject {
     /** Bytes kept free; default 5 % of the pool. */
     reserve?: number;
   };
-  status?: {
-    ready: boolean;
-    totalBytes?: number;
-    freeBytes?: number;
-    promisedBytes?: number;
-    conditions?: Condition[];
-  };
+  status?: PoolStatus;
+}
+
+export interface PoolStatus {
+  /** Open on its node: images can be made. */
+  ready: boolean;
+  totalBytes?: number;
+  freeBytes?: number;
+  promisedBytes?: number;
+  conditions?: Condition[];
 }
 
 export const Pools = defineResource<Pool>(MOORING_GROUP, MOORING_VERSION, "Pool", "pools", false);

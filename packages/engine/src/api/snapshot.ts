@@ -4,18 +4,20 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 /** A point-in-time copy of one volume. Cluster scoped; the name is the CSI snapshot id `s-<pool>-<uuid>`. */
 export interface Snapshot extends KubeObject {
   spec: { volume: string; pool: string; request?: Record<string, unknown> };
-  status?: {
-    readyToUse: boolean;
-    /** RFC 3339 with milliseconds; set once. */
-    creationTime?: string;
-    /** Bytes a volume made from it needs at least. */
-    restoreSize?: number;
-    ownerID?: string;
-    /** File system recorded on the source when it was cut. */
-    formatted?: string;
-    error?: { code: string; message: string };
-    conditions?: Condition[];
-  };
+  status?: SnapshotStatus;
+}
+
+export interface SnapshotStatus {
+  readyToUse: boolean;
+  /** RFC 3339 with milliseconds; set once. */
+  creationTime?: string;
+  /** Bytes a volume made from it needs at least. */
+  restoreSize?: number;
+  ownerID?: string;
+  /** File system recorded on the source when it was cut. */
+  formatted?: string;
+  error?: { code: string; message: string };
+  conditions?: Condition[];
 }
 
 export const Snapshots = defineResource<Snapshot>(

@@ -4,7 +4,7 @@ import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
+import { backingFiles, DELETED, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
 /**
  * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
@@ -13,17 +13,32 @@ import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 export const LOOP_SECTOR_BYTES = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
+const MOST_COMPARED = 10_000;
 
 /** Loop devices; what sysfs shows is true, whatever losetup's exit code says. */
 export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
   const locks = new KeyedLock();
+  const compared = new Set<string>();
 
   const find = async (backingFile: string): Promise<SysfsLoop | undefined> => {
     const path = await realpath(backingFile).catch(() => backingFile);
-    for (const loop of await readLoops()) {
-      if (loop.backingFile === path && (loop.deleted || (await backs(exec, loop, path)))) return loop;
+    for (const [name, file] of backingFiles()) {
+      if (file.replace(DELETED, "") !== path) continue;
+      const loop = await readLoop(name);
+      if (loop?.backingFile === path && (await isOurs(loop, path))) return loop;
     }
     return undefined;
+  };
+
+  /** The comparison costs a process, so it is made once per attachment. */
+  const isOurs = async (loop: SysfsLoop, path: string): Promise<boolean> => {
+    if (loop.deleted) return true;
+    const known = `${loop.path} ${loop.sequence} ${path}`;
+    if (loop.sequence !== "" && compared.has(known)) return true;
+    if (!(await backs(exec, loop, path))) return false;
+    if (compared.size > MOST_COMPARED) compared.clear();
+    compared.add(known);
+    return true;
   };
 
   const attachOnce = async (path: string, readOnly: boolean): Promise<LoopDevice> => {

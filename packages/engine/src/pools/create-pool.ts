@@ -87,7 +87,11 @@ class LocalPool implements PoolBackend {
       throw new EngineError("FAILED_PRECONDITION", `the pool has images in use: ${users.join(", ")}`);
     }
     await closeBacking(this.#options.host, this.#layout);
-    await this.#lock.release();
+    await this.leave();
+  }
+
+  async leave(): Promise<void> {
+    await this.#lock?.release();
     this.#lock = undefined;
   }
 

@@ -2,9 +2,13 @@ import { EngineError } from "../errors.ts";
 
 const ID = /^[vs]-[a-z0-9-]{1,120}$/;
 
+export function isImageId(id: string): boolean {
+  return ID.test(id);
+}
+
 /** Ids become file names, so nothing that could leave the folder gets through. */
 export function checkImageId(id: string): string {
-  if (ID.test(id)) return id;
+  if (isImageId(id)) return id;
   const shown = JSON.stringify(id.slice(0, 130));
   throw new EngineError("INVALID_ARGUMENT", `${shown} is not an image id: v- or s-, then a-z, 0-9 and -`);
 }

@@ -1,0 +1,22 @@
+import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
+import type { Pool } from "../api/pool.ts";
+import type { Host } from "../host/host.ts";
+import type { KeyedLock } from "../host/keyed-lock.ts";
+import type { OpenPools } from "./open-pools.ts";
+
+/** What the controllers of one node share. */
+export interface AgentContext {
+  store: ObjectStore;
+  host: Host;
+  /** Name of this node's NodeAgent; volumes on its pools are ours. */
+  nodeID: string;
+  logger: Logger;
+  events: EventRecorder;
+  /** Pools that are open in this process. */
+  pools: OpenPools;
+  /** All Pool objects, other nodes' too. */
+  poolObjects: Informer<Pool>;
+  /** One cut of a source at a time: a file system can be frozen only once. */
+  cuts: KeyedLock;
+  signal: AbortSignal;
+}

@@ -1,0 +1,124 @@
+import {
+  createInformer,
+  type Informer,
+  type Logger,
+  type ObjectStore,
+  runController,
+  source,
+  WorkQueue,
+} from "@mooring/store";
+import { type Pool, Pools } from "../api/pool.ts";
+import { type Snapshot, Snapshots } from "../api/snapshot.ts";
+import { type Volume, Volumes } from "../api/volume.ts";
+import type { AgentContext } from "./context.ts";
+import { reconcilePool } from "./pool/index.ts";
+import { reconcileSnapshot } from "./snapshot/index.ts";
+import { reconcileVolume } from "./volume/index.ts";
+
+export interface AgentInformers {
+  pools: Informer<Pool>;
+  volumes: Informer<Volume>;
+  snapshots: Informer<Snapshot>;
+}
+
+/** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
+const USAGE_DELAY_MS = 250;
+const BACKOFF = { maxMs: 30_000 };
+const nameOf = (object: Pool | Volume | Snapshot): string => object.metadata.name;
+
+export function createInformers(store: ObjectStore, logger: Logger): AgentInformers {
+  const sourceKey = ({ spec }: Volume): string[] =>
+    spec.source === undefined ? [] : [`${spec.source.kind}/${spec.source.name}`];
+  return {
+    pools: createInformer(store, Pools, { logger }),
+    volumes: createInformer(store, Volumes, {
+      logger,
+      indexers: { source: sourceKey, pool: ({ spec }) => [spec.pool] },
+    }),
+    snapshots: createInformer(store, Snapshots, {
+      logger,
+      indexers: { volume: ({ spec }) => [spec.volume], pool: ({ spec }) => [spec.pool] },
+    }),
+  };
+}
+
+export function runPools(context: AgentContext, informers: AgentInformers): Promise<void> {
+  const { pools, volumes, snapshots } = informers;
+  const queue = new WorkQueue();
+  context.pools.onTouched((name) => queue.addAfter(name, USAGE_DELAY_MS));
+  // Our own usage reports come back as changes; only a change of what is wanted calls for work at once.
+  pools.onChange((old, pool) => {
+    const wanted = pool !== undefined && old?.metadata.generation !== pool.metadata.generation;
+    const going = pool?.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp;
+    if (pool !== undefined && (wanted || going)) queue.add(nameOf(pool));
+  });
+  for (const pool of pools.list()) queue.add(nameOf(pool));
+  /** The last volume that leaves lets a pool go that is being deleted. */
+  const goingPool = (name: string): string[] =>
+    pools.get(name)?.metadata.deletionTimestamp === undefined ? [] : [name];
+  return runController(
+    {
+      name: "pool",
+      logger: context.logger,
+      queue,
+      sources: [
+        source(pools, () => []),
+        source(volumes, ({ spec }) => goingPool(spec.pool)),
+        source(snapshots, ({ spec }) => goingPool(spec.pool)),
+      ],
+      reconcile: (name) => reconcilePool(context, informers, name),
+    },
+    context.signal,
+  );
+}
+
+export function runVolumes(context: AgentContext, { volumes, snapshots }: AgentInformers): Promise<void> {
+  const queue = new WorkQueue(BACKOFF);
+  const copiesOf = (kind: "Volume" | "Snapshot", name: string): string[] =>
+    volumes
+      .byIndex("source", `${kind}/${name}`)
+      .filter(({ status }) => status?.size === undefined)
+      .map(nameOf);
+  context.pools.onOpened((pool) => {
+    for (const volume of volumes.byIndex("pool", pool)) queue.add(nameOf(volume));
+  });
+  return runController(
+    {
+      name: "volume",
+      logger: context.logger,
+      concurrency: 8,
+      queue,
+      sources: [
+        source(volumes, (volume) => [nameOf(volume), ...copiesOf("Volume", nameOf(volume))]),
+        source(snapshots, (snapshot) => copiesOf("Snapshot", nameOf(snapshot))),
+      ],
+      reconcile: (name) => reconcileVolume(context, name),
+    },
+    context.signal,
+  );
+}
+
+export function runSnapshots(context: AgentContext, { volumes, snapshots }: AgentInformers): Promise<void> {
+  const queue = new WorkQueue(BACKOFF);
+  context.pools.onOpened((pool) => {
+    for (const snapshot of snapshots.byIndex("pool", pool)) queue.add(nameOf(snapshot));
+  });
+  return runController(
+    {
+      name: "snapshot",
+      logger: context.logger,
+      queue,
+      sources: [
+        source(snapshots, (snapshot) => [nameOf(snapshot)]),
+        source(volumes, (volume) =>
+          snapshots
+            .byIndex("volume", nameOf(volume))
+            .filter(({ status }) => status?.readyToUse !== true)
+            .map(nameOf),
+        ),
+      ],
+      reconcile: (name) => reconcileSnapshot(context, name),
+    },
+    context.signal,
+  );
+}

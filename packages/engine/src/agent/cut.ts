@@ -1,0 +1,78 @@
+import { open } from "node:fs/promises";
+import { failpoint } from "@mooring/store";
+import { EngineError } from "../errors.ts";
+import { freeze } from "../host/filesystems.ts";
+import type { Image } from "../pools/backend.ts";
+import { folderUsers } from "../pools/folder-users.ts";
+import type { AgentContext } from "./context.ts";
+import type { OpenPool } from "./open-pools.ts";
+
+const whileFrozen = failpoint("engine/cut/frozen");
+const cutWhileFrozen = failpoint("engine/cut/cloned-while-frozen");
+
+/** Longer than the slowest reflink we have measured; after it the watchdog lets writes go on. */
+const FREEZE_SECONDS = 20;
+
+export interface Cut {
+  /** Image to copy. */
+  source: string;
+  /** Image to make. */
+  id: string;
+  /** Bytes of the new image; default the source's. */
+  size?: number;
+}
+
+/**
+ * Copies an image at one point in time, in use or not. A mounted file system is frozen for it, so that everything
+ * written before is in the copy, synced or not. A reflink is atomic by itself, so a thaw that came too early costs
+ * only that.
+ */
+export async function cut(context: AgentContext, pool: OpenPool, request: Cut): Promise<Image> {
+  return context.cuts.run(`${pool.name}/${request.source}`, async () => {
+    const source = await pool.backend.find(request.source);
+    if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
+    const clone = (): Promise<Image> =>
+      pool.backend.clone(request.source, request.id, request.size ?? source.size, context.signal);
+    return pool.backend.block ? cutDevice(context, source, clone) : cutFolder(context, source, clone);
+  });
+}
+
+async function cutDevice(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
+  const { host, logger } = context;
+  const device = await host.loops.find(source.path);
+  if (device === undefined) return clone();
+  const mount = (await host.mounts.list()).find((m) => m.source === device.path && m.fsType !== "devtmpfs");
+  if (mount === undefined) {
+    await flush(device.path);
+    return clone();
+  }
+  const frozen = await freeze(mount.target, FREEZE_SECONDS);
+  try {
+    whileFrozen();
+    const image = await clone();
+    cutWhileFrozen();
+    return image;
+  } finally {
+    const covered = await frozen.thaw();
+    if (!covered) logger.warn({ image: source.id }, "thawed by the watchdog before the copy was done");
+  }
+}
+
+/** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */
+async function flush(device: string): Promise<void> {
+  const handle = await open(device, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A folder is copied file by file, so what is being written would be copied half old, half new. */
+async function cutFolder(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
+  const users = folderUsers(await context.host.mounts.list(), source.path);
+  if (users.length === 0) return clone();
+  throw new EngineError("FAILED_PRECONDITION", `${source.id} is a folder in use at ${users.join(", ")}`, {
+    hint: "stop its workload first, or use an xfs or btrfs pool: those copy volumes in use at one point in time",
+  });
+}

@@ -1,0 +1,53 @@
+import { isStatus, type KubeObject, mutate, type Resource } from "@mooring/store";
+import { EngineError } from "../errors.ts";
+import type { AgentContext } from "./context.ts";
+
+/** As it stands in `status.error`. */
+export interface RecordedError {
+  code: string;
+  message: string;
+}
+
+interface WithError extends KubeObject {
+  status?: { error?: RecordedError };
+}
+
+export function asRecorded(error: unknown): RecordedError {
+  if (error instanceof EngineError) {
+    const hint = error.hint === undefined ? "" : ` (${error.hint})`;
+    return { code: error.code, message: `${error.message}${hint}` };
+  }
+  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+}
+
+/**
+ * Puts a failure where people and the driver look: `status.error` and a warning event. `blank` is the status of an
+ * object that has none yet. Failures of the store itself are not an object's fault and stay out.
+ */
+export async function reportFailure<T extends WithError>(
+  context: AgentContext,
+  resource: Resource<T>,
+  name: string,
+  error: unknown,
+  blank: NonNullable<T["status"]>,
+): Promise<void> {
+  if (context.signal.aborted || isStatus(error)) return;
+  const recorded = asRecorded(error);
+  try {
+    const { signal } = context;
+    const put = (object: T): T => ({ ...object, status: { ...(object.status ?? blank), error: recorded } });
+    const object = await mutate(context.store, resource, { name }, put, { subresource: "status", signal });
+    context.events.event(object, "Warning", reasonOf(recorded.code), recorded.message);
+  } catch (cause) {
+    context.logger.warn({ err: cause, name, failure: recorded }, "cannot record a failure");
+  }
+}
+
+/** `RESOURCE_EXHAUSTED` -> `ResourceExhausted` */
+function reasonOf(code: string): string {
+  return code
+    .toLowerCase()
+    .split("_")
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join("");
+}

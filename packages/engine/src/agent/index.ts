@@ -1,0 +1,123 @@
+import { join } from "node:path";
+import {
+  apiVersionOf,
+  EventRecorder,
+  isAlreadyExists,
+  type Logger,
+  mutate,
+  type ObjectStore,
+} from "@mooring/store";
+import { DRIVER_NAME } from "../api/names.ts";
+import { type Pool, Pools, type PoolType } from "../api/pool.ts";
+import type { Host } from "../host/host.ts";
+import { KeyedLock } from "../host/keyed-lock.ts";
+import type { AgentContext } from "./context.ts";
+import { createInformers, runPools, runSnapshots, runVolumes } from "./controllers.ts";
+import { beat, keepBeating } from "./heartbeat/index.ts";
+import { OpenPools } from "./open-pools.ts";
+import { detachOrphans } from "./orphans.ts";
+import { reconcilePool } from "./pool/index.ts";
+
+/** A pool to have on this node. */
+export interface AgentPool {
+  name: string;
+  type: PoolType;
+  /** Absolute folder; default `<stateDir>/pools/<name>`. */
+  path?: string;
+  /** Bytes of the sparse file behind it; default 20 GiB. */
+  size?: number;
+  overcommit?: number;
+  reserve?: number;
+}
+
+export interface AgentOptions {
+  store: ObjectStore;
+  host: Host;
+  /** Name of this node's NodeAgent object, and the CSI node id. */
+  nodeID: string;
+  /** Absolute folder below which pools are made. */
+  stateDir: string;
+  logger: Logger;
+  /** Pool objects made when they are not there; their size may grow. */
+  pools?: readonly AgentPool[];
+  /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
+  signal: AbortSignal;
+}
+
+export interface Agent {
+  /** Settles when everything is released. */
+  readonly done: Promise<void>;
+}
+
+/**
+ * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, cuts its
+ * Snapshots, and says that the node is alive. Resolves when the pools have been opened, or their failures recorded.
+ */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { store, host, nodeID, signal } = options;
+  const logger = options.logger.child({ node: nodeID });
+  const informers = createInformers(store, logger);
+  const all = [informers.pools, informers.volumes, informers.snapshots];
+  const context: AgentContext = {
+    ...{ store, host, nodeID, logger, signal },
+    poolObjects: informers.pools,
+    events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
+    pools: new OpenPools(),
+    cuts: new KeyedLock(),
+  };
+  for (const pool of options.pools ?? []) await ensurePool(options, pool);
+  const informing = all.map((informer) => informer.run(signal));
+  await Promise.all(all.map((informer) => informer.synced(signal)));
+  await openOwnPools(context, (name) => reconcilePool(context, informers, name));
+  await beat(context);
+  const controllers = [runPools, runVolumes, runSnapshots].map((run) => run(context, informers));
+  const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
+  return { done: running.then(() => release(context)) };
+}
+
+async function ensurePool({ store, nodeID, stateDir, signal }: AgentOptions, pool: AgentPool): Promise<void> {
+  const { name, path = join(stateDir, "pools", name), ...rest } = pool;
+  const object: Pool = {
+    apiVersion: apiVersionOf(Pools),
+    kind: Pools.kind,
+    metadata: { name },
+    spec: { ...rest, nodeID, path },
+  };
+  try {
+    await store.create(Pools, object, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const grow = (present: Pool): void => {
+      if (rest.size !== undefined && rest.size > (present.spec.size ?? 0)) present.spec.size = rest.size;
+    };
+    await mutate(store, Pools, { name }, grow, { signal });
+  }
+}
+
+/** Before volumes are looked at, so that none of them reports a pool that was about to be opened. */
+async function openOwnPools(context: AgentContext, open: (name: string) => Promise<unknown>): Promise<void> {
+  const { poolObjects, nodeID, logger, pools } = context;
+  const own = poolObjects.list().filter(({ spec }) => spec.nodeID === nodeID);
+  const attempts = own.map(({ metadata }) =>
+    open(metadata.name).catch((error: unknown) => {
+      logger.error({ err: error, pool: metadata.name }, "cannot open a pool; trying again");
+    }),
+  );
+  await Promise.all(attempts);
+  for (const pool of pools.list()) {
+    await detachOrphans(context, pool).catch((error: unknown) => {
+      logger.warn({ err: error, pool: pool.name }, "cannot detach devices without a volume");
+    });
+  }
+}
+
+/** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
+async function release({ pools, events, logger }: AgentContext): Promise<void> {
+  await events.flush();
+  for (const { name, backend } of pools.list()) {
+    await backend.close().catch(async (error: unknown) => {
+      logger.info({ pool: name, why: String(error) }, "the pool stays mounted");
+      await backend.leave();
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { Volumes } from "../api/volume.ts";
+import type { AgentContext } from "./context.ts";
+import type { OpenPool } from "./open-pools.ts";
+import { whenNotFound } from "./volume/read.ts";
+
+/**
+ * Detaches loop devices of our images that no volume explains: what is left when a volume's record was removed by
+ * hand, or an image was deleted under its device. One that somebody uses stays, and is reported.
+ */
+export async function detachOrphans(context: AgentContext, pool: OpenPool): Promise<void> {
+  const { host, store, logger, signal } = context;
+  if (!pool.backend.block) return;
+  for (const loop of await host.loops.list()) {
+    const id = imageOf(loop.backingFile, pool);
+    if (id === undefined) continue;
+    // The same path in another mount namespace is another node's file.
+    if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
+    const volume = await store.get(Volumes, { name: id }, signal).catch(whenNotFound);
+    if (volume !== undefined) continue;
+    const users = await host.loops.holders(loop.path);
+    if (users.length > 0) {
+      logger.warn({ device: loop.path, image: id, users }, "a device without a volume is in use; it stays");
+      continue;
+    }
+    logger.info({ device: loop.path, image: id }, "detaching a device without a volume");
+    await host.loops.detach(loop.path);
+  }
+}
+
+/** `v-p-1` for a file of the pool. */
+function imageOf(file: string, { layout }: OpenPool): string | undefined {
+  if (!file.startsWith(`${layout.images}/`)) return undefined;
+  return /\/([vs]-[a-z0-9-]+)\.img$/.exec(file)?.[1];
+}

@@ -1,0 +1,85 @@
+import { rm, rmdir } from "node:fs/promises";
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { type Pool, Pools } from "../../api/pool.ts";
+import { createPool } from "../../pools/create-pool.ts";
+import { type PoolLayout, poolLayout } from "../../pools/layout.ts";
+import type { AgentContext } from "../context.ts";
+import type { EndStep } from "../converge.ts";
+import type { PoolStep, PoolView } from "./decide.ts";
+
+const after = {
+  "add-finalizer": failpoint("engine/pool/finalizer-added"),
+  "remove-finalizer": failpoint("engine/pool/finalizer-removed"),
+  open: failpoint("engine/pool/opened"),
+  "record-usage": failpoint("engine/pool/usage-recorded"),
+  remove: failpoint("engine/pool/removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applyPoolStep(
+  context: AgentContext,
+  step: Exclude<PoolStep, EndStep>,
+  { pool }: PoolView,
+): Promise<void> {
+  const { store, signal } = context;
+  const { name } = pool.metadata;
+  switch (step.do) {
+    case "add-finalizer": {
+      const finalizers = [...(pool.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      await store.update(Pools, { ...pool, metadata: { ...pool.metadata, finalizers } }, { signal });
+      break;
+    }
+    case "remove-finalizer":
+      await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
+      break;
+    case "open":
+      await open(context, pool);
+      break;
+    case "record-usage":
+      await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
+      break;
+    case "remove":
+      await remove(context, name);
+      // Not in a step of its own: once the folder is gone there is nothing left to look at.
+      await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
+  }
+  after[step.do]();
+}
+
+async function open({ host, pools }: AgentContext, { metadata, spec }: Pool): Promise<void> {
+  const backend = createPool(spec.type, {
+    host,
+    path: spec.path,
+    ...(spec.size === undefined ? {} : { size: spec.size }),
+    ...(spec.overcommit === undefined ? {} : { overcommit: spec.overcommit }),
+    ...(spec.reserve === undefined ? {} : { reserve: spec.reserve }),
+  });
+  await backend.open();
+  pools.set({ name: metadata.name, backend, layout: poolLayout(spec.type, spec.path) });
+}
+
+async function remove({ pools }: AgentContext, name: string): Promise<void> {
+  const pool = pools.get(name);
+  if (pool === undefined) return;
+  await pool.backend.close();
+  pools.delete(name);
+  await removeFolder(pool.layout);
+}
+
+/** Only what a pool makes, one by one: whatever else lies in the folder is somebody's. */
+async function removeFolder({ folder, backing, images, lock }: PoolLayout): Promise<void> {
+  if (backing === undefined) await rmdir(images).catch(left);
+  else {
+    await rmdir(backing.mount).catch(left);
+    await rm(backing.file, { force: true });
+    await rm(`${backing.file}.new`, { force: true });
+  }
+  await rm(lock, { force: true });
+  await rmdir(folder).catch(left);
+}
+
+function left(error: unknown): void {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code !== "ENOENT" && code !== "ENOTEMPTY") throw error;
+}

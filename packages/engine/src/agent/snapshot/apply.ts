@@ -1,0 +1,61 @@
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { EngineError } from "../../errors.ts";
+import type { AgentContext } from "../context.ts";
+import type { EndStep } from "../converge.ts";
+import { cut } from "../cut.ts";
+import type { OpenPool } from "../open-pools.ts";
+import type { SnapshotStep, SnapshotView } from "./decide.ts";
+
+const recorded = {
+  cutting: failpoint("engine/snapshot/recorded-cutting"),
+  ready: failpoint("engine/snapshot/recorded-ready"),
+  lost: failpoint("engine/snapshot/recorded-lost"),
+  settled: failpoint("engine/snapshot/recorded-settled"),
+};
+const after = {
+  "add-finalizer": failpoint("engine/snapshot/finalizer-added"),
+  "remove-finalizer": failpoint("engine/snapshot/finalizer-removed"),
+  cut: failpoint("engine/snapshot/cut"),
+  "remove-image": failpoint("engine/snapshot/image-removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applySnapshotStep(
+  context: AgentContext,
+  step: Exclude<SnapshotStep, EndStep>,
+  { snapshot }: SnapshotView,
+): Promise<void> {
+  const { store, signal, pools } = context;
+  const { name } = snapshot.metadata;
+  switch (step.do) {
+    case "record":
+      await store.updateStatus(Snapshots, { ...snapshot, status: step.status }, { signal });
+      recorded[step.what]();
+      return;
+    case "add-finalizer": {
+      const finalizers = [...(snapshot.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      const metadata = { ...snapshot.metadata, finalizers };
+      await store.update(Snapshots, { ...snapshot, metadata }, { signal });
+      break;
+    }
+    case "remove-finalizer":
+      await removeFinalizer(store, Snapshots, { name }, ENGINE_FINALIZER, signal);
+      break;
+    case "cut":
+      await cut(context, openPool(context, snapshot.spec.pool), { source: snapshot.spec.volume, id: name });
+      pools.touched(snapshot.spec.pool);
+      break;
+    case "remove-image":
+      await openPool(context, snapshot.spec.pool).backend.remove(name);
+      pools.touched(snapshot.spec.pool);
+  }
+  after[step.do]();
+}
+
+function openPool({ pools }: AgentContext, name: string): OpenPool {
+  const pool = pools.get(name);
+  if (pool !== undefined) return pool;
+  throw new EngineError("UNAVAILABLE", `pool ${name} is not open`);
+}

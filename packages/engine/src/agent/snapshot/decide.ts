@@ -1,0 +1,101 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
+import type { Volume } from "../../api/volume.ts";
+import { type EndStep, fail, REST } from "../converge.ts";
+
+/** Everything that a decision about a snapshot may depend on. */
+export interface SnapshotView {
+  snapshot: Snapshot;
+  nodeID: string;
+  /** False: the snapshot's pool is not open here. */
+  poolOpen: boolean;
+  /** The snapshot's own image and when it was made. */
+  image: { size: number; createdAt: Date } | undefined;
+  /** The volume to cut; undefined when there is none. */
+  volume: Volume | undefined;
+}
+
+export type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
+
+export type SnapshotStep =
+  | EndStep
+  | { do: "add-finalizer" }
+  | { do: "remove-finalizer" }
+  | { do: "record"; what: SnapshotRecord; status: SnapshotStatus }
+  | { do: "cut" }
+  | { do: "remove-image" };
+
+/** The next step for a snapshot of this node. Pure. */
+export function decide(view: SnapshotView): SnapshotStep {
+  const { snapshot, poolOpen, image } = view;
+  const deleting = isDeleting(snapshot);
+  if (!hasFinalizer(snapshot, ENGINE_FINALIZER)) return deleting ? REST : { do: "add-finalizer" };
+  if (!poolOpen) return fail("UNAVAILABLE", `pool ${snapshot.spec.pool} is not open on this node`);
+  if (deleting) return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+  const { status } = snapshot;
+  if (status?.creationTime !== undefined) return afterCut(view, status);
+  return image === undefined ? beforeCut(view) : record("ready", view);
+}
+
+function beforeCut(view: SnapshotView): SnapshotStep {
+  const { snapshot, volume } = view;
+  const { name } = snapshot.metadata;
+  if (volume === undefined) return fail("NOT_FOUND", `volume ${snapshot.spec.volume} does not exist`);
+  if (volume.spec.pool !== snapshot.spec.pool) {
+    const message = `volume ${snapshot.spec.volume} is in pool ${volume.spec.pool}, not in ${snapshot.spec.pool}`;
+    return fail("INVALID_ARGUMENT", `snapshot ${name}: ${message}`);
+  }
+  if (volume.status?.size === undefined) {
+    return fail("UNAVAILABLE", `volume ${snapshot.spec.volume} is not ready yet`);
+  }
+  // Before the cut: the volume may be gone when the cut is recorded, and nobody may ever format the copy.
+  const { formatted } = volume.status;
+  const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
+  return known && snapshot.status?.ownerID !== undefined ? { do: "cut" } : record("cutting", view);
+}
+
+/** The point in time is set once; the image it names can only be there or be lost. */
+function afterCut(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
+  if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
+  if (!status.readyToUse) return record("ready", view);
+  return status.error === undefined ? REST : record("settled", view);
+}
+
+function lost({ snapshot }: SnapshotView): EndStep {
+  return fail("DATA_LOSS", `the image of snapshot ${snapshot.metadata.name} is gone`);
+}
+
+const NEW: SnapshotStatus = { readyToUse: false };
+
+function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
+  const { error: _, ...status } = view.snapshot.status ?? NEW;
+  return { do: "record", what, status: NEXT[what](status, view) };
+}
+
+const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: SnapshotView) => SnapshotStatus>> =
+  {
+    cutting: ({ formatted: _, ...status }, { nodeID, volume }) => {
+      const formatted = volume?.status?.formatted;
+      return {
+        ...status,
+        readyToUse: false,
+        ownerID: nodeID,
+        ...(formatted === undefined ? {} : { formatted }),
+      };
+    },
+    // The image's own time: the same after a kill between the cut and this record.
+    ready: (status, { image, nodeID }) => ({
+      ...status,
+      readyToUse: true,
+      ownerID: nodeID,
+      creationTime: status.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
+      restoreSize: image?.size ?? 0,
+    }),
+    lost: (status, { snapshot }) => ({
+      ...status,
+      readyToUse: false,
+      error: { code: "DATA_LOSS", message: `the image of snapshot ${snapshot.metadata.name} is gone` },
+    }),
+    settled: (status) => status,
+  };

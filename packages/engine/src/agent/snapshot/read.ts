@@ -1,0 +1,30 @@
+import { stat } from "node:fs/promises";
+import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
+import { isImageId } from "../../pools/image-id.ts";
+import type { AgentContext } from "../context.ts";
+import { whenNotFound } from "../volume/read.ts";
+import type { SnapshotView } from "./decide.ts";
+
+/** Undefined: the snapshot is gone, or another node's. */
+export async function readSnapshot(context: AgentContext, name: string): Promise<SnapshotView | undefined> {
+  const { store, nodeID, signal } = context;
+  const snapshot = await store.get(Snapshots, { name }, signal).catch(whenNotFound);
+  if (snapshot === undefined || !isOurs(context, snapshot)) return undefined;
+  const open = context.pools.get(snapshot.spec.pool);
+  const file = isImageId(name) ? await open?.backend.find(name) : undefined;
+  const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
+  const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
+  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume };
+}
+
+function isOurs({ poolObjects, nodeID }: AgentContext, snapshot: Snapshot): boolean {
+  return (poolObjects.get(snapshot.spec.pool)?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
+}
+
+/** The file is made by the cut and never written again. */
+async function madeAt(path: string): Promise<Date> {
+  const { birthtime, mtime } = await stat(path);
+  // File systems without birth times say 1970.
+  return birthtime.getTime() > 0 ? birthtime : mtime;
+}

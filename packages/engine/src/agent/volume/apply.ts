@@ -1,0 +1,129 @@
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { Volumes } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
+import type { Image } from "../../pools/backend.ts";
+import type { AgentContext } from "../context.ts";
+import { cut } from "../cut.ts";
+import type { OpenPool } from "../open-pools.ts";
+import type { VolumeReading } from "./read.ts";
+import type { VolumeRecord, VolumeStep } from "./view.ts";
+
+type ActiveStep = Exclude<VolumeStep, { do: "rest" | "fail" }>;
+
+const RECORDS: readonly VolumeRecord[] = [
+  "creating",
+  "created",
+  "attaching",
+  "attached",
+  "device-lost",
+  "detaching",
+  "detached",
+  "deleting",
+  "faulted",
+  "recovered",
+  "size",
+  "settled",
+];
+const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/volume/recorded-${what}`)]));
+const after = {
+  "add-finalizer": failpoint("engine/volume/finalizer-added"),
+  "remove-finalizer": failpoint("engine/volume/finalizer-removed"),
+  "create-image": failpoint("engine/volume/image-created"),
+  "grow-image": failpoint("engine/volume/image-grown"),
+  "open-device": failpoint("engine/volume/device-opened"),
+  "refresh-device": failpoint("engine/volume/device-refreshed"),
+  "close-device": failpoint("engine/volume/device-closed"),
+  "remove-image": failpoint("engine/volume/image-removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applyVolumeStep(
+  context: AgentContext,
+  step: ActiveStep,
+  view: VolumeReading,
+): Promise<void> {
+  const { store, signal } = context;
+  const { volume } = view;
+  const { name } = volume.metadata;
+  switch (step.do) {
+    case "record":
+      await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+      recorded.get(step.what)?.();
+      return;
+    case "add-finalizer": {
+      const finalizers = [...(volume.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
+      break;
+    }
+    case "remove-finalizer":
+      await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
+      break;
+    default:
+      await changeData(context, step.do, view, openPool(view));
+      context.pools.touched(volume.spec.pool);
+  }
+  after[step.do]();
+}
+
+type DataStep = Exclude<ActiveStep["do"], "record" | "add-finalizer" | "remove-finalizer">;
+
+async function changeData(
+  context: AgentContext,
+  step: DataStep,
+  view: VolumeReading,
+  pool: OpenPool,
+): Promise<void> {
+  const { host } = context;
+  const { volume, file, device } = view;
+  const { name } = volume.metadata;
+  switch (step) {
+    case "create-image":
+      await createImage(context, view, pool);
+      return;
+    case "grow-image":
+      await pool.backend.grow(name, volume.spec.size);
+      return;
+    case "open-device":
+      // A folder is its own device.
+      if (pool.backend.block) await host.loops.attach(present(file).path);
+      return;
+    case "refresh-device":
+      if (device !== undefined) await host.loops.refresh(device.path);
+      return;
+    case "close-device":
+      await closeDevice(context, view, pool);
+      return;
+    case "remove-image":
+      await pool.backend.remove(name);
+  }
+}
+
+async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
+  const { name } = volume.metadata;
+  const { source, size } = volume.spec;
+  if (source === undefined) return pool.backend.create(name, size, context.signal);
+  return cut(context, pool, { source: source.name, id: name, size });
+}
+
+async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
+  const { device, volume } = view;
+  if (device === undefined) return;
+  if (pool.backend.block) {
+    await context.host.loops.detach(device.path);
+    return;
+  }
+  throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
+    hint: `unmount the mounts of ${device.path}`,
+  });
+}
+
+function present(file: Image | undefined): Image {
+  if (file !== undefined) return file;
+  throw new EngineError("DATA_LOSS", "the image is gone");
+}
+
+function openPool(view: VolumeReading): OpenPool {
+  if (view.open !== undefined) return view.open;
+  throw new EngineError("UNAVAILABLE", `pool ${view.volume.spec.pool} is not open`);
+}

@@ -1,0 +1,129 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { fail, REST } from "../converge.ts";
+import {
+  ATTACHMENT_TABLE,
+  type AttachmentAction,
+  type AttachmentState,
+  placeOf,
+} from "./attachment-table.ts";
+import { damageOf, record } from "./statuses.ts";
+import type { VolumeStep, VolumeView } from "./view.ts";
+
+/** The next step for a volume of this node. Pure. Each step is one change that others can see. */
+export function decide(view: VolumeView): VolumeStep {
+  const { volume, pool } = view;
+  const held = hasFinalizer(volume, ENGINE_FINALIZER);
+  if (!held) return isDeleting(volume) ? REST : { do: "add-finalizer" };
+  if (pool === undefined) return fail("UNAVAILABLE", `pool ${volume.spec.pool} is not open on this node`);
+  return (
+    deletion(view) ?? creation(view) ?? damage(view) ?? attachment(view) ?? growth(view) ?? tidy(view) ?? REST
+  );
+}
+
+/** Users first, then data, then the record. A volume that tickets still hold on a node stays as it is. */
+function deletion(view: VolumeView): VolumeStep | undefined {
+  const { volume, image, device } = view;
+  if (!isDeleting(volume)) return undefined;
+  switch (volume.status?.state ?? "creating") {
+    case "deleting":
+      if (device !== undefined) return { do: "close-device" };
+      return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+    case "creating":
+      return record("deleting", view);
+    case "detached": {
+      const unwanted = (volume.spec.nodeID ?? "") === "" && (volume.status?.currentNodeID ?? "") === "";
+      return unwanted && device === undefined ? record("deleting", view) : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function creation(view: VolumeView): VolumeStep | undefined {
+  const { volume, image } = view;
+  if (volume.status?.ownerID === undefined) return record("creating", view);
+  if (volume.status.state !== "creating") return undefined;
+  if (image === undefined) return fromSource(view);
+  // The wish may have grown while the image was being made.
+  return image.size < volume.spec.size ? { do: "grow-image" } : record("created", view);
+}
+
+function fromSource({ source }: VolumeView): VolumeStep {
+  switch (source.state) {
+    case "none":
+    case "ready":
+      return { do: "create-image" };
+    case "waiting":
+      return fail("UNAVAILABLE", source.message);
+    case "missing":
+      return fail("NOT_FOUND", source.message);
+    case "unfit":
+      return fail("INVALID_ARGUMENT", source.message);
+  }
+}
+
+/** A lost or cut image is reported and never replaced by a new, empty one. */
+function damage(view: VolumeView): VolumeStep | undefined {
+  const faulted = view.volume.status?.robustness === "faulted";
+  if (damageOf(view) === undefined) return faulted ? record("recovered", view) : undefined;
+  return faulted ? undefined : record("faulted", view);
+}
+
+function attachment(view: VolumeView): VolumeStep | undefined {
+  const { volume, nodeID } = view;
+  const { currentNodeID, state } = volume.status ?? {};
+  const wanted = placeOf(volume.spec.nodeID, nodeID);
+  const row = ATTACHMENT_TABLE[wanted][placeOf(currentNodeID, nodeID)];
+  const action = row[machineState(state)];
+  const step = STEPS[action](view);
+  if (step === undefined && action === "rest" && wanted === "elsewhere") {
+    const message = `the data of volume ${volume.metadata.name} is on node ${nodeID}, not on ${volume.spec.nodeID}`;
+    return fail("FAILED_PRECONDITION", message);
+  }
+  return step;
+}
+
+function machineState(state: string | undefined): AttachmentState {
+  return state === "attaching" || state === "attached" || state === "detaching" ? state : "detached";
+}
+
+const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep | undefined>> = {
+  "begin-attach": (view) => unlessDamaged(view, record("attaching", view)),
+  open: (view) =>
+    view.device === undefined ? unlessDamaged(view, { do: "open-device" }) : record("attached", view),
+  keep,
+  "begin-detach": (view) => record("detaching", view),
+  close: (view) => (view.device === undefined ? record("detached", view) : { do: "close-device" }),
+  rest: (view) => (view.device === undefined ? undefined : { do: "close-device" }),
+};
+
+/** After a reboot the record says attached, but there is no device: it is opened again. */
+function keep(view: VolumeView): VolumeStep | undefined {
+  const { volume, device } = view;
+  const { device: recorded, frontendDisabled = false } = volume.status ?? {};
+  if (device === undefined) {
+    return recorded === undefined ? unlessDamaged(view, { do: "open-device" }) : record("device-lost", view);
+  }
+  const asRecorded = device.path === recorded && frontendDisabled === (volume.spec.disableFrontend ?? false);
+  return asRecorded ? undefined : record("attached", view);
+}
+
+function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
+  const what = damageOf(view);
+  return what === undefined ? step : fail("DATA_LOSS", what, "restore the volume from a snapshot");
+}
+
+function growth(view: VolumeView): VolumeStep | undefined {
+  const { volume, image, device } = view;
+  if (image === undefined) return undefined;
+  if (image.size < volume.spec.size && !isDeleting(volume)) return { do: "grow-image" };
+  if (device !== undefined && device.sizeBytes < image.size) return { do: "refresh-device" };
+  return volume.status?.size === image.size ? undefined : record("size", view);
+}
+
+/** All is well: an old error would only mislead. */
+function tidy(view: VolumeView): VolumeStep | undefined {
+  const { error, robustness } = view.volume.status ?? {};
+  return error === undefined || robustness === "faulted" ? undefined : record("settled", view);
+}

@@ -1,0 +1,84 @@
+import { isNotFound } from "@mooring/store";
+import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import type { Image } from "../../pools/backend.ts";
+import { folderUsers } from "../../pools/folder-users.ts";
+import { isImageId } from "../../pools/image-id.ts";
+import type { AgentContext } from "../context.ts";
+import type { OpenPool } from "../open-pools.ts";
+import type { SourceView, VolumeView } from "./view.ts";
+
+/** A view and the things it was made from. */
+export interface VolumeReading extends VolumeView {
+  open: OpenPool | undefined;
+  file: Image | undefined;
+}
+
+/** Undefined: the volume is gone, or another node's. */
+export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
+  const { store, nodeID, host, signal } = context;
+  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  if (volume === undefined || !isOurs(context, volume)) return undefined;
+  const open = context.pools.get(volume.spec.pool);
+  const file = isImageId(name) ? await open?.backend.find(name) : undefined;
+  const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
+  const source = await sourceOf(context, volume);
+  const pool = open === undefined ? undefined : { block: open.backend.block };
+  return { volume, nodeID, pool, image: file, device, source, now: host.clock.now(), open, file };
+}
+
+export function whenNotFound(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}
+
+/** The pool's node has the data; the owner counts when the Pool object is gone. */
+function isOurs({ poolObjects, nodeID }: AgentContext, volume: Volume): boolean {
+  const pool = poolObjects.get(volume.spec.pool);
+  return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
+}
+
+async function deviceOf(
+  { host }: AgentContext,
+  open: OpenPool,
+  volume: Volume,
+  image: Image | undefined,
+): Promise<VolumeView["device"]> {
+  const state = volume.status?.state;
+  if (state === undefined || state === "creating") return undefined;
+  if (open.backend.block) {
+    // Also without an image: an unlinked one lives on in its device.
+    const path = image?.path ?? `${open.layout.images}/${volume.metadata.name}.img`;
+    return host.loops.find(path);
+  }
+  if (image === undefined) return undefined;
+  const device = { path: image.path, sizeBytes: image.size };
+  if (state === "attaching" || state === "attached") return device;
+  return folderUsers(await host.mounts.list(), image.path).length > 0 ? device : undefined;
+}
+
+async function sourceOf(context: AgentContext, volume: Volume): Promise<SourceView> {
+  const { source, pool } = volume.spec;
+  if (!isImageId(volume.metadata.name)) return { state: "unfit", message: "the name is not a volume id" };
+  if (source === undefined || volume.status?.size !== undefined) return { state: "none" };
+  const { kind, name } = source;
+  const { store, signal } = context;
+  const object: Volume | Snapshot | undefined =
+    kind === "Volume"
+      ? await store.get(Volumes, { name }, signal).catch(whenNotFound)
+      : await store.get(Snapshots, { name }, signal).catch(whenNotFound);
+  if (object === undefined)
+    return { state: "missing", message: `the source, ${kind} ${name}, does not exist` };
+  if (object.spec.pool !== pool) {
+    const message = `the source, ${kind} ${name}, is in pool ${object.spec.pool}; copies stay in their pool (${pool})`;
+    return { state: "unfit", message };
+  }
+  if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
+  const formatted = object.status?.formatted;
+  return { state: "ready", ...(formatted === undefined ? {} : { formatted }) };
+}
+
+function isWhole({ status }: Volume | Snapshot): boolean {
+  if (status === undefined) return false;
+  return "readyToUse" in status ? status.readyToUse : status.size !== undefined;
+}

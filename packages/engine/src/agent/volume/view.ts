@@ -1,0 +1,54 @@
+import type { Volume, VolumeStatus } from "../../api/volume.ts";
+import type { EndStep } from "../converge.ts";
+
+/** Where a new volume's bytes come from, as far as is known now. */
+export type SourceView =
+  | { state: "none" }
+  | { state: "ready"; formatted?: string }
+  /** Not yet. */
+  | { state: "waiting"; message: string }
+  | { state: "missing"; message: string }
+  /** Never: it cannot be copied to this pool. */
+  | { state: "unfit"; message: string };
+
+/** Everything that a decision about a volume may depend on. */
+export interface VolumeView {
+  volume: Volume;
+  /** This node. */
+  nodeID: string;
+  /** Undefined: the volume's pool is not open here. */
+  pool: { block: boolean } | undefined;
+  /** Undefined: there is no image. */
+  image: { size: number } | undefined;
+  /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
+  device: { path: string; sizeBytes: number } | undefined;
+  source: SourceView;
+  now: Date;
+}
+
+/** What a status write says happened; the gaps that crash tests stop in are named after them. */
+export type VolumeRecord =
+  | "creating"
+  | "created"
+  | "attaching"
+  | "attached"
+  | "device-lost"
+  | "detaching"
+  | "detached"
+  | "deleting"
+  | "faulted"
+  | "recovered"
+  | "size"
+  | "settled";
+
+export type VolumeStep =
+  | EndStep
+  | { do: "add-finalizer" }
+  | { do: "remove-finalizer" }
+  | { do: "record"; what: VolumeRecord; status: VolumeStatus }
+  | { do: "create-image" }
+  | { do: "grow-image" }
+  | { do: "open-device" }
+  | { do: "refresh-device" }
+  | { do: "close-device" }
+  | { do: "remove-image" };

@@ -1,0 +1,194 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import {
+  Events,
+  isNotFound,
+  type KubeObject,
+  LocalStore,
+  mutate,
+  type ObjectStore,
+  type Resource,
+  ResourceRegistry,
+  silentLogger,
+  waitFor,
+} from "@mooring/store";
+import { type Agent, startAgent } from "../agent/index.ts";
+import { VolumeAttachments } from "../api/attachment.ts";
+import { MOORING_API_VERSION } from "../api/names.ts";
+import { NodeAgents } from "../api/node-agent.ts";
+import { Pools, type PoolType } from "../api/pool.ts";
+import { type Snapshot, Snapshots } from "../api/snapshot.ts";
+import { type Volume, type VolumeSpec, Volumes } from "../api/volume.ts";
+import { createHost } from "../host/create-host.ts";
+import type { Host } from "../host/host.ts";
+import { GIB, MIB, scratch } from "./scratch.ts";
+
+/** The kinds that the engine needs, without schemas. */
+export function engineRegistry(): ResourceRegistry {
+  const own = [Pools, Volumes, Snapshots, NodeAgents, VolumeAttachments];
+  return new ResourceRegistry([
+    ...own.map((resource) => ({ resource, hasStatus: true })),
+    { resource: Events, hasStatus: false },
+  ]);
+}
+
+export const NODE = "node-1";
+export const POOL = "p";
+
+/** One node with a store and a pool named `p`, taken apart after the test. */
+export class Bench {
+  readonly dir: string;
+  readonly host: Host;
+  readonly store: LocalStore;
+  readonly type: PoolType;
+  #agent: Agent | undefined;
+  #abort = new AbortController();
+
+  private constructor(dir: string, host: Host, store: LocalStore, type: PoolType) {
+    this.dir = dir;
+    this.host = host;
+    this.store = store;
+    this.type = type;
+  }
+
+  static async open(t: TestContext, type: PoolType = "xfs"): Promise<Bench> {
+    const host = createHost();
+    const dir = await scratch(t, host);
+    const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+    const bench = new Bench(dir, host, store, type);
+    t.after(async () => {
+      await bench.stop();
+      await store.close();
+    });
+    await bench.start();
+    return bench;
+  }
+
+  get stateDir(): string {
+    return join(this.dir, "state");
+  }
+
+  async start(): Promise<void> {
+    this.#abort = new AbortController();
+    this.#agent = await startAgent({
+      store: this.store,
+      host: this.host,
+      nodeID: NODE,
+      stateDir: this.stateDir,
+      logger: silentLogger,
+      pools: [{ name: POOL, type: this.type, size: 2 * GIB }],
+      signal: this.#abort.signal,
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    await this.#agent?.done;
+    this.#agent = undefined;
+  }
+
+  createVolume(name: string, spec: Partial<VolumeSpec> = {}): Promise<Volume> {
+    return this.store.create(Volumes, volumeObject(name, spec));
+  }
+
+  createSnapshot(name: string, volume: string): Promise<Snapshot> {
+    return this.store.create(Snapshots, snapshotObject(name, volume));
+  }
+
+  /** What the arbiter does. */
+  place(name: string, nodeID: string): Promise<Volume> {
+    return mutate(this.store, Volumes, { name }, (volume) => {
+      volume.spec.nodeID = nodeID;
+    });
+  }
+
+  resize(name: string, size: number): Promise<Volume> {
+    return mutate(this.store, Volumes, { name }, (volume) => {
+      volume.spec.size = size;
+    });
+  }
+
+  volume(name: string, state: string, more: (volume: Volume) => boolean = () => true): Promise<Volume> {
+    return until(this.store, Volumes, name, (v) => v.status?.state === state && more(v));
+  }
+
+  snapshot(
+    name: string,
+    test: (snapshot: Snapshot) => boolean = (s) => s.status?.readyToUse === true,
+  ): Promise<Snapshot> {
+    return until(this.store, Snapshots, name, test);
+  }
+
+  async gone(resource: Resource, name: string): Promise<void> {
+    const signal = AbortSignal.timeout(20_000);
+    await waitFor(this.store, resource, { name }, (object) => object === undefined, signal);
+  }
+
+  async deleted(resource: Resource, name: string): Promise<void> {
+    await this.store.delete(resource, { name }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    await this.gone(resource, name);
+  }
+
+  async attached(name: string): Promise<string> {
+    await this.place(name, NODE);
+    const volume = await this.volume(name, "attached");
+    return volume.status?.device ?? "";
+  }
+
+  async detached(name: string): Promise<void> {
+    await this.place(name, "");
+    await this.volume(name, "detached");
+  }
+
+  imagePath(id: string): string {
+    const folder = join(this.stateDir, "pools", POOL);
+    return this.type === "directory"
+      ? join(folder, "images", id)
+      : join(folder, "mnt", "images", `${id}.img`);
+  }
+}
+
+/** Resolves with the object once the test holds for it; fails after 20 s with what it was last. */
+export async function until<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  name: string,
+  test: (object: T) => boolean,
+): Promise<T> {
+  const signal = AbortSignal.timeout(20_000);
+  try {
+    const found = await waitFor(store, resource, { name }, (o) => o !== undefined && test(o), signal);
+    if (found === undefined) throw new Error("gone");
+    return found;
+  } catch (cause) {
+    const last = await store.get(resource, { name }).catch(String);
+    throw new Error(`${resource.kind} ${name} did not come to the state: ${JSON.stringify(last)}`, { cause });
+  }
+}
+
+export function volumeObject(name: string, spec: Partial<VolumeSpec> = {}): Volume {
+  return {
+    apiVersion: MOORING_API_VERSION,
+    kind: "Volume",
+    metadata: { name },
+    spec: {
+      size: 64 * MIB,
+      pool: POOL,
+      volumeMode: "Filesystem",
+      fsType: "ext4",
+      accessMode: "rwo",
+      ...spec,
+    },
+  };
+}
+
+export function snapshotObject(name: string, volume: string): Snapshot {
+  return {
+    apiVersion: MOORING_API_VERSION,
+    kind: "Snapshot",
+    metadata: { name },
+    spec: { volume, pool: POOL },
+  };
+}
