@@ -4,6 +4,9 @@ import { StatusError } from "../object/status-error.ts";
 
 const OPERATIONS = new Set(["add", "remove", "replace", "move", "copy", "test"]);
 
+/** The library skips such segments and would write to the object above. */
+const REACHES_PROTOTYPE = /\/(?:__proto__|prototype|constructor)(?:\/|$)/;
+
 /** Applies a JSON Patch (RFC 6902) to a copy. Throws BadRequest (no such patch) or Invalid (it does not fit). */
 export function applyJsonPatch<T>(target: T, operations: unknown): T {
   if (!Array.isArray(operations)) throw badRequest("a JSON patch must be a list of operations");
@@ -11,6 +14,12 @@ export function applyJsonPatch<T>(target: T, operations: unknown): T {
   for (const operation of operations) {
     if (!isOperation(operation))
       throw badRequest(`unknown JSON patch operation ${JSON.stringify(operation)}`);
+    if (REACHES_PROTOTYPE.test(operation.path)) {
+      throw new StatusError(
+        "Invalid",
+        `the patch does not fit: ${JSON.stringify(operation.path)} is no path of an object`,
+      );
+    }
     const [failure] = applyPatch(result, [structuredClone(operation)]);
     if (failure !== null && failure !== undefined) {
       const { op, path } = operation;

@@ -4,7 +4,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   const result: Record<string, unknown> = isObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
-    else define(result, key, applyMergePatch(Object.hasOwn(result, key) ? result[key] : undefined, value));
+    else define(result, key, applyMergePatch(own(result, key), value));
   }
   return result;
 }
@@ -16,14 +16,19 @@ export function createMergePatch(from: unknown, to: unknown): unknown {
   }
   const patch: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    if (to[key] === undefined) {
-      if (from[key] !== undefined) define(patch, key, null);
+    const [before, after] = [own(from, key), own(to, key)];
+    if (after === undefined) {
+      if (before !== undefined) define(patch, key, null);
       continue;
     }
-    const change = createMergePatch(Object.hasOwn(from, key) ? from[key] : undefined, to[key]);
+    const change = createMergePatch(before, after);
     if (change !== undefined) define(patch, key, change);
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function own(object: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 /** Plain assignment would follow a `__proto__` key into the prototype. */

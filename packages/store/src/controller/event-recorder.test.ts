@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Events } from "../kinds/kubernetes.ts";
+import { ResourceRegistry } from "../local/registry.ts";
+import { openStore } from "../testing/open-store.ts";
+import { EventRecorder, type EventSubject } from "./event-recorder.ts";
+
+const registry = () => new ResourceRegistry([{ resource: Events, hasStatus: false }]);
+const subject: EventSubject = {
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "data", namespace: "work", uid: "u-1" },
+};
+
+test("the same event again raises its count, also in another process", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  let now = Date.parse("2030-01-01T00:00:00Z");
+  const recorder = () =>
+    new EventRecorder(store, { component: "csi.mooring.dev", host: "n1", clock: () => now });
+  const first = recorder();
+  for (let i = 0; i < 5; i++) first.event(subject, "Warning", "ProvisioningFailed", "the pool is full");
+  await first.flush();
+  now += 60_000;
+  const second = recorder();
+  second.event(subject, "Warning", "ProvisioningFailed", "the pool is full");
+  second.event(subject, "Normal", "Provisioned", "done");
+  await second.flush();
+  const { items } = await store.list(Events, { namespace: "work" });
+  const failed = items.find(({ reason }) => reason === "ProvisioningFailed");
+  assert.equal(items.length, 2);
+  assert.equal(failed?.count, 6);
+  assert.deepEqual(
+    [failed?.firstTimestamp, failed?.lastTimestamp],
+    ["2030-01-01T00:00:00Z", "2030-01-01T00:01:00Z"],
+  );
+  assert.deepEqual(failed?.source, { component: "csi.mooring.dev", host: "n1" });
+  assert.equal(failed?.involvedObject.uid, "u-1");
+});
+
+test("messages that differ every time end in one event", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  const recorder = new EventRecorder(store, { component: "test" });
+  for (let i = 0; i < 100; i++) {
+    recorder.event(subject, "Warning", "Failed", `request ${i} failed`);
+    await recorder.flush();
+  }
+  const { items } = await store.list(Events);
+  assert.equal(items.length, 11);
+  const combined = items.find(({ message }) => message?.startsWith("(combined from similar events): "));
+  assert.equal(combined?.count, 90);
+  assert.match(combined?.message ?? "", /request 99 failed$/);
+});
+
+test("a cluster-scoped object's events are in the namespace default; long names and messages fit", async (t) => {
+  const store = await openStore(t, { registry: registry() });
+  const recorder = new EventRecorder(store, { component: "test" });
+  const name = "n".repeat(253);
+  recorder.event({ ...subject, metadata: { name } }, "Normal", "Seen", "m".repeat(5_000));
+  await recorder.flush();
+  const [event] = (await store.list(Events, { namespace: "default" })).items;
+  assert.equal(event?.message?.length, 1024);
+  assert.equal(event?.involvedObject.name, name);
+});
+
+test("a store that refuses events disturbs nobody", async (t) => {
+  const store = await openStore(t, { registry: new ResourceRegistry() });
+  const recorder = new EventRecorder(store, { component: "test" });
+  recorder.event(subject, "Normal", "Seen", "hello");
+  await recorder.flush();
+});
