@@ -1,0 +1,88 @@
+import { isDeleting, type KubeVolumeAttachment, type Node } from "@mooring/store";
+import { attachmentName, uniqueVolumeName } from "./names.ts";
+
+/** Annotation on our attachments: the volume's handle, which no field of the object holds. */
+export const VOLUME_NAME_ANNOTATION = "storage.mooring.dev/unique-volume-name";
+
+/** A volume that pods of a node need, of a driver that wants to be asked before use. */
+export interface WantedVolume {
+  /** Name of the PersistentVolume. */
+  volume: string;
+  driver: string;
+  handle: string;
+  /** May be attached to several nodes at once. */
+  shared: boolean;
+}
+
+export interface NodeView {
+  nodeName: string;
+  /** Undefined when the Node object is gone: then there is no kubelet to wait for either. */
+  node: Node | undefined;
+  wanted: readonly WantedVolume[];
+  attachments: readonly KubeVolumeAttachment[];
+  /** Other nodes that the volume is attached to, or being attached to. */
+  heldElsewhere: (volume: string) => readonly string[];
+}
+
+export interface NodePlan {
+  create: WantedVolume[];
+  /** What node.status.volumesAttached is to be; absent: as it is. */
+  report?: string[];
+  /** Names of attachments to delete; only once `report` is written. */
+  remove: string[];
+  /** Volumes that another node has. */
+  blocked: { wanted: WantedVolume; nodes: readonly string[] }[];
+  /** Volumes that are attached now and were not reported before. */
+  attached: WantedVolume[];
+  failed: { wanted: WantedVolume; message: string }[];
+}
+
+/**
+ * What to do for one node. A volume may only be detached when no pod needs it *and* the kubelet says it is not in use:
+ * the kubelet says so before it mounts, and mounts only what is reported as attached. Both lists are in the same
+ * object, so that of two racing writes one fails.
+ */
+export function decideNode(view: NodeView): NodePlan {
+  const plan: NodePlan = { create: [], remove: [], blocked: [], attached: [], failed: [] };
+  const byName = new Map(view.attachments.map((attachment) => [attachment.metadata.name, attachment]));
+  const reported = (view.node?.status?.volumesAttached ?? []).map(({ name }) => name);
+  const inUse = new Set(view.node?.status?.volumesInUse ?? []);
+  const next = new Set<string>();
+
+  for (const wanted of view.wanted) {
+    const unique = uniqueVolumeName(wanted.driver, wanted.handle);
+    const name = attachmentName(wanted.handle, wanted.driver, view.nodeName);
+    const attachment = byName.get(name);
+    byName.delete(name);
+    if (attachment === undefined) {
+      const nodes = wanted.shared ? [] : view.heldElsewhere(wanted.volume);
+      if (nodes.length > 0) plan.blocked.push({ wanted, nodes });
+      else plan.create.push(wanted);
+      continue;
+    }
+    // A terminating attachment says nothing about the volume. It must be gone before there can be a new one.
+    if (isDeleting(attachment)) continue;
+    if (attachment.status?.attached === true) {
+      next.add(unique);
+      if (!reported.includes(unique)) plan.attached.push(wanted);
+    }
+    const message = attachment.status?.attachError?.message;
+    if (message !== undefined && attachment.status?.attached !== true) plan.failed.push({ wanted, message });
+  }
+
+  for (const attachment of byName.values()) {
+    const unique = attachment.metadata.annotations?.[VOLUME_NAME_ANNOTATION];
+    // Made by somebody else, and theirs to delete.
+    if (unique === undefined || isDeleting(attachment)) continue;
+    if (!inUse.has(unique)) plan.remove.push(attachment.metadata.name);
+  }
+  // What is reported stays so while it is in use: the kubelet still has it mounted.
+  for (const name of reported) if (inUse.has(name)) next.add(name);
+  const report = [...next].sort();
+  if (view.node !== undefined && !sameList(report, [...reported].sort())) plan.report = report;
+  return plan;
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index]);
+}

@@ -1,0 +1,171 @@
+import {
+  apiVersionOf,
+  EventRecorder,
+  failpoint,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubeVolumeAttachment,
+  KubeVolumeAttachments,
+  keyOf,
+  type Logger,
+  Nodes,
+  type ObjectStore,
+  type PersistentVolume,
+  type Pod,
+  runController,
+  source,
+} from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { decideNode, type NodePlan, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
+import { attachmentName, uniqueVolumeName } from "./names.ts";
+import { nodesHolding, podsUsing, wantedVolumes } from "./wanted.ts";
+
+const afterCreate = failpoint("standalone/attach-detach/attachment-created");
+const afterReport = failpoint("standalone/attach-detach/reported");
+const afterDelete = failpoint("standalone/attach-detach/attachment-deleted");
+
+export interface AttachDetachOptions {
+  store: ObjectStore;
+  view: ClusterView;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** Keeps storage.k8s.io VolumeAttachments as the pods on each node need them. */
+export async function startAttachDetach(options: AttachDetachOptions): Promise<{ done: Promise<void> }> {
+  const { store, view, logger, signal } = options;
+  const events = new EventRecorder(store, { component: "attachdetach-controller", logger });
+  const done = runController(
+    {
+      name: "attach-detach",
+      logger,
+      concurrency: 2,
+      sources: [
+        source(view.pods, (pod) => nodesOfPods([pod])),
+        source(view.nodes, (node) => [node.metadata.name]),
+        source(view.claims, (claim) => nodesOfPods(view.pods.byIndex("claim", keyOf(claim)))),
+        source(view.volumes, (volume) => nodesWanting(view, volume.metadata.name)),
+        source(view.drivers, () => view.nodes.list().map((node) => node.metadata.name)),
+        source(view.attachments, ({ spec }) => [
+          ...(spec?.nodeName === undefined ? [] : [spec.nodeName]),
+          ...nodesWanting(view, spec?.source.persistentVolumeName ?? ""),
+        ]),
+      ],
+      reconcile: (nodeName) => reconcileNode(options, events, nodeName),
+    },
+    signal,
+  );
+  return { done: done.then(() => events.flush()) };
+}
+
+function nodesOfPods(pods: readonly Pod[]): string[] {
+  return [...new Set(pods.map((pod) => pod.spec?.nodeName ?? ""))].filter((name) => name !== "");
+}
+
+function nodesWanting(view: ClusterView, volume: PersistentVolume["metadata"]["name"]): string[] {
+  const claims = view.claims.byIndex("volume", volume);
+  return nodesOfPods(claims.flatMap((claim) => view.pods.byIndex("claim", keyOf(claim))));
+}
+
+async function reconcileNode(
+  options: AttachDetachOptions,
+  events: EventRecorder,
+  nodeName: string,
+): Promise<void> {
+  const { store, view, signal } = options;
+  // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
+  const node = await store.get(Nodes, { name: nodeName }, signal).catch(undefinedIfMissing);
+  const plan = decideNode({
+    nodeName,
+    node,
+    wanted: wantedVolumes(view, nodeName),
+    attachments: view.attachments.byIndex("node", nodeName),
+    heldElsewhere: (volume) => nodesHolding(view, volume, nodeName),
+  });
+  tell(options, events, nodeName, plan);
+  for (const wanted of plan.create) await create(store, wanted, nodeName);
+  if (plan.report !== undefined && node !== undefined) {
+    const confirmed = await confirm(store, plan, nodeName);
+    const volumesAttached = confirmed.map((name) => ({ name, devicePath: "" }));
+    try {
+      await store.updateStatus(Nodes, { ...node, status: { ...node.status, volumesAttached } });
+    } catch (error) {
+      // The kubelet was faster. Its write brings this node back into the queue.
+      if (isConflict(error)) return;
+      throw error;
+    }
+    afterReport();
+    announce(options, events, nodeName, plan, confirmed);
+  }
+  for (const name of plan.remove) {
+    await store.delete(KubeVolumeAttachments, { name }).catch(undefinedIfMissing);
+    afterDelete();
+  }
+}
+
+/** A cached attachment may be gone by now; what is newly reported as attached is looked at again. */
+async function confirm(store: ObjectStore, plan: NodePlan, nodeName: string): Promise<string[]> {
+  const stale = new Set<string>();
+  for (const { driver, handle } of plan.attached) {
+    const key = { name: attachmentName(handle, driver, nodeName) };
+    const attachment = await store.get(KubeVolumeAttachments, key).catch(undefinedIfMissing);
+    const attached =
+      attachment?.status?.attached === true && attachment.metadata.deletionTimestamp === undefined;
+    if (!attached) stale.add(uniqueVolumeName(driver, handle));
+  }
+  return (plan.report ?? []).filter((name) => !stale.has(name));
+}
+
+async function create(store: ObjectStore, wanted: WantedVolume, nodeName: string): Promise<void> {
+  const { driver, handle, volume } = wanted;
+  const attachment: KubeVolumeAttachment = {
+    apiVersion: apiVersionOf(KubeVolumeAttachments),
+    kind: "VolumeAttachment",
+    metadata: {
+      name: attachmentName(handle, driver, nodeName),
+      annotations: { [VOLUME_NAME_ANNOTATION]: uniqueVolumeName(driver, handle) },
+    },
+    spec: { attacher: driver, nodeName, source: { persistentVolumeName: volume } },
+  };
+  try {
+    await store.create(KubeVolumeAttachments, attachment);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  afterCreate();
+}
+
+function tell({ view }: AttachDetachOptions, events: EventRecorder, nodeName: string, plan: NodePlan): void {
+  for (const { wanted, nodes } of plan.blocked) {
+    const where = nodes.map((node) => `"${node}"`).join(", ");
+    const message = `Multi-Attach error for volume "${wanted.volume}": it is attached to node ${where} and may be attached to one node only; it is detached there as soon as no pod on that node uses it`;
+    for (const pod of podsUsing(view, wanted.volume, nodeName))
+      events.event(pod, "Warning", "FailedAttachVolume", message);
+  }
+  for (const { wanted, message } of plan.failed) {
+    const text = `AttachVolume.Attach failed for volume "${wanted.volume}" : ${message}`;
+    for (const pod of podsUsing(view, wanted.volume, nodeName))
+      events.event(pod, "Warning", "FailedAttachVolume", text);
+  }
+}
+
+function announce(
+  { view }: AttachDetachOptions,
+  events: EventRecorder,
+  nodeName: string,
+  plan: NodePlan,
+  confirmed: readonly string[],
+): void {
+  for (const { volume, driver, handle } of plan.attached) {
+    if (!confirmed.includes(uniqueVolumeName(driver, handle))) continue;
+    const message = `AttachVolume.Attach succeeded for volume "${volume}"`;
+    for (const pod of podsUsing(view, volume, nodeName))
+      events.event(pod, "Normal", "SuccessfulAttachVolume", message);
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}

@@ -1,0 +1,53 @@
+import { keyOf, type PersistentVolume, type Pod } from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { claimNameOf, isFinished } from "../pod-claims.ts";
+import type { WantedVolume } from "./decide.ts";
+
+type Caches = Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers" | "attachments">;
+
+/** Volumes that the node's pods need attached, each once. Pods that have ended need nothing. */
+export function wantedVolumes(view: Caches, nodeName: string): WantedVolume[] {
+  const wanted = new Map<string, WantedVolume>();
+  for (const pod of view.pods.byIndex("node", nodeName)) {
+    if (isFinished(pod)) continue;
+    for (const volume of boundVolumes(view, pod)) {
+      const attachable = asWanted(view, volume);
+      if (attachable !== undefined) wanted.set(attachable.volume, attachable);
+    }
+  }
+  return [...wanted.values()];
+}
+
+/** The volumes that are bound, both ways, to the claims of a pod. */
+export function boundVolumes(view: Pick<Caches, "claims" | "volumes">, pod: Pod): PersistentVolume[] {
+  return (pod.spec?.volumes ?? []).flatMap((each) => {
+    const name = claimNameOf(pod, each);
+    const claim = name === undefined ? undefined : view.claims.get(`${pod.metadata.namespace}/${name}`);
+    const volume = view.volumes.get(claim?.spec?.volumeName ?? "");
+    if (claim === undefined || volume === undefined) return [];
+    if (volume.spec?.claimRef?.uid !== claim.metadata.uid) return [];
+    return [volume];
+  });
+}
+
+/** The pods of the node that use the volume: whom to tell about its attachment. */
+export function podsUsing(view: Pick<Caches, "pods" | "claims">, volume: string, nodeName: string): Pod[] {
+  return view.claims
+    .byIndex("volume", volume)
+    .flatMap((claim) => view.pods.byIndex("claim", keyOf(claim)))
+    .filter((pod) => pod.spec?.nodeName === nodeName && !isFinished(pod));
+}
+
+export function nodesHolding(view: Pick<Caches, "attachments">, volume: string, except: string): string[] {
+  const nodes = view.attachments.byIndex("volume", volume).map(({ spec }) => spec?.nodeName ?? "");
+  return nodes.filter((node) => node !== except);
+}
+
+function asWanted(view: Pick<Caches, "drivers">, volume: PersistentVolume): WantedVolume | undefined {
+  const csi = volume.spec?.csi;
+  if (csi === undefined) return undefined;
+  // Without a CSIDriver object a driver counts as one that must be asked.
+  if (view.drivers.get(csi.driver)?.spec?.attachRequired === false) return undefined;
+  const shared = (volume.spec?.accessModes ?? []).some((mode) => mode.endsWith("Many"));
+  return { volume: volume.metadata.name, driver: csi.driver, handle: csi.volumeHandle, shared };
+}

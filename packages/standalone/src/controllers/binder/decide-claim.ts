@@ -1,0 +1,156 @@
+import {
+  isDeleting,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+} from "@mooring/store";
+import { findVolume, isReservedFor, mismatch } from "./match.ts";
+import * as names from "./names.ts";
+
+export interface ClaimView {
+  claim: PersistentVolumeClaim;
+  /** Free volumes of the claim's class, and those reserved for it. */
+  candidates: readonly PersistentVolume[];
+  /** The volume that spec.volumeName names, if there is one. */
+  named: PersistentVolume | undefined;
+  /** The class that spec.storageClassName names, if there is one. */
+  storageClass: StorageClass | undefined;
+  /** The class for claims that name none. */
+  defaultClass: StorageClass | undefined;
+}
+
+export interface Notice {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+/** The next write that brings a claim forward. Each is one object; afterwards everything is read again. */
+export type ClaimStep =
+  | { do: "setClass"; name: string }
+  | { do: "reserve"; volume: PersistentVolume }
+  | { do: "markVolumeBound"; volume: PersistentVolume }
+  | { do: "bindClaim"; volume: PersistentVolume }
+  | { do: "setBoundStatus"; volume: PersistentVolume }
+  | { do: "setPhase"; phase: "Pending" | "Lost"; notice?: Notice }
+  | { do: "requestProvisioning"; provisioner: string; notice?: Notice }
+  | { do: "wait"; notice?: Notice };
+
+export function decideClaim(view: ClaimView): ClaimStep {
+  const { claim } = view;
+  const step = isComplete(claim) ? decideBound(view) : decideUnbound(view);
+  // Every claim gets a phase before anything else may be said about it.
+  if (step.do === "wait" && !isComplete(claim) && claim.status?.phase !== "Pending") {
+    return { do: "setPhase", phase: "Pending" };
+  }
+  return step;
+}
+
+export function isComplete(claim: PersistentVolumeClaim): boolean {
+  return claim.metadata.annotations?.[names.BIND_COMPLETED] !== undefined;
+}
+
+function decideUnbound(view: ClaimView): ClaimStep {
+  const { claim, named, candidates } = view;
+  if (claim.spec?.volumeName) return decideNamed(view, named);
+  // Nothing new for a claim that is going away.
+  if (isDeleting(claim)) return { do: "wait" };
+  if (claim.spec?.storageClassName === undefined && view.defaultClass !== undefined) {
+    return { do: "setClass", name: view.defaultClass.metadata.name };
+  }
+  const delayed = waitsForNode(view);
+  const volume = findVolume(
+    claim,
+    candidates.filter((each) => !delayed || isReservedFor(each, claim)),
+  );
+  if (volume !== undefined) return bind(view, volume);
+  return delayed ? waitForConsumer() : decideProvisioning(view);
+}
+
+/** The scheduler is to choose a node first, and has not. */
+function waitsForNode({ claim, storageClass }: ClaimView): boolean {
+  if (storageClass?.volumeBindingMode !== "WaitForFirstConsumer") return false;
+  return !claim.metadata.annotations?.[names.SELECTED_NODE];
+}
+
+function waitForConsumer(): ClaimStep {
+  const message = "waiting for first consumer to be created before binding";
+  return { do: "wait", notice: { type: "Normal", reason: "WaitForFirstConsumer", message } };
+}
+
+function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep {
+  const className = claim.spec?.storageClassName ?? "";
+  if (className === "") {
+    const message = "no persistent volumes available for this claim and no storage class is set";
+    return { do: "wait", notice: { type: "Normal", reason: "FailedBinding", message } };
+  }
+  if (storageClass === undefined) {
+    const message = `storageclass.storage.k8s.io "${className}" not found`;
+    return { do: "wait", notice: { type: "Warning", reason: "ProvisioningFailed", message } };
+  }
+  const { provisioner } = storageClass;
+  if (provisioner === names.NO_PROVISIONER) {
+    const message = `no persistent volumes of class "${className}" are available, and the class does not make any`;
+    return { do: "wait", notice: { type: "Normal", reason: "FailedBinding", message } };
+  }
+  const message = `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
+  const notice: Notice = { type: "Normal", reason: "ExternalProvisioning", message };
+  const annotations = claim.metadata.annotations ?? {};
+  const asked = [names.STORAGE_PROVISIONER, names.BETA_STORAGE_PROVISIONER].every(
+    (name) => annotations[name] === provisioner,
+  );
+  return asked ? { do: "wait", notice } : { do: "requestProvisioning", provisioner, notice };
+}
+
+/** Somebody has chosen a volume by name: a person, or this controller before it was interrupted. */
+function decideNamed(view: ClaimView, volume: PersistentVolume | undefined): ClaimStep {
+  const { claim } = view;
+  if (volume === undefined) return { do: "wait" };
+  if (volume.spec?.claimRef === undefined) {
+    const problem = mismatch(volume, claim);
+    if (problem === undefined) return bind(view, volume);
+    const message = `Cannot bind to requested volume "${volume.metadata.name}": ${problem}`;
+    return { do: "wait", notice: { type: "Warning", reason: "VolumeMismatch", message } };
+  }
+  if (isReservedFor(volume, claim)) return bind(view, volume);
+  const message = `volume "${volume.metadata.name}" already bound to a different claim.`;
+  return { do: "wait", notice: { type: "Warning", reason: "FailedBinding", message } };
+}
+
+function decideBound(view: ClaimView): ClaimStep {
+  const { claim, named } = view;
+  if (!claim.spec?.volumeName) {
+    return lost(
+      claim,
+      "ClaimLost",
+      "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!",
+    );
+  }
+  if (named === undefined) {
+    return lost(claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+  }
+  if (named.spec?.claimRef === undefined || isReservedFor(named, claim)) return bind(view, named);
+  return lost(
+    claim,
+    "ClaimMisbound",
+    "Two claims are bound to the same volume, this one is bound incorrectly",
+  );
+}
+
+function lost(claim: PersistentVolumeClaim, reason: string, message: string): ClaimStep {
+  if (claim.status?.phase === "Lost") return { do: "wait" };
+  return { do: "setPhase", phase: "Lost", notice: { type: "Warning", reason, message } };
+}
+
+/**
+ * Binding is four writes to two objects. The volume's reference comes first: with it nobody else takes the volume, and
+ * from it an interrupted bind is found and finished.
+ */
+function bind({ claim }: ClaimView, volume: PersistentVolume): ClaimStep {
+  if (!volume.spec?.claimRef?.uid) return { do: "reserve", volume };
+  if (volume.status?.phase !== "Bound") return { do: "markVolumeBound", volume };
+  if (claim.spec?.volumeName !== volume.metadata.name || !isComplete(claim))
+    return { do: "bindClaim", volume };
+  if (claim.status?.phase !== "Bound") return { do: "setBoundStatus", volume };
+  return { do: "wait" };
+}

@@ -1,0 +1,41 @@
+import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import * as names from "./names.ts";
+
+export interface VolumeView {
+  volume: PersistentVolume;
+  /** The claim that claimRef names; another one of the same name does not count. */
+  claim: PersistentVolumeClaim | undefined;
+}
+
+export type VolumeStep =
+  | { do: "setPhase"; phase: "Available" | "Bound" | "Released" }
+  /** Takes back a reservation that this controller made, so that another claim may have the volume. */
+  | { do: "unreserve" }
+  /** Takes the uid out of a reservation that a person made. */
+  | { do: "resetReservation" }
+  | { do: "wait" };
+
+/** What follows for a volume from its claim. Reclaiming by `Delete` is the provisioner's, once the phase is Released. */
+export function decideVolume({ volume, claim }: VolumeView): VolumeStep {
+  const reference = volume.spec?.claimRef;
+  if (reference === undefined || !reference.uid) return setPhase(volume, "Available");
+  if (claim === undefined)
+    return volume.status?.phase === "Failed" ? { do: "wait" } : setPhase(volume, "Released");
+  // The claim's own side of the bind comes next; see decide-claim.
+  if (!claim.spec?.volumeName) return { do: "wait" };
+  if (claim.spec.volumeName === volume.metadata.name) return setPhase(volume, "Bound");
+  return claimWentElsewhere(volume);
+}
+
+function claimWentElsewhere(volume: PersistentVolume): VolumeStep {
+  const annotations = volume.metadata.annotations ?? {};
+  const dynamic = annotations[names.PROVISIONED_BY] !== undefined;
+  if (dynamic && volume.spec?.persistentVolumeReclaimPolicy === "Delete") return setPhase(volume, "Released");
+  return annotations[names.BOUND_BY_CONTROLLER] === undefined
+    ? { do: "resetReservation" }
+    : { do: "unreserve" };
+}
+
+function setPhase(volume: PersistentVolume, phase: "Available" | "Bound" | "Released"): VolumeStep {
+  return volume.status?.phase === phase ? { do: "wait" } : { do: "setPhase", phase };
+}

@@ -1,0 +1,142 @@
+import {
+  EventRecorder,
+  isNotFound,
+  keyOf,
+  type Logger,
+  type ObjectStore,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  parseKey,
+  runController,
+  source,
+} from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { applyClaimStep, applyVolumeStep } from "./apply.ts";
+import { decideClaim } from "./decide-claim.ts";
+import { decideVolume } from "./decide-volume.ts";
+import { defaultClassOf } from "./default-class.ts";
+
+export interface BinderOptions {
+  store: ObjectStore;
+  view: ClusterView;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** Kinds of work in one queue, so that a claim and its volume are seen in order. */
+const CLAIM = "claim:";
+const VOLUME = "volume:";
+
+/** Brings claims and volumes together, as Kubernetes' persistent volume controller does. */
+export async function startBinder(options: BinderOptions): Promise<{ done: Promise<void> }> {
+  const { store, view, logger, signal } = options;
+  const events = new EventRecorder(store, { component: "persistentvolume-controller", logger });
+  const done = runController(
+    {
+      name: "binder",
+      logger,
+      concurrency: 8,
+      sources: [
+        source(view.claims, (claim) => [CLAIM + keyOf(claim), ...named(claim)]),
+        source(view.volumes, (volume) => [VOLUME + keyOf(volume), ...concerned(view, volume)]),
+        source(view.classes, ({ metadata }) =>
+          [metadata.name, ""].flatMap((name) =>
+            view.claims.byIndex("class", name).map((claim) => CLAIM + keyOf(claim)),
+          ),
+        ),
+      ],
+      reconcile: (key) =>
+        key.startsWith(CLAIM)
+          ? syncClaim(options, events, key.slice(CLAIM.length))
+          : syncVolume(options, key.slice(VOLUME.length)),
+    },
+    signal,
+  );
+  return { done: done.then(() => events.flush()) };
+}
+
+function named(claim: PersistentVolumeClaim): string[] {
+  return claim.spec?.volumeName ? [VOLUME + claim.spec.volumeName] : [];
+}
+
+/** Claims that a change of the volume may matter to: its own, else those that look for one. */
+function concerned(view: ClusterView, volume: PersistentVolume): string[] {
+  const { claimRef, storageClassName } = volume.spec ?? {};
+  const bound = view.claims.byIndex("volume", volume.metadata.name).map((claim) => CLAIM + keyOf(claim));
+  if (claimRef !== undefined) return [...bound, `${CLAIM}${claimRef.namespace}/${claimRef.name}`];
+  const looking = view.claims.byIndex("class", storageClassName ?? "");
+  return [...bound, ...looking.map((claim) => CLAIM + keyOf(claim))];
+}
+
+async function syncClaim(
+  { store, view, signal }: BinderOptions,
+  events: EventRecorder,
+  key: string,
+): Promise<void> {
+  const written = new Map<string, PersistentVolume>();
+  while (!signal.aborted) {
+    const claim = await orUndefined(store.get(PersistentVolumeClaims, parseKey(key), signal));
+    if (claim === undefined) return;
+    const { volumeName, storageClassName = "" } = claim.spec ?? {};
+    const step = decideClaim({
+      claim,
+      candidates: volumeName ? [] : candidatesOf(view, key, storageClassName, written),
+      named: volumeName
+        ? await orUndefined(store.get(PersistentVolumes, { name: volumeName }, signal))
+        : undefined,
+      storageClass: view.classes.get(storageClassName),
+      defaultClass: defaultClassOf(view.classes.list()),
+    });
+    const notice = "notice" in step ? step.notice : undefined;
+    if (notice !== undefined) events.event(claim, notice.type, notice.reason, notice.message);
+    if (step.do === "wait") return;
+    const volume = await applyClaimStep(store, claim, step);
+    if (volume !== undefined) written.set(volume.metadata.name, volume);
+  }
+}
+
+/** As the caches know them, but for those that were just written: the caches may not know that yet. */
+function candidatesOf(
+  view: ClusterView,
+  key: string,
+  className: string,
+  written: ReadonlyMap<string, PersistentVolume>,
+): PersistentVolume[] {
+  const cached = [...view.volumes.byIndex("claim", key), ...view.volumes.byIndex("class", className)];
+  const others = cached.filter((volume) => !written.has(volume.metadata.name));
+  return [...written.values(), ...others];
+}
+
+async function syncVolume({ store, signal }: BinderOptions, name: string): Promise<void> {
+  while (!signal.aborted) {
+    const volume = await orUndefined(store.get(PersistentVolumes, { name }, signal));
+    if (volume === undefined) return;
+    const step = decideVolume({ volume, claim: await claimOf(store, volume, signal) });
+    if (step.do === "wait") return;
+    await applyVolumeStep(store, volume, step);
+  }
+}
+
+/** From the store, not from a cache: a claim that is merely not in the cache yet must not release its volume. */
+async function claimOf(
+  store: ObjectStore,
+  volume: PersistentVolume,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim | undefined> {
+  const reference = volume.spec?.claimRef;
+  if (!reference?.uid || !reference.name) return undefined;
+  const key = { namespace: reference.namespace ?? "", name: reference.name };
+  const claim = await orUndefined(store.get(PersistentVolumeClaims, key, signal));
+  return claim?.metadata.uid === reference.uid ? claim : undefined;
+}
+
+async function orUndefined<T>(wanted: Promise<T>): Promise<T | undefined> {
+  try {
+    return await wanted;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

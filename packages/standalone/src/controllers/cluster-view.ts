@@ -1,0 +1,98 @@
+import {
+  type CSIDriver,
+  CSIDrivers,
+  type CSINode,
+  CSINodes,
+  CSIStorageCapacities,
+  type CSIStorageCapacity,
+  createInformer,
+  type Informer,
+  type KubeObject,
+  type KubeVolumeAttachment,
+  KubeVolumeAttachments,
+  keyOf,
+  type Logger,
+  type Node,
+  Nodes,
+  type ObjectStore,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Pod,
+  Pods,
+  type Resource,
+  type StorageClass,
+  StorageClasses,
+} from "@mooring/store";
+import { claimKeysOf } from "./pod-claims.ts";
+
+/** Live copies of what binding, scheduling, attaching and the kubelet look at; one set serves them all. */
+export interface ClusterView {
+  /** Indexed by `node` and by `claim` (namespace/name). */
+  readonly pods: Informer<Pod>;
+  /** Indexed by `volume` and, while unbound, by `class`. */
+  readonly claims: Informer<PersistentVolumeClaim>;
+  /** Indexed by `claim` (of its claimRef) and, while free, by `class`. */
+  readonly volumes: Informer<PersistentVolume>;
+  readonly classes: Informer<StorageClass>;
+  readonly nodes: Informer<Node>;
+  readonly csiNodes: Informer<CSINode>;
+  readonly drivers: Informer<CSIDriver>;
+  readonly capacities: Informer<CSIStorageCapacity>;
+  /** Indexed by `node` and by `volume`. */
+  readonly attachments: Informer<KubeVolumeAttachment>;
+  /** Settles when all watches have ended, after the signal. */
+  readonly done: Promise<void>;
+}
+
+/** Resolves when every copy is complete. */
+export async function openClusterView(
+  store: ObjectStore,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<ClusterView> {
+  const informers: Informer<KubeObject>[] = [];
+  function informer<T extends KubeObject>(
+    resource: Resource<T>,
+    indexers: Record<string, (object: T) => string[]> = {},
+  ): Informer<T> {
+    const created = createInformer(store, resource, { indexers, logger });
+    // Only run and awaited below, whatever they hold.
+    informers.push(created as unknown as Informer<KubeObject>);
+    return created;
+  }
+  const view = {
+    pods: informer(Pods, { node: (pod) => some(pod.spec?.nodeName), claim: claimKeysOf }),
+    claims: informer(PersistentVolumeClaims, {
+      volume: (claim) => some(claim.spec?.volumeName),
+      class: (claim) => (claim.spec?.volumeName ? [] : [claim.spec?.storageClassName ?? ""]),
+    }),
+    volumes: informer(PersistentVolumes, {
+      claim: ({ spec }) =>
+        spec?.claimRef === undefined
+          ? []
+          : [
+              keyOf({
+                metadata: { namespace: spec.claimRef.namespace ?? "", name: spec.claimRef.name ?? "" },
+              }),
+            ],
+      class: ({ spec }) => (spec?.claimRef === undefined ? [spec?.storageClassName ?? ""] : []),
+    }),
+    classes: informer(StorageClasses),
+    nodes: informer(Nodes),
+    csiNodes: informer(CSINodes),
+    drivers: informer(CSIDrivers),
+    capacities: informer(CSIStorageCapacities),
+    attachments: informer(KubeVolumeAttachments, {
+      node: ({ spec }) => some(spec?.nodeName),
+      volume: ({ spec }) => some(spec?.source.persistentVolumeName),
+    }),
+  };
+  const done = Promise.all(informers.map((each) => each.run(signal))).then(() => {});
+  await Promise.all(informers.map((each) => each.synced(signal)));
+  return { ...view, done };
+}
+
+function some(value: string | undefined): string[] {
+  return value === undefined || value === "" ? [] : [value];
+}

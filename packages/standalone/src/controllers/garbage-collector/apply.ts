@@ -1,0 +1,108 @@
+import {
+  failpoint,
+  isConflict,
+  isNotFound,
+  type KubeObject,
+  mutate,
+  type ObjectStore,
+  type Resource,
+  unsetFinalizer,
+} from "@mooring/store";
+import type { Step } from "./decide.ts";
+import type { GraphNode } from "./graph.ts";
+import { objectKey, ownersOf } from "./identity.ts";
+
+const deleted = failpoint("standalone/garbage-collector/deleted");
+const released = failpoint("standalone/garbage-collector/dependent-released");
+const referencesDropped = failpoint("standalone/garbage-collector/references-dropped");
+const finalizerRemoved = failpoint("standalone/garbage-collector/finalizer-removed");
+
+export interface ApplyContext {
+  store: ObjectStore;
+  signal: AbortSignal;
+  /** The node of an identity; undefined when it has left the graph. */
+  nodeOf(uid: string): GraphNode | undefined;
+  /** Looks at this one again. */
+  touch(uid: string): void;
+  /** Takes note of what was written before the watch tells of it. */
+  observed(resource: Resource, object: KubeObject): void;
+}
+
+/** Makes one step true. An object that has gone or changed meanwhile is for the next look. */
+export async function apply(step: Step, node: GraphNode, context: ApplyContext): Promise<void> {
+  try {
+    await applyOnce(step, node, context);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function applyOnce(step: Step, node: GraphNode, context: ApplyContext): Promise<void> {
+  switch (step.type) {
+    case "none":
+      return;
+    case "collect-dependents":
+      for (const uid of step.uids) context.touch(uid);
+      return;
+    case "remove-finalizer":
+      await change(context, node, (object) => void unsetFinalizer(object, step.finalizer));
+      return finalizerRemoved();
+    case "drop-references":
+      await change(context, node, (object) => dropReferences(object, step.uids));
+      return referencesDropped();
+    case "unblock":
+      await change(context, node, (object) => unblock(object, step.uids));
+      return;
+    case "release-dependent": {
+      const dependent = context.nodeOf(step.dependent.metadata.uid);
+      const owner = node.object.metadata.uid;
+      if (dependent !== undefined)
+        await change(context, dependent, (object) => dropReferences(object, [owner]));
+      return released();
+    }
+    case "delete":
+      return remove(step.policy, node, context);
+  }
+}
+
+async function remove(
+  policy: "Foreground" | "Background" | "Orphan",
+  { resource, object }: GraphNode,
+  { store, signal }: ApplyContext,
+): Promise<void> {
+  const { uid, resourceVersion } = object.metadata;
+  const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  try {
+    await store.delete(resource, objectKey(object), { propagationPolicy: policy, preconditions, signal });
+  } catch (error) {
+    // Somebody wrote it after we looked, perhaps to give it another owner: look again.
+    if (isConflict(error)) return;
+    throw error;
+  }
+  deleted();
+}
+
+/** Changes the object that `node` stands for, and no other of its name. */
+async function change(
+  { store, signal, observed }: ApplyContext,
+  { resource, object }: GraphNode,
+  fn: (object: KubeObject) => void,
+): Promise<void> {
+  const { uid } = object.metadata;
+  const guarded = (current: KubeObject) => {
+    if (current.metadata.uid === uid) fn(current);
+  };
+  observed(resource, await mutate<KubeObject>(store, resource, objectKey(object), guarded, { signal }));
+}
+
+function dropReferences(object: KubeObject, uids: readonly string[]): void {
+  const kept = ownersOf(object).filter(({ uid }) => !uids.includes(uid));
+  if (kept.length === 0) delete object.metadata.ownerReferences;
+  else object.metadata.ownerReferences = kept;
+}
+
+function unblock(object: KubeObject, uids: readonly string[]): void {
+  for (const reference of ownersOf(object)) {
+    if (uids.includes(reference.uid)) reference.blockOwnerDeletion = false;
+  }
+}

@@ -1,0 +1,92 @@
+import type { OwnerReference } from "@mooring/store";
+import { FOREGROUND, type Identity, isDeletingWith, ORPHAN, ownersOf } from "./identity.ts";
+
+/** What is known about the owner that a reference names. */
+export type OwnerState =
+  /** It is there. */
+  | "solid"
+  /** It is gone, or another object has its name now. */
+  | "absent"
+  /** It is being deleted and waits for this dependent. */
+  | "waiting"
+  /** It is in another namespace, where it cannot own this object, or its kind is not served: no conclusion. */
+  | "unresolvable";
+
+/** Everything that a decision about one object depends on. */
+export interface View {
+  object: Identity;
+  /** The states of the object's owners, in the order of its references. */
+  owners: readonly OwnerState[];
+  dependents: readonly Identity[];
+}
+
+export type Step =
+  | { type: "none" }
+  /** The finalizer has done its part. */
+  | { type: "remove-finalizer"; finalizer: typeof FOREGROUND | typeof ORPHAN }
+  /** Lets a dependent live on without this owner. */
+  | { type: "release-dependent"; dependent: Identity }
+  /** Asks for the blocking dependents to be looked at. */
+  | { type: "collect-dependents"; uids: string[] }
+  /** Drops references to owners that are gone or leaving; others keep the object alive. */
+  | { type: "drop-references"; uids: string[] }
+  /** A circle of foreground deletions would wait for itself. */
+  | { type: "unblock"; uids: string[] }
+  | { type: "delete"; policy: "Foreground" | "Background" | "Orphan" };
+
+const NONE: Step = { type: "none" };
+
+/** The next thing to do about one object. */
+export function decide(view: View): Step {
+  const { object } = view;
+  if (object.metadata.deletionTimestamp === undefined) return decideOwned(view);
+  if (isDeletingWith(object, ORPHAN)) return decideOrphan(view);
+  return isDeletingWith(object, FOREGROUND) ? decideForeground(view) : NONE;
+}
+
+function decideOrphan({ dependents }: View): Step {
+  const [dependent] = dependents;
+  if (dependent !== undefined) return { type: "release-dependent", dependent };
+  return { type: "remove-finalizer", finalizer: ORPHAN };
+}
+
+function decideForeground({ object, dependents }: View): Step {
+  const blocking = dependents.filter((dependent) => blocks(dependent, object.metadata.uid));
+  if (blocking.length === 0) return { type: "remove-finalizer", finalizer: FOREGROUND };
+  const uids = blocking
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata }) => metadata.uid);
+  return uids.length === 0 ? NONE : { type: "collect-dependents", uids };
+}
+
+function decideOwned({ object, owners, dependents }: View): Step {
+  const references = ownersOf(object);
+  if (references.length === 0 || owners.includes("unresolvable")) return NONE;
+  const inState = (...states: OwnerState[]) =>
+    references.filter((_, index) => states.includes(owners[index] ?? "solid"));
+  if (inState("solid").length > 0) {
+    const leaving = inState("absent", "waiting");
+    return leaving.length === 0 ? NONE : { type: "drop-references", uids: leaving.map(({ uid }) => uid) };
+  }
+  const waiting = inState("waiting");
+  if (waiting.length === 0 || dependents.length === 0) return { type: "delete", policy: policyOf(object) };
+  const circular = waiting.filter(
+    (reference) =>
+      reference.blockOwnerDeletion === true &&
+      dependents.some((dependent) => isDeletingWith(dependent, FOREGROUND)),
+  );
+  if (circular.length > 0) return { type: "unblock", uids: circular.map(({ uid }) => uid) };
+  // The owner waits in the foreground, so its dependents wait for theirs, too.
+  return { type: "delete", policy: "Foreground" };
+}
+
+/** What the object's own finalizers ask for; without any its dependents follow later. */
+function policyOf({ metadata }: Identity): "Foreground" | "Background" | "Orphan" {
+  if (metadata.finalizers?.includes(ORPHAN) === true) return "Orphan";
+  return metadata.finalizers?.includes(FOREGROUND) === true ? "Foreground" : "Background";
+}
+
+const blocks = (dependent: Identity, owner: string) =>
+  ownersOf(dependent).some(
+    ({ uid, blockOwnerDeletion }: OwnerReference) => uid === owner && blockOwnerDeletion === true,
+  );

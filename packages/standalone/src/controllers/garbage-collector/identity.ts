@@ -1,0 +1,57 @@
+import type { KubeObject, ObjectKey, ObjectStore, OwnerReference, Resource } from "@mooring/store";
+
+/** What the garbage collector keeps of an object: enough to know who owns it and whether it is on its way out. */
+export interface Identity extends KubeObject {
+  metadata: KubeObject["metadata"] & { uid: string };
+}
+
+export const FOREGROUND = "foregroundDeletion";
+export const ORPHAN = "orphan";
+
+export function identityOf(object: KubeObject): Identity {
+  const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } =
+    object.metadata;
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: {
+      name,
+      uid: uid ?? "",
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    },
+  };
+}
+
+export const ownersOf = (object: KubeObject): readonly OwnerReference[] =>
+  object.metadata.ownerReferences ?? [];
+
+/** Marked for deletion and holding on for the collector to do its part. */
+export function isDeletingWith(object: KubeObject, finalizer: string): boolean {
+  const { deletionTimestamp, finalizers } = object.metadata;
+  return deletionTimestamp !== undefined && finalizers?.includes(finalizer) === true;
+}
+
+export function objectKey({ metadata }: KubeObject): ObjectKey {
+  const { name, namespace } = metadata;
+  return namespace === undefined ? { name } : { namespace, name };
+}
+
+/** Lists and watches like `store`, but hands out identities only: caches of every kind must stay small. */
+export function identityStore(store: ObjectStore): Pick<ObjectStore, "list" | "watch"> {
+  const strip = <T extends KubeObject>(object: T) => identityOf(object) as unknown as T;
+  return {
+    async list<T extends KubeObject>(resource: Resource<T>, options?: Parameters<ObjectStore["list"]>[1]) {
+      const result = await store.list(resource, options);
+      return { ...result, items: result.items.map(strip) };
+    },
+    async *watch<T extends KubeObject>(resource: Resource<T>, options: Parameters<ObjectStore["watch"]>[1]) {
+      for await (const event of store.watch(resource, options)) {
+        yield event.type === "BOOKMARK" ? event : { ...event, object: strip(event.object) };
+      }
+    },
+  };
+}

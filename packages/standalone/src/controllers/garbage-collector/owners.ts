@@ -1,0 +1,63 @@
+import {
+  isNotFound,
+  type KubeObject,
+  type ObjectStore,
+  type OwnerReference,
+  type Resource,
+} from "@mooring/store";
+import type { KindInfo, KindRegistry } from "../../apiserver/kind-info.ts";
+import type { OwnerState } from "./decide.ts";
+import type { OwnerGraph } from "./graph.ts";
+import { FOREGROUND, type Identity, isDeletingWith } from "./identity.ts";
+
+export interface OwnerLookup {
+  store: ObjectStore;
+  kinds: KindRegistry;
+  graph: OwnerGraph;
+  signal: AbortSignal;
+  /** Told about references that cross a namespace. */
+  onForeignOwner(object: Identity, reference: OwnerReference): void;
+}
+
+/** Asks the store, not the graph: what a watch has not told yet must not cost an object. */
+export async function ownerState(
+  object: Identity,
+  reference: OwnerReference,
+  lookup: OwnerLookup,
+): Promise<OwnerState> {
+  const kind = kindOf(lookup.kinds, reference);
+  if (kind === undefined) return "unresolvable";
+  const { namespace } = object.metadata;
+  const known = lookup.graph.get(reference.uid)?.object.metadata;
+  const foreign =
+    kind.resource.namespaced &&
+    (namespace === undefined || (known !== undefined && known.namespace !== namespace));
+  if (foreign) {
+    lookup.onForeignOwner(object, reference);
+    return "unresolvable";
+  }
+  const owner = await read(lookup, kind.resource, reference, namespace);
+  if (owner === undefined || owner.metadata.uid !== reference.uid) return "absent";
+  return isDeletingWith(owner, FOREGROUND) ? "waiting" : "solid";
+}
+
+async function read(
+  { store, signal }: OwnerLookup,
+  resource: Resource,
+  { name }: OwnerReference,
+  namespace: string | undefined,
+): Promise<KubeObject | undefined> {
+  const inNamespace = resource.namespaced && namespace !== undefined ? { namespace } : {};
+  try {
+    return await store.get<KubeObject>(resource, { ...inNamespace, name }, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The kind that a reference names in any of its versions, served or not: references outlive versions. */
+function kindOf(kinds: KindRegistry, { apiVersion, kind }: OwnerReference): KindInfo | undefined {
+  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+  return kinds.all().find(({ resource }) => resource.group === group && resource.kind === kind);
+}

@@ -1,0 +1,123 @@
+import {
+  type ConfigMap,
+  ConfigMaps,
+  failpoint,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  isStatus,
+  mutate,
+  type Namespace,
+  Namespaces,
+  type ObjectStore,
+  type ServiceAccount,
+  ServiceAccounts,
+} from "@mooring/store";
+import {
+  type ConditionState,
+  DEFAULT_ACCOUNT,
+  finalizersOf,
+  KUBERNETES_FINALIZER,
+  type Remnant,
+  ROOT_CA,
+  type Step,
+} from "./decide.ts";
+
+const contentDeleted = failpoint("standalone/namespace/content-deleted");
+const finalized = failpoint("standalone/namespace/finalized");
+
+export interface ApplyContext {
+  store: ObjectStore;
+  signal: AbortSignal;
+  /** PEM. */
+  caPem: string;
+  /** RFC 3339. */
+  now: string;
+}
+
+/** Makes one step true. */
+export async function apply(step: Step, namespace: Namespace, context: ApplyContext): Promise<void> {
+  const { name } = namespace.metadata;
+  switch (step.type) {
+    case "none":
+    case "wait":
+      return;
+    case "create-root-ca":
+      return createRootCa(name, context);
+    case "create-default-account":
+      return createDefaultAccount(name, context);
+    case "delete":
+      await Promise.all(step.remnants.map((remnant) => remove(remnant, context)));
+      return contentDeleted();
+    case "report":
+      await mutateStatus(name, step.conditions, context);
+      return;
+    case "finalize":
+      await finalize(namespace, context);
+      return finalized();
+  }
+}
+
+/** The namespace may have been deleted since we looked; whatever is there already is fine. */
+async function tolerant(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isAlreadyExists(error) && !isNotFound(error) && !isStatus(error, "Forbidden")) throw error;
+  }
+}
+
+function createRootCa(namespace: string, { store, caPem, signal }: ApplyContext): Promise<void> {
+  const annotations = {
+    "kubernetes.io/description": "Verifies connections to this cluster's API server, for clients in pods.",
+  };
+  const object: ConfigMap = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: ROOT_CA, namespace, annotations },
+    data: { "ca.crt": caPem },
+  };
+  return tolerant(store.create(ConfigMaps, object, { fieldManager: "namespace-controller", signal }));
+}
+
+function createDefaultAccount(namespace: string, { store, signal }: ApplyContext): Promise<void> {
+  const metadata = { name: DEFAULT_ACCOUNT, namespace };
+  const object: ServiceAccount = { apiVersion: "v1", kind: "ServiceAccount", metadata };
+  return tolerant(store.create(ServiceAccounts, object, { fieldManager: "namespace-controller", signal }));
+}
+
+/** Only the object that was seen: one that was made since belongs to the next look. */
+async function remove({ resource, key, uid }: Remnant, { store, signal }: ApplyContext): Promise<void> {
+  try {
+    await store.delete(resource, key, { propagationPolicy: "Background", preconditions: { uid }, signal });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+async function mutateStatus(
+  name: string,
+  conditions: ConditionState[],
+  context: ApplyContext,
+): Promise<void> {
+  const { store, signal, now } = context;
+  const change = (namespace: Namespace) => {
+    const present = namespace.status?.conditions ?? [];
+    const others = present.filter(({ type }) => !conditions.some((condition) => condition.type === type));
+    const merged = conditions.map((condition) => {
+      const old = present.find(({ type }) => type === condition.type);
+      const lastTransitionTime = old?.status === condition.status ? (old.lastTransitionTime ?? now) : now;
+      return { ...condition, lastTransitionTime };
+    });
+    namespace.status = { ...namespace.status, phase: "Terminating", conditions: [...others, ...merged] };
+  };
+  await mutate(store, Namespaces, { name }, change, { subresource: "status", signal });
+}
+
+/** As `PUT namespaces/NAME/finalize` does; with the last finalizer the namespace goes. */
+async function finalize(namespace: Namespace, { store, signal }: ApplyContext): Promise<void> {
+  const { name, uid, resourceVersion } = namespace.metadata;
+  const finalizers = finalizersOf(namespace).filter((finalizer) => finalizer !== KUBERNETES_FINALIZER);
+  const body = { metadata: { uid, resourceVersion }, spec: { finalizers } };
+  await store.patch(Namespaces, { name }, { type: "merge", body }, { subresource: "finalize", signal });
+}

@@ -1,0 +1,29 @@
+import { isNotFound, type KubeObject, listAll, type ObjectStore } from "@mooring/store";
+import { ALL_VERBS, type KindInfo, type KindRegistry } from "../../apiserver/kind-info.ts";
+import { type Remnant, remnantOf } from "./decide.ts";
+
+/** Everything that is left in a namespace, of all kinds that are served now. */
+export async function contentsOf(
+  store: ObjectStore,
+  kinds: KindRegistry,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Remnant[]> {
+  const remnants: Remnant[] = [];
+  for (const { resource } of kinds.all().filter(isContent)) {
+    try {
+      const { items } = await listAll<KubeObject>(store, resource, { namespace, signal });
+      for (const object of items) remnants.push(remnantOf(resource, object));
+    } catch (error) {
+      // A kind whose CRD was removed while we looked takes its objects with it.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return remnants;
+}
+
+/** events.k8s.io shows the events of the core group, which are deleted there. */
+function isContent({ resource, verbs = ALL_VERBS }: KindInfo): boolean {
+  if (!resource.namespaced || resource.group === "events.k8s.io") return false;
+  return verbs.includes("list") && verbs.includes("delete");
+}

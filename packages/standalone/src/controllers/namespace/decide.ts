@@ -1,0 +1,108 @@
+import type { Condition, KubeObject, Namespace, ObjectKey, Resource } from "@mooring/store";
+
+/** The namespace controller's own finalizer, in `spec.finalizers`. */
+export const KUBERNETES_FINALIZER = "kubernetes";
+export const ROOT_CA = "kube-root-ca.crt";
+export const DEFAULT_ACCOUNT = "default";
+
+/** One object that is left in a namespace. */
+export interface Remnant {
+  resource: Resource;
+  key: ObjectKey;
+  uid: string;
+  deleting: boolean;
+  finalizers: readonly string[];
+}
+
+export interface View {
+  namespace: Namespace;
+  hasRootCa: boolean;
+  hasDefaultAccount: boolean;
+  /** Looked at only while the namespace is being deleted. */
+  remnants: readonly Remnant[];
+}
+
+export type Step =
+  | { type: "none" }
+  | { type: "create-root-ca" }
+  | { type: "create-default-account" }
+  | { type: "delete"; remnants: Remnant[] }
+  /** Says in the namespace's conditions what is in the way. */
+  | { type: "report"; conditions: ConditionState[] }
+  /** Everything has been asked to go; it takes its time. */
+  | { type: "wait" }
+  | { type: "finalize" };
+
+export type ConditionState = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** The next thing to do about one namespace. */
+export function decide({ namespace, hasRootCa, hasDefaultAccount, remnants }: View): Step {
+  if (namespace.metadata.deletionTimestamp === undefined) {
+    if (!hasRootCa) return { type: "create-root-ca" };
+    return hasDefaultAccount ? { type: "none" } : { type: "create-default-account" };
+  }
+  if (!finalizersOf(namespace).includes(KUBERNETES_FINALIZER)) return { type: "none" };
+  if (remnants.length === 0) return { type: "finalize" };
+  const next = nextToDelete(remnants);
+  if (next.length > 0) return { type: "delete", remnants: next };
+  const conditions = conditionsOf(remnants);
+  return isReported(namespace, conditions) ? { type: "wait" } : { type: "report", conditions };
+}
+
+export function finalizersOf(namespace: Namespace): string[] {
+  return namespace.spec?.finalizers ?? [];
+}
+
+/** Pods first: they use what else is in the namespace. */
+function nextToDelete(remnants: readonly Remnant[]): Remnant[] {
+  const pods = remnants.filter(({ resource }) => resource.group === "" && resource.plural === "pods");
+  return (pods.length > 0 ? pods : remnants).filter(({ deleting }) => !deleting);
+}
+
+function conditionsOf(remnants: readonly Remnant[]): ConditionState[] {
+  const finalizers = new Map<string, number>();
+  for (const remnant of remnants) {
+    for (const name of remnant.finalizers) finalizers.set(name, (finalizers.get(name) ?? 0) + 1);
+  }
+  const kinds = new Map<string, number>();
+  for (const { resource } of remnants) {
+    const name = resource.group === "" ? resource.plural : `${resource.plural}.${resource.group}`;
+    kinds.set(name, (kinds.get(name) ?? 0) + 1);
+  }
+  const list = (counts: Map<string, number>, what: (name: string, count: number) => string) =>
+    [...counts].map(([name, count]) => what(name, count)).join(", ");
+  return [
+    {
+      type: "NamespaceContentRemaining",
+      status: "True",
+      reason: "SomeResourcesRemain",
+      message: `Some resources are remaining: ${list(kinds, (name, count) => `${name} has ${count} resource instances`)}`,
+    },
+    finalizers.size === 0
+      ? {
+          type: "NamespaceFinalizersRemaining",
+          status: "False",
+          reason: "ContentHasNoFinalizers",
+          message: "All content-preserving finalizers finished",
+        }
+      : {
+          type: "NamespaceFinalizersRemaining",
+          status: "True",
+          reason: "SomeFinalizersRemain",
+          message: `Some content in the namespace has finalizers remaining: ${list(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+        },
+  ];
+}
+
+function isReported(namespace: Namespace, conditions: readonly ConditionState[]): boolean {
+  const present = namespace.status?.conditions ?? [];
+  return conditions.every(({ type, status, message }) =>
+    present.some((other) => other.type === type && other.status === status && other.message === message),
+  );
+}
+
+export function remnantOf(resource: Resource, { metadata }: KubeObject): Remnant {
+  const { name, namespace, uid = "", deletionTimestamp, finalizers = [] } = metadata;
+  const key = namespace === undefined ? { name } : { namespace, name };
+  return { resource, key, uid, deleting: deletionTimestamp !== undefined, finalizers };
+}

@@ -1,0 +1,70 @@
+import type { Node } from "@mooring/store";
+
+interface Requirement {
+  key: string;
+  operator: string;
+  values?: string[];
+}
+
+export interface NodeSelectorTerm {
+  matchExpressions?: Requirement[];
+  matchFields?: Requirement[];
+}
+
+/** core/v1 NodeSelector: one of the terms must hold, in a term every requirement. */
+export interface NodeSelector {
+  nodeSelectorTerms: NodeSelectorTerm[];
+}
+
+type NodeLike = Pick<Node, "metadata">;
+
+/** Absent selects every node; a selector without terms, or a term without requirements, none. */
+export function selectsNode(selector: NodeSelector | undefined, node: NodeLike): boolean {
+  if (selector === undefined) return true;
+  return selector.nodeSelectorTerms.some((term) => termHolds(term, node));
+}
+
+export function termHolds(term: NodeSelectorTerm, node: NodeLike): boolean {
+  const expressions = term.matchExpressions ?? [];
+  const fields = term.matchFields ?? [];
+  if (expressions.length + fields.length === 0) return false;
+  const labels = node.metadata.labels ?? {};
+  return (
+    expressions.every((requirement) => holds(requirement, labels[requirement.key])) &&
+    fields.every((requirement) =>
+      holds(requirement, requirement.key === "metadata.name" ? node.metadata.name : undefined),
+    )
+  );
+}
+
+type Operator = (value: string | undefined, values: readonly string[]) => boolean;
+
+const OPERATORS: Readonly<Record<string, Operator>> = {
+  In: (value, values) => value !== undefined && values.includes(value),
+  NotIn: (value, values) => value === undefined || !values.includes(value),
+  Exists: (value) => value !== undefined,
+  DoesNotExist: (value) => value === undefined,
+  Gt: (value, [limit]) => isInteger(value) && isInteger(limit) && BigInt(value) > BigInt(limit),
+  Lt: (value, [limit]) => isInteger(value) && isInteger(limit) && BigInt(value) < BigInt(limit),
+};
+
+function holds({ operator, values }: Requirement, value: string | undefined): boolean {
+  return OPERATORS[operator]?.(value, values ?? []) ?? false;
+}
+
+function isInteger(text: string | undefined): text is string {
+  return text !== undefined && /^[+-]?\d+$/.test(text);
+}
+
+/** StorageClass.allowedTopologies: terms of labels, one of which must hold. */
+export interface TopologyTerm {
+  matchLabelExpressions?: { key: string; values: string[] }[];
+}
+
+export function allowsTopology(terms: readonly TopologyTerm[] | undefined, node: NodeLike): boolean {
+  if (terms === undefined || terms.length === 0) return true;
+  const labels = node.metadata.labels ?? {};
+  return terms.some((term) =>
+    (term.matchLabelExpressions ?? []).every(({ key, values }) => values.includes(labels[key] ?? "")),
+  );
+}

@@ -1,0 +1,223 @@
+import type {
+  CSIStorageCapacity,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+} from "@mooring/store";
+import { findVolume } from "../binder/match.ts";
+import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
+import { allowsTopology, selectsNode } from "../node-selector.ts";
+import { hasCapacity } from "./capacity.ts";
+import { untolerated } from "./taints.ts";
+
+/** A claim of the pod that is to be scheduled. */
+export interface ClaimView {
+  name: string;
+  claim: PersistentVolumeClaim | undefined;
+  /** The volume that the claim is bound to, both ways. */
+  volume: PersistentVolume | undefined;
+  storageClass: StorageClass | undefined;
+  /** Free volumes that the claim could be bound to. */
+  candidates: readonly PersistentVolume[];
+  /** Name of another pod that has this ReadWriteOncePod claim. */
+  takenBy?: string;
+}
+
+export interface NodeView {
+  node: Node;
+  /** Volumes of each driver that pods on the node use, by handle. */
+  used: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Attach limit of each driver. */
+  limits: ReadonlyMap<string, number>;
+  pods: number;
+}
+
+export interface SchedulingView {
+  pod: Pod;
+  claims: readonly ClaimView[];
+  nodes: readonly NodeView[];
+  capacities: readonly CSIStorageCapacity[];
+  /** Drivers whose free capacity is published. */
+  tracksCapacity: (driver: string) => boolean;
+}
+
+export type SchedulingStep =
+  | { do: "bind"; node: string }
+  /** Asks the binder (static volume) or the provisioner to make the claim's volume reachable from the node. */
+  | { do: "selectNode"; node: string; claim: PersistentVolumeClaim; volume?: PersistentVolume }
+  /** The choice of node does not hold any more. */
+  | { do: "unselectNode"; claim: PersistentVolumeClaim }
+  /** Something else is on its way; the pod is seen again when it changes. */
+  | { do: "wait"; message: string }
+  | { do: "reject"; message: string };
+
+export function decide(view: SchedulingView): SchedulingStep {
+  const missing = claimProblem(view);
+  if (missing !== undefined) return missing;
+  const reasons = view.nodes.map((node) => ({ node, reason: nodeProblem(view, node) }));
+  const delayed = view.claims.filter(({ volume }) => volume === undefined);
+  const feasible = reasons.filter(({ reason }) => reason === undefined).map(({ node }) => node);
+  const promised = delayed.map(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE]);
+  // A node that was chosen before stays chosen while it will do: its volumes may be on their way.
+  const chosen =
+    feasible.find(({ node }) => promised.includes(node.metadata.name)) ?? feasible.sort(byLoad)[0];
+  if (chosen === undefined)
+    return { do: "reject", message: explain(reasons.map(({ reason }) => reason ?? "")) };
+  const node = chosen.node.metadata.name;
+  const selected = delayed.filter(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
+  for (const { claim } of selected) {
+    const at = claim?.metadata.annotations?.[SELECTED_NODE];
+    if (claim !== undefined && at !== node) return { do: "unselectNode", claim };
+  }
+  const next = delayed.find((each) => !selected.includes(each));
+  if (next?.claim !== undefined) {
+    const volume = findVolume(next.claim, next.candidates, chosen.node);
+    return { do: "selectNode", node, claim: next.claim, ...(volume === undefined ? {} : { volume }) };
+  }
+  if (delayed.length > 0) {
+    const names = delayed.map(({ name }) => `"${name}"`).join(", ");
+    return { do: "wait", message: `waiting for the volume of claim ${names} on node "${node}"` };
+  }
+  return { do: "bind", node };
+}
+
+/** What is wrong with the pod's claims whatever the node. */
+function claimProblem({ claims }: SchedulingView): SchedulingStep | undefined {
+  for (const { name, claim, volume, storageClass, takenBy } of claims) {
+    if (claim === undefined) {
+      return {
+        do: "reject",
+        message: `persistentvolumeclaim "${name}" not found. Create it and the pod starts.`,
+      };
+    }
+    if (claim.metadata.deletionTimestamp !== undefined) {
+      return {
+        do: "reject",
+        message: `persistentvolumeclaim "${name}" is being deleted. Use another claim.`,
+      };
+    }
+    if (claim.status?.phase === "Lost") {
+      return {
+        do: "reject",
+        message: `persistentvolumeclaim "${name}" bound to non-existent persistentvolume "${claim.spec?.volumeName}"`,
+      };
+    }
+    if (takenBy !== undefined) {
+      const message = `node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode: pod "${takenBy}" uses "${name}". Delete that pod first.`;
+      return { do: "reject", message };
+    }
+    if (volume === undefined && storageClass?.volumeBindingMode !== "WaitForFirstConsumer") {
+      const message = `pod has unbound immediate PersistentVolumeClaims: "${name}". See the events of the claim: kubectl describe pvc ${name}`;
+      return { do: "reject", message };
+    }
+  }
+  return undefined;
+}
+
+type Check = (view: SchedulingView, node: NodeView) => string | undefined;
+
+/** In this order; the first reason counts for a node. */
+const CHECKS: readonly Check[] = [
+  (_, { node }) => (isReady(node) ? undefined : "node(s) were not ready"),
+  ({ pod }, { node }) => {
+    const taint = untolerated(node, pod);
+    return taint && `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`;
+  },
+  ({ pod }, { node }) =>
+    matchesPod(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector",
+  (_, { node, pods }) =>
+    pods < Number(node.status?.allocatable?.pods ?? Infinity) ? undefined : "Too many pods",
+  ({ claims }, { node }) =>
+    claims.every(({ volume }) => selectsNode(volume?.spec?.nodeAffinity?.required, node))
+      ? undefined
+      : "node(s) had volume node affinity conflict",
+  ({ claims }, node) => (withinLimits(claims, node) ? undefined : "node(s) exceed max volume count"),
+  (view, { node }) =>
+    view.claims.map((claim) => delayedProblem(view, claim, node)).find((reason) => reason !== undefined),
+];
+
+function nodeProblem(view: SchedulingView, node: NodeView): string | undefined {
+  for (const check of CHECKS) {
+    const reason = check(view, node);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+function isReady(node: Node): boolean {
+  return (node.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
+}
+
+function matchesPod(pod: Pod, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  const selected = Object.entries(pod.spec?.nodeSelector ?? {}).every(
+    ([key, value]) => labels[key] === value,
+  );
+  return (
+    selected &&
+    selectsNode(pod.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, node)
+  );
+}
+
+function withinLimits(claims: readonly ClaimView[], { used, limits }: NodeView): boolean {
+  const added = new Map<string, Set<string>>();
+  for (const { volume, claim, storageClass } of claims) {
+    const driver = volume?.spec?.csi?.driver ?? storageClass?.provisioner;
+    if (driver === undefined) continue;
+    const handle = volume?.spec?.csi?.volumeHandle ?? `claim/${claim?.metadata.uid}`;
+    added.set(driver, (added.get(driver) ?? new Set(used.get(driver))).add(handle));
+  }
+  return [...added].every(([driver, handles]) => handles.size <= (limits.get(driver) ?? Infinity));
+}
+
+/** Whether a claim without a volume could get one on this node. */
+function delayedProblem(view: SchedulingView, each: ClaimView, node: Node): string | undefined {
+  const { claim, volume, storageClass, candidates } = each;
+  if (volume !== undefined || claim === undefined || storageClass === undefined) return undefined;
+  if (findVolume(claim, candidates, node) !== undefined) return undefined;
+  if (storageClass.provisioner === NO_PROVISIONER)
+    return "node(s) didn't find available persistent volumes to bind";
+  if (!allowsTopology(storageClass.allowedTopologies, node))
+    return "node(s) did not match the topology of the storage class";
+  // Space that this very claim was promised on the node would count against it.
+  if (claim.metadata.annotations?.[SELECTED_NODE] === node.metadata.name) return undefined;
+  if (!view.tracksCapacity(storageClass.provisioner)) return undefined;
+  return hasCapacity(view.capacities, storageClass, claim, node)
+    ? undefined
+    : "node(s) did not have enough free storage";
+}
+
+function byLoad(a: NodeView, b: NodeView): number {
+  return a.pods - b.pods || (a.node.metadata.name < b.node.metadata.name ? -1 : 1);
+}
+
+/** What a person can do about each reason. */
+const ADVICE: readonly [start: string, advice: string][] = [
+  ["node(s) were not ready", "Look at the node: kubectl describe node."],
+  ["node(s) had untolerated taint", "Remove the taint or add a toleration to the pod."],
+  ["node(s) didn't match Pod's", "Change spec.nodeSelector or spec.affinity of the pod, or label a node."],
+  [
+    "node(s) had volume node affinity",
+    "The pod's volumes can only be used on the nodes that their spec.nodeAffinity names.",
+  ],
+  ["node(s) exceed max volume count", "Delete pods that use volumes of this driver."],
+  ["node(s) did not have enough", "Ask for less in the claim, enlarge the pool, or delete volumes."],
+  ["node(s) did not match the topology", "Change allowedTopologies of the storage class, or label a node."],
+  ["node(s) didn't find available", "Create a PersistentVolume of the claim's class and size."],
+];
+
+/** In the words that users of Kubernetes know, with the number of nodes per reason. */
+function explain(reasons: readonly string[]): string {
+  const total = reasons.length;
+  if (total === 0)
+    return "0/0 nodes are available: no nodes available to schedule pods. Is the kubelet running?";
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const parts = [...counts].map(([reason, count]) => `${count} ${reason}`).sort();
+  const advice = ADVICE.filter(([start]) => reasons.some((reason) => reason.startsWith(start))).map(
+    ([, text]) => text,
+  );
+  return [`0/${total} nodes are available: ${parts.join(", ")}.`, ...advice].join(" ");
+}
