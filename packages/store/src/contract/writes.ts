@@ -78,7 +78,6 @@ export function writesContract(title: string, open: OpenStore): void {
   test(`${title}: what the server owns cannot be changed`, async (t) => {
     const store = await open(t);
     const made = await store.create(Widgets, widget("a", { size: 1 }));
-    const { resourceVersion: _r, ...metadata } = made.metadata;
     const changed = await store.update(Widgets, {
       ...made,
       metadata: {
@@ -91,7 +90,7 @@ export function writesContract(title: string, open: OpenStore): void {
     assert.equal(changed.metadata.creationTimestamp, made.metadata.creationTimestamp);
     assert.equal(changed.metadata.generation, 1);
     assert.deepEqual(changed.metadata.labels, { a: "b" });
-    const wrongUid = { ...metadata, uid: "5b8e8a4e-0000-4000-8000-000000000000" };
+    const wrongUid = { ...changed.metadata, uid: "5b8e8a4e-0000-4000-8000-000000000000" };
     await assert.rejects(store.update(Widgets, { ...made, metadata: wrongUid }), isConflict);
   });
 
