@@ -81,7 +81,7 @@ export function writesContract(title: string, open: OpenStore): void {
     const changed = await store.update(Widgets, {
       ...made,
       metadata: {
-        ...metadata,
+        ...made.metadata,
         creationTimestamp: "2001-01-01T00:00:00Z",
         generation: 77,
         labels: { a: "b" },
