@@ -1,1 +1,3 @@
-export {};
+export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
+export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
+export { type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";

@@ -1,0 +1,188 @@
+import { failpoint, isDeleting, type KubeVolumeAttachment, type PersistentVolume } from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { ATTACHED_NODE_ID, attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
+import { rfc3339 } from "../common/time.ts";
+import { toWire } from "../csi/capability.ts";
+import { callFailure } from "../csi/codes.ts";
+import { patchMetadata, patchStatus } from "../kube/patch.ts";
+import { readSecret, readSecretIfAny } from "../secrets/read.ts";
+import type { AttachAnswer, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
+
+const gaps = {
+  volumeGuarded: failpoint("sidecars/attach/volume-guarded"),
+  attachmentGuarded: failpoint("sidecars/attach/attachment-guarded"),
+  published: failpoint("sidecars/attach/published"),
+  marked: failpoint("sidecars/attach/marked-attached"),
+  unpublished: failpoint("sidecars/attach/unpublished"),
+  released: failpoint("sidecars/attach/attachment-released"),
+};
+
+/** Makes the changes that {@link decideAttach} asks for, and remembers what the driver answered, by UID. */
+export class AttachEffects {
+  readonly answers = new Map<string, AttachAnswer>();
+  readonly pauses: Backoff;
+  /** Attachments about which the driver was seen to disagree. */
+  readonly verify = new Set<string>();
+  /** Has an attachment looked at; set by who runs the queue. */
+  wake: (name: string) => void = () => {};
+  readonly #context: SidecarContext;
+  readonly #finalizer: string;
+
+  constructor(context: SidecarContext) {
+    this.#context = context;
+    this.#finalizer = attacherFinalizer(context.driver.info.name);
+    this.pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  forget(uid: string): void {
+    this.answers.delete(uid);
+    this.verify.delete(uid);
+    this.pauses.reset(uid);
+  }
+
+  async apply(step: AttachStep, { attachment, volume }: AttachView, question: string): Promise<void> {
+    if (attachment === undefined) return;
+    const uid = attachment.metadata.uid ?? "";
+    switch (step.do) {
+      case "guard-volume":
+        return this.#guardVolume(volume);
+      case "guard-attachment":
+        return this.#guardAttachment(attachment, step.published);
+      case "publish":
+        return this.#publish(attachment, step.arguments, uid, question);
+      case "mark-attached":
+        return this.#markAttached(attachment, step.context, uid);
+      case "unpublish":
+        return this.#unpublish(attachment, step.published, uid, question);
+      case "release-attachment":
+        return this.#release(attachment, uid);
+      case "mark-detached":
+        await this.#status(attachment, { attached: false, detachError: null });
+        return this.forget(uid);
+      case "report":
+        return this.#report(attachment, step, uid, question);
+    }
+  }
+
+  async #guardVolume(volume: PersistentVolume | undefined): Promise<void> {
+    const { store, cluster } = this.#context;
+    if (volume === undefined) return;
+    await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [this.#finalizer] });
+    gaps.volumeGuarded();
+  }
+
+  /** From here on the volume may be attached, so the attachment cannot go without a detach call. */
+  async #guardAttachment(attachment: KubeVolumeAttachment, published: Published): Promise<void> {
+    const { store, cluster } = this.#context;
+    await patchMetadata(store, cluster.attachments, attachment, {
+      addFinalizers: [this.#finalizer],
+      annotations: { [ATTACHED_NODE_ID]: published.nodeId, [PUBLISHED_VOLUME]: JSON.stringify(published) },
+    });
+    gaps.attachmentGuarded();
+  }
+
+  async #publish(
+    attachment: KubeVolumeAttachment,
+    { attributes, capability, handle, nodeId, readonly, secret }: PublishArguments,
+    uid: string,
+    question: string,
+  ): Promise<void> {
+    const { cluster, driver, store, timeoutMs } = this.#context;
+    try {
+      const { publishContext } = await driver.client.controller.controllerPublishVolume(
+        {
+          volumeId: handle,
+          nodeId,
+          readonly,
+          volumeContext: attributes,
+          volumeCapability: toWire(capability),
+          secrets: await readSecret(store, secret),
+        },
+        { signal: cluster.signal, timeoutMs },
+      );
+      gaps.published();
+      this.answers.set(uid, { kind: "published", context: { ...publishContext } });
+      this.pauses.reset(uid);
+    } catch (error) {
+      if (cluster.signal.aborted) throw error;
+      const { code, message } = callFailure(error);
+      const failure = { message, ...(code === undefined ? {} : { code }) };
+      await this.#report(attachment, { phase: "attach", ...failure }, uid, question);
+    }
+  }
+
+  async #markAttached(
+    attachment: KubeVolumeAttachment,
+    context: Record<string, string>,
+    uid: string,
+  ): Promise<void> {
+    const before = Object.keys(attachment.status?.attachmentMetadata ?? {});
+    const dropped = before.filter((key) => !Object.hasOwn(context, key)).map((key) => [key, null]);
+    const attachmentMetadata = { ...Object.fromEntries(dropped), ...context };
+    await this.#status(attachment, { attached: true, attachmentMetadata, attachError: null });
+    gaps.marked();
+    this.forget(uid);
+  }
+
+  async #unpublish(
+    attachment: KubeVolumeAttachment,
+    { handle, nodeId, secret }: Published,
+    uid: string,
+    question: string,
+  ): Promise<void> {
+    const { cluster, driver, store, timeoutMs } = this.#context;
+    try {
+      await driver.client.controller.controllerUnpublishVolume(
+        { volumeId: handle, nodeId, secrets: await readSecretIfAny(store, secret) },
+        { signal: cluster.signal, timeoutMs },
+      );
+      gaps.unpublished();
+      this.answers.set(uid, { kind: "unpublished" });
+      this.pauses.reset(uid);
+    } catch (error) {
+      if (cluster.signal.aborted) throw error;
+      const { code, message } = callFailure(error);
+      const failure = { message, ...(code === undefined ? {} : { code }) };
+      await this.#report(attachment, { phase: "detach", ...failure }, uid, question);
+    }
+  }
+
+  /** Usually the object is gone with that. When others hold it, the status still has to say "detached". */
+  async #release(attachment: KubeVolumeAttachment, uid: string): Promise<void> {
+    const { store, cluster } = this.#context;
+    const annotations = { [PUBLISHED_VOLUME]: null };
+    await patchMetadata(store, cluster.attachments, attachment, {
+      removeFinalizers: [this.#finalizer],
+      annotations,
+    });
+    gaps.released();
+    if (cluster.attachments.get(attachment.metadata.name) === undefined) this.forget(uid);
+  }
+
+  /** The status is written once per error, not once per attempt. */
+  async #report(
+    attachment: KubeVolumeAttachment,
+    { phase, message, code }: { phase: "attach" | "detach"; message: string; code?: number },
+    uid: string,
+    question: string,
+  ): Promise<void> {
+    const { events, logger, now } = this.#context;
+    this.pauses.fail(uid, question);
+    const { name } = attachment.metadata;
+    logger.warn({ attachment: name, code, error: message }, `${phase} failed`);
+    const reason = phase === "attach" ? "FailedAttachVolume" : "FailedDetachVolume";
+    events.event(attachment, "Warning", reason, message);
+    const field = phase === "attach" ? "attachError" : "detachError";
+    const known: { message?: string; errorCode?: number } | undefined = attachment.status?.[field];
+    if (known?.message === message && known.errorCode === code) return;
+    const error = { time: rfc3339(now()), message, errorCode: code ?? null };
+    const attached = isDeleting(attachment) && attachment.status?.attached === true;
+    await this.#status(attachment, { attached, [field]: error });
+  }
+
+  async #status(attachment: KubeVolumeAttachment, status: object): Promise<void> {
+    const { store, cluster } = this.#context;
+    await patchStatus(store, cluster.attachments, attachment, status);
+  }
+}

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code } from "@mooring/csi";
+import {
+  CSINodes,
+  Events,
+  isDeleting,
+  type KubeObject,
+  KubeVolumeAttachments,
+  PersistentVolumes,
+  type Resource,
+  Secrets,
+} from "@mooring/store";
+import { attacherFinalizer } from "../common/names.ts";
+import { type Harness, type HarnessOptions, startHarness } from "../testing/harness.ts";
+import { csiNode, DRIVER, persistentVolume } from "../testing/objects.ts";
+
+const FINALIZER = "external-attacher/test-csi-example-com";
+const attachment = (name: string, volume = "pv", nodeName = "n1") => ({
+  apiVersion: "storage.k8s.io/v1",
+  kind: "VolumeAttachment",
+  metadata: { name },
+  spec: { attacher: DRIVER, nodeName, source: { persistentVolumeName: volume } },
+});
+const volumeFor = (handle: string, spec = {}) => {
+  const { metadata, ...rest } = persistentVolume("pv", {
+    csi: { driver: DRIVER, volumeHandle: handle, ...spec },
+  });
+  return { ...rest, metadata: { name: metadata.name } };
+};
+/** A cluster with one node, and a volume that the driver has. */
+async function start(
+  t: Parameters<typeof startHarness>[0],
+  options: HarnessOptions = {},
+  csi = {},
+): Promise<Harness> {
+  const objects: [Resource, KubeObject][] = [[CSINodes, csiNode("n1")], ...(options.objects ?? [])];
+  const h = await startHarness(t, { ...options, objects });
+  const { id } = h.driver.backend.createVolume({ name: "v", bytes: 1n, fingerprint: "", topology: [] });
+  await h.store.create(PersistentVolumes, volumeFor(id, csi));
+  return h;
+}
+const status = (h: Harness, name: string) =>
+  h.store
+    .get(KubeVolumeAttachments, { name })
+    .then((found) => found.status as Record<string, unknown> | undefined);
+const attached = (h: Harness, name: string) =>
+  h.until(
+    `${name} is attached`,
+    async () => (await status(h, name))?.attached === true,
+    () => status(h, name),
+  );
+const gone = (h: Harness, name: string) =>
+  h.until(`${name} is gone`, async () => (await h.find(KubeVolumeAttachments, name)) === undefined);
+const only = (h: Harness) => {
+  const [volume] = h.driver.backend.volumes.values();
+  return volume ?? assert.fail("no volume");
+};
+
+test("[K8S-020] [K8S-040] [K8S-041] [K8S-043] [K8S-044] [K8S-050] [K8S-052] attach and detach", async (t) => {
+  const h = await start(t);
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  const found = await h.store.get(KubeVolumeAttachments, { name: "a" });
+  assert.deepEqual(found.status, { attached: true, attachmentMetadata: { device: `/dev/${only(h).id}` } });
+  assert.deepEqual(found.metadata.finalizers, [FINALIZER]);
+  assert.equal(found.metadata.annotations?.["csi.alpha.kubernetes.io/node-id"], "id-n1");
+  assert.deepEqual((await h.find(PersistentVolumes, "pv"))?.metadata.finalizers?.includes(FINALIZER), true);
+  assert.deepEqual([...only(h).publishedTo], ["id-n1"]);
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await gone(h, "a");
+  assert.equal(only(h).publishedTo.size, 0);
+  assert.equal(h.driver.called("ControllerPublishVolume"), 1);
+  assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
+});
+
+test("[K8S-042] a volume under deletion keeps the attacher's finalizer until its last attachment is gone", async (t) => {
+  const h = await start(t);
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  await h.store.delete(PersistentVolumes, { name: "pv" });
+  const late = attachment("late");
+  await h.store.create(KubeVolumeAttachments, late);
+  await h.until("the second is refused", async () => {
+    const { message = "" } = ((await status(h, "late"))?.attachError ?? {}) as { message?: string };
+    return message === 'PersistentVolume "pv" is marked for deletion';
+  });
+  await h.store.delete(KubeVolumeAttachments, { name: "late" });
+  await gone(h, "late");
+  assert.ok((await h.find(PersistentVolumes, "pv"))?.metadata.finalizers?.includes(FINALIZER));
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await h.until("the volume is gone", async () => (await h.find(PersistentVolumes, "pv")) === undefined);
+});
+
+test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] a failed attach is told once per error, and repeated until it works", async (t) => {
+  const h = await start(t);
+  h.driver.faults.add({
+    method: "ControllerPublishVolume",
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "too many",
+    times: 5,
+  });
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  const error = await h.until(
+    "the error is there",
+    async () => (await status(h, "a"))?.attachError as object,
+  );
+  const { time, ...rest } = error as { time: string };
+  assert.match(time, /^\d{4}-\d\d-\d\dT/);
+  assert.deepEqual(rest, { message: "too many", errorCode: Code.RESOURCE_EXHAUSTED });
+  assert.equal((await status(h, "a"))?.attached, false);
+  const versions = new Set<string | undefined>();
+  await h.until("it is attached in the end", async () => {
+    const found = await h.store.get(KubeVolumeAttachments, { name: "a" });
+    versions.add(found.metadata.resourceVersion);
+    return found.status?.attached;
+  });
+  assert.ok(versions.size <= 2, `the status was written for every attempt: ${[...versions]}`);
+  assert.equal((await status(h, "a"))?.attachError, undefined);
+  const { items } = await h.store.list(Events);
+  assert.ok(
+    items.some(
+      ({ involvedObject, message }) => involvedObject.kind === "VolumeAttachment" && message === "too many",
+    ),
+  );
+});
+
+test("[K8S-053] [K8S-054] a failed detach keeps the object and attached=true, and is repeated", async (t) => {
+  const h = await start(t);
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  h.driver.faults.add({
+    method: "ControllerUnpublishVolume",
+    code: Code.INTERNAL,
+    message: "stuck",
+    times: 4,
+  });
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await h.until(
+    "the error is there",
+    async () => ((await status(h, "a"))?.detachError as { message?: string })?.message === "stuck",
+  );
+  assert.equal((await status(h, "a"))?.attached, true);
+  await gone(h, "a");
+});
+
+test("an uncertain attach is always followed by a detach call", async (t) => {
+  const h = await start(t);
+  h.driver.faults.add({
+    method: "ControllerPublishVolume",
+    code: Code.DEADLINE_EXCEEDED,
+    effect: true,
+    times: 100,
+  });
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await h.until("it was called", () => h.driver.called("ControllerPublishVolume") > 0);
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await gone(h, "a");
+  assert.equal(only(h).publishedTo.size, 0);
+});
+
+test("a detach works without the node, the volume's object and the secret", async (t) => {
+  const data = { k: Buffer.from("v").toString("base64") };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: "ns" }, data };
+  const h = await start(
+    t,
+    { objects: [[Secrets, secret]] },
+    { controllerPublishSecretRef: { name: "s", namespace: "ns" } },
+  );
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  const [publish] = h.driver.calls.filter(({ method }) => method === "ControllerPublishVolume");
+  assert.deepEqual((publish?.request as { secrets: object } | undefined)?.secrets, { k: "v" });
+  await h.store.delete(CSINodes, { name: "n1" });
+  await h.store.delete(Secrets, { name: "s", namespace: "ns" });
+  const body = { metadata: { finalizers: [] } };
+  await h.store.patch(PersistentVolumes, { name: "pv" }, { type: "merge", body });
+  await h.store.delete(PersistentVolumes, { name: "pv" });
+  await h.restart();
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await gone(h, "a");
+  assert.equal(only(h).publishedTo.size, 0);
+});
+
+test("[K8S-038] an attachment waits for its node's driver, and goes on as soon as that is registered", async (t) => {
+  const h = await start(t, { sidecars: { retry: { startMs: 600_000, maxMs: 600_000 } } });
+  await h.store.create(KubeVolumeAttachments, attachment("a", "pv", "n2"));
+  await h.until("it says why it waits", async () =>
+    /CSINode n2 does not contain driver/.test(JSON.stringify(await status(h, "a"))),
+  );
+  await h.store.create(CSINodes, csiNode("n2"));
+  await attached(h, "a");
+});
+
+test("[K8S-035] other attachers' objects are left alone", async (t) => {
+  const h = await start(t);
+  const other = { ...attachment("other"), spec: { ...attachment("other").spec, attacher: "x.example.com" } };
+  await h.store.create(KubeVolumeAttachments, other);
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  assert.equal(await status(h, "other"), undefined);
+});
+
+test("[K8S-036] a driver without ControllerPublishVolume: attached at once, nothing to undo", async (t) => {
+  const h = await start(t, { driver: { can: ["CREATE_DELETE_VOLUME"] } });
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  assert.equal((await h.store.get(KubeVolumeAttachments, { name: "a" })).metadata.finalizers, undefined);
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await gone(h, "a");
+  assert.equal(h.driver.called("ControllerPublishVolume"), 0);
+});
+
+test("[K8S-065] readonly is passed on only to drivers that understand it", async (t) => {
+  for (const can of [
+    ["PUBLISH_UNPUBLISH_VOLUME"],
+    ["PUBLISH_UNPUBLISH_VOLUME", "PUBLISH_READONLY"],
+  ] as const) {
+    const h = await start(t, { driver: { can: [...can] } }, { readOnly: true });
+    await h.store.create(KubeVolumeAttachments, attachment("a"));
+    await attached(h, "a");
+    const [publish] = h.driver.calls.filter(({ method }) => method === "ControllerPublishVolume");
+    assert.equal((publish?.request as { readonly: boolean } | undefined)?.readonly, can.length === 2);
+  }
+});
+
+test("[K8S-131] when somebody else holds the object after the detach, its status says detached", async (t) => {
+  const h = await start(t);
+  const held = attachment("a");
+  await h.store.create(KubeVolumeAttachments, {
+    ...held,
+    metadata: { name: "a", finalizers: ["example.com/hold"] },
+  });
+  await attached(h, "a");
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await h.until("it says detached", async () => (await status(h, "a"))?.attached === false);
+  const found = await h.store.get(KubeVolumeAttachments, { name: "a" });
+  assert.deepEqual(found.metadata.finalizers, ["example.com/hold"]);
+  assert.ok(isDeleting(found));
+});
+
+test("a volume that the driver lost from a node is published again; one that it does not list is left alone", async (t) => {
+  const can = ["PUBLISH_UNPUBLISH_VOLUME", "LIST_VOLUMES", "LIST_VOLUMES_PUBLISHED_NODES"] as const;
+  const h = await start(t, { driver: { can: [...can] }, sidecars: { attach: { reconcileMs: 10 } } });
+  await h.store.create(KubeVolumeAttachments, attachment("a"));
+  await attached(h, "a");
+  only(h).publishedTo.clear();
+  await h.until("it is published again", () => only(h).publishedTo.has("id-n1"));
+  const volume = only(h);
+  h.driver.backend.volumes.clear();
+  const before = h.driver.called("ListVolumes");
+  await h.until("it was listed some more", () => h.driver.called("ListVolumes") > before + 3);
+  h.driver.backend.volumes.set(volume.id, volume);
+  assert.equal(h.driver.called("ControllerPublishVolume"), 2);
+});
+
+test("finalizer names keep only what a finalizer may have", () => {
+  assert.equal(attacherFinalizer("a.b_c/d-"), "external-attacher/a-b-c-d-X");
+});

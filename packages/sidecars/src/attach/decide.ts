@@ -1,0 +1,169 @@
+import {
+  type CSINode,
+  hasFinalizer,
+  isDeleting,
+  type KubeVolumeAttachment,
+  type PersistentVolume,
+} from "@mooring/store";
+import { ATTACHED_NODE_ID, attacherFinalizer } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import { chooseMode } from "../csi/access-modes.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+import type { Capability } from "../provision/intent.ts";
+import type { SecretRef } from "../secrets/references.ts";
+
+/** What detaching needs. Kept on the attachment, because the volume's object may be gone by then. */
+export interface Published {
+  handle: string;
+  nodeId: string;
+  secret?: SecretRef;
+}
+
+export interface PublishArguments extends Published {
+  capability: Capability;
+  readonly: boolean;
+  attributes: Record<string, string>;
+}
+
+/** What the driver answered last in this process. */
+export type AttachAnswer =
+  | { kind: "published"; context: Record<string, string> }
+  | { kind: "unpublished" }
+  | { kind: "failed"; message: string; code?: number };
+
+export interface AttachView {
+  driver: DriverInfo;
+  attachment: KubeVolumeAttachment | undefined;
+  volume: PersistentVolume | undefined;
+  csiNode: CSINode | undefined;
+  /** Read from the attachment's annotation. */
+  recorded: Published | undefined;
+  answer: AttachAnswer | undefined;
+  /** The driver was seen to disagree with the attachment's status. */
+  verify: boolean;
+  defaultFsType: string;
+  pauseMs: number;
+}
+
+export type AttachStep =
+  | { do: "mark-attached"; context: Record<string, string> }
+  | { do: "guard-volume" }
+  | { do: "guard-attachment"; published: Published }
+  | { do: "publish"; arguments: PublishArguments }
+  | { do: "unpublish"; published: Published }
+  | { do: "release-attachment" }
+  | { do: "mark-detached" }
+  | { do: "report"; phase: "attach" | "detach"; message: string; code?: number };
+
+/** The next step for one Kubernetes VolumeAttachment (K8S-035 to K8S-054). */
+export function decideAttach(view: AttachView): AttachStep | Rest {
+  const { attachment, driver } = view;
+  if (attachment?.spec.attacher !== driver.name) return DONE;
+  const attached = attachment.status?.attached === true;
+  if (!driver.controller || !driver.can.has("PUBLISH_UNPUBLISH_VOLUME"))
+    return attached || isDeleting(attachment) ? DONE : { do: "mark-attached", context: {} };
+  if (isDeleting(attachment)) return decideDetach(view, attachment);
+  if (attached && !view.verify) return DONE;
+  return decidePublish(view, attachment);
+}
+
+function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
+  const { answer, driver, volume } = view;
+  if (answer?.kind === "published") return { do: "mark-attached", context: answer.context };
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  const wanted = publishArguments(view, attachment);
+  if ("error" in wanted) return { do: "report", phase: "attach", message: wanted.error };
+  const finalizer = attacherFinalizer(driver.name);
+  if (volume !== undefined && !hasFinalizer(volume, finalizer)) return { do: "guard-volume" };
+  const { handle, nodeId, secret } = wanted.arguments;
+  const noted = view.recorded?.nodeId === nodeId && view.recorded.handle === handle;
+  if (!noted || !hasFinalizer(attachment, finalizer))
+    return {
+      do: "guard-attachment",
+      published: { handle, nodeId, ...(secret === undefined ? {} : { secret }) },
+    };
+  return { do: "publish", arguments: wanted.arguments };
+}
+
+function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): AttachStep | Rest {
+  const finalizer = attacherFinalizer(view.driver.name);
+  if (!hasFinalizer(attachment, finalizer)) {
+    // Somebody else holds the object: what our part has come to is told in its status.
+    return attachment.status?.attached === true && view.answer?.kind === "unpublished"
+      ? { do: "mark-detached" }
+      : DONE;
+  }
+  if (view.answer?.kind === "unpublished") return { do: "release-attachment" };
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  const published = publishedVolume(view, attachment);
+  return published === undefined
+    ? {
+        do: "report",
+        phase: "detach",
+        message: "neither the volume's object nor a record says what to detach",
+      }
+    : { do: "unpublish", published };
+}
+
+/** The volume's object as it is, else what was noted before it was attached. */
+function publishedVolume(view: AttachView, attachment: KubeVolumeAttachment): Published | undefined {
+  const { csiNode, driver, recorded, volume } = view;
+  const csi = volume?.spec?.csi ?? attachment.spec.source.inlineVolumeSpec?.csi;
+  const handle = csi?.volumeHandle ?? recorded?.handle;
+  const nodeId =
+    nodeIdOf(csiNode, driver.name) ?? attachment.metadata.annotations?.[ATTACHED_NODE_ID] ?? recorded?.nodeId;
+  if (handle === undefined || nodeId === undefined) return undefined;
+  const secret = csi === undefined ? recorded?.secret : completeRef(csi.controllerPublishSecretRef);
+  return { handle, nodeId, ...(secret === undefined ? {} : { secret }) };
+}
+
+function publishArguments(
+  { csiNode, defaultFsType, driver, volume }: AttachView,
+  { spec: { nodeName, source } }: KubeVolumeAttachment,
+): { arguments: PublishArguments } | { error: string } {
+  const { inlineVolumeSpec, persistentVolumeName } = source;
+  if ((inlineVolumeSpec === undefined) === !persistentVolumeName)
+    return { error: "exactly one of inlineVolumeSpec and persistentVolumeName must be set in the source" };
+  if (inlineVolumeSpec === undefined && volume === undefined)
+    return { error: `PersistentVolume "${persistentVolumeName}" does not exist` };
+  if (volume !== undefined && isDeleting(volume))
+    return { error: `PersistentVolume "${volume.metadata.name}" is marked for deletion` };
+  const spec = inlineVolumeSpec ?? volume?.spec;
+  const csi = spec?.csi;
+  if (csi === undefined) return { error: `PersistentVolume "${persistentVolumeName}" is not a CSI volume` };
+  if (csi.driver !== driver.name)
+    return { error: `the volume is of driver ${csi.driver}, the attachment is for ${driver.name}` };
+  const choice = chooseMode(spec?.accessModes ?? [], driver.can.has("SINGLE_NODE_MULTI_WRITER"));
+  if ("error" in choice) return choice;
+  const nodeId = nodeIdOf(csiNode, driver.name);
+  if (nodeId === undefined) return { error: `CSINode ${nodeName} does not contain driver ${driver.name}` };
+  const secret = completeRef(csi.controllerPublishSecretRef);
+  const mount = { fsType: csi.fsType || defaultFsType, mountFlags: spec?.mountOptions ?? [] };
+  return {
+    arguments: {
+      handle: csi.volumeHandle,
+      nodeId,
+      ...(secret === undefined ? {} : { secret }),
+      capability: spec?.volumeMode === "Block" ? choice : { ...choice, mount },
+      readonly: driver.can.has("PUBLISH_READONLY") && csi.readOnly === true,
+      attributes: csi.volumeAttributes ?? {},
+    },
+  };
+}
+
+/** What a pause after a failure is about: when it changes, the driver may be asked at once. */
+export function attachQuestion(view: AttachView): string {
+  const { attachment } = view;
+  if (attachment === undefined) return "";
+  return isDeleting(attachment)
+    ? JSON.stringify(["detach", publishedVolume(view, attachment)])
+    : JSON.stringify(["attach", publishArguments(view, attachment)]);
+}
+
+export function nodeIdOf(csiNode: CSINode | undefined, driver: string): string | undefined {
+  return csiNode?.spec.drivers.find(({ name }) => name === driver)?.nodeID;
+}
+
+function completeRef(ref: { name?: string; namespace?: string } | undefined): SecretRef | undefined {
+  return ref?.name && ref.namespace ? { name: ref.name, namespace: ref.namespace } : undefined;
+}

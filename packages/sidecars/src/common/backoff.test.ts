@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Backoff } from "./backoff.ts";
+
+test("pauses double up to the maximum and end early only for another question", () => {
+  let now = 0;
+  const backoff = new Backoff({ startMs: 100, maxMs: 350, now: () => now });
+  assert.equal(backoff.remaining("a", "q"), 0);
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => backoff.fail("a", "q")),
+    [100, 200, 350, 350],
+  );
+  now = 300;
+  assert.equal(backoff.remaining("a", "q"), 50);
+  assert.equal(backoff.remaining("a", "other"), 0);
+  assert.equal(backoff.remaining("b", "q"), 0);
+  assert.equal(backoff.fail("a", "other"), 100);
+  assert.equal(backoff.fail("a", "other", 5000), 5000);
+  backoff.reset("a");
+  assert.equal(backoff.remaining("a", "other"), 0);
+  assert.equal(backoff.hasFailed("a", "other"), false);
+});

@@ -1,0 +1,23 @@
+import type { EventRecorder, Logger, ObjectStore } from "@mooring/store";
+import type { Driver } from "../csi/driver.ts";
+import type { Cluster } from "../kube/cluster.ts";
+
+/** What every controller of one driver is given. */
+export interface SidecarContext {
+  store: ObjectStore;
+  cluster: Cluster;
+  driver: Driver;
+  events: EventRecorder;
+  logger: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Namespace of records and capacity objects. */
+  namespace: string;
+  /** Time for one call to the driver, in milliseconds. */
+  timeoutMs: number;
+  /** Pauses between failing calls, in milliseconds. */
+  retry: { startMs: number; maxMs: number; infeasibleMs: number };
+  concurrency: number;
+  /** Snapshot kinds are installed. */
+  hasSnapshotKinds: boolean;
+}

@@ -1,0 +1,75 @@
+/**
+ * Strings that other programs read or write: kube-controller-manager, scheduler, kubelet, backup tools and the
+ * sidecars of the Kubernetes project. None may change.
+ */
+
+/** Set by the PV controller on claims that need a volume from us; the beta form is set next to it. */
+export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner";
+export const STORAGE_PROVISIONER_BETA = "volume.beta.kubernetes.io/storage-provisioner";
+/** Set by the scheduler on claims of classes with WaitForFirstConsumer; removing it asks for another node. */
+export const SELECTED_NODE = "volume.kubernetes.io/selected-node";
+export const MIGRATED_TO = "pv.kubernetes.io/migrated-to";
+
+export const PROVISIONED_BY = "pv.kubernetes.io/provisioned-by";
+export const DELETION_SECRET_NAME = "volume.kubernetes.io/provisioner-deletion-secret-name";
+export const DELETION_SECRET_NAMESPACE = "volume.kubernetes.io/provisioner-deletion-secret-namespace";
+export const MODIFY_SECRET_NAME = "volume.kubernetes.io/controller-modify-secret-name";
+export const MODIFY_SECRET_NAMESPACE = "volume.kubernetes.io/controller-modify-secret-namespace";
+/** Volume attribute; kubelet and some drivers print it. */
+export const PROVISIONER_IDENTITY = "storage.kubernetes.io/csiProvisionerIdentity";
+
+export const PV_FINALIZER = "external-provisioner.volume.kubernetes.io/finalizer";
+export const CLONE_SOURCE_FINALIZER = "provisioner.storage.kubernetes.io/cloning-protection";
+export const SNAPSHOT_SOURCE_FINALIZER =
+  "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection";
+
+export const ATTACHER_FINALIZER_PREFIX = "external-attacher/";
+export const ATTACHED_NODE_ID = "csi.alpha.kubernetes.io/node-id";
+/** On the Node: a JSON object of driver name to node id. */
+export const NODE_IDS = "csi.volume.kubernetes.io/nodeid";
+
+export const STORAGE_RESIZER = "volume.kubernetes.io/storage-resizer";
+export const PRE_RESIZE_CAPACITY = "volume.alpha.kubernetes.io/pre-resize-capacity";
+export const NODE_EXPANSION_NOT_REQUIRED = "volume.kubernetes.io/node-expansion-not-required";
+
+const SNAPSHOT = "snapshot.storage.kubernetes.io";
+export const DEFAULT_SNAPSHOT_CLASS = `${SNAPSHOT}/is-default-class`;
+export const CONTENT_FINALIZER = `${SNAPSHOT}/volumesnapshotcontent-bound-protection`;
+export const SNAPSHOT_FINALIZER = `${SNAPSHOT}/volumesnapshot-as-source-protection`;
+export const SNAPSHOT_BOUND_FINALIZER = `${SNAPSHOT}/volumesnapshot-bound-protection`;
+export const SNAPSHOT_IN_GROUP_FINALIZER = `${SNAPSHOT}/volumesnapshot-in-group-protection`;
+export const CLAIM_SOURCE_FINALIZER = `${SNAPSHOT}/pvc-as-source-protection`;
+/** On a content: a CreateSnapshot call may have had an effect. Written before the call. */
+export const BEING_CREATED = `${SNAPSHOT}/volumesnapshot-being-created`;
+/** On a content: its VolumeSnapshot is being deleted, so the snapshot may be deleted too. */
+export const BEING_DELETED = `${SNAPSHOT}/volumesnapshot-being-deleted`;
+export const SNAPSHOT_SECRET_NAME = `${SNAPSHOT}/deletion-secret-name`;
+export const SNAPSHOT_SECRET_NAMESPACE = `${SNAPSHOT}/deletion-secret-namespace`;
+export const ALLOW_MODE_CHANGE = `${SNAPSHOT}/allow-volume-mode-change`;
+
+export const CAPACITY_DRIVER_LABEL = "csi.storage.k8s.io/drivername";
+export const CAPACITY_MANAGER_LABEL = "csi.storage.k8s.io/managed-by";
+
+/** Reserved prefix of class parameters that are for us and not for the driver. */
+export const RESERVED_PARAMETERS = "csi.storage.k8s.io/";
+
+/** On a record of an unfinished CreateVolume call (a ConfigMap): the driver it is for. */
+export const RECORD_DRIVER = "storage.mooring.dev/driver";
+export const RECORD_KIND = "storage.mooring.dev/record";
+/** On a VolumeSnapshotContent: class parameters as they were when the snapshot was asked for, as JSON. */
+export const FROZEN_PARAMETERS = "storage.mooring.dev/snapshot-parameters";
+/** On a VolumeAttachment: what detaching needs when the PersistentVolume is gone, as JSON. */
+export const PUBLISHED_VOLUME = "storage.mooring.dev/published-volume";
+/** On a claim: the driver says that its volume is in a bad state; the value is the driver's message. */
+export const VOLUME_CONDITION = "storage.mooring.dev/volume-condition";
+
+/** `external-attacher/<driver>` with every character that a finalizer may not have replaced by `-`. */
+export function attacherFinalizer(driver: string): string {
+  return ATTACHER_FINALIZER_PREFIX + sanitizeDriverName(driver);
+}
+
+/** Letters, digits and `-` stay; a name that would end in `-` ends in `-X`. */
+export function sanitizeDriverName(driver: string): string {
+  const clean = driver.replace(/[^a-zA-Z0-9-]/g, "-");
+  return clean.endsWith("-") ? `${clean}X` : clean;
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code } from "@mooring/csi";
+import { callFailure, isCreateVolumeUncertain, isUncertain } from "./codes.ts";
+
+const uncertain = new Set(["CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "ABORTED"]);
+
+for (const [name, code] of Object.entries(Code).filter(([name]) => name !== "OK")) {
+  test(`${name} of CreateVolume is ${uncertain.has(name) ? "uncertain" : "final"}`, () => {
+    const failure = callFailure(Object.assign(new Error("x"), { code }));
+    assert.equal(isCreateVolumeUncertain(failure), uncertain.has(name));
+    assert.equal(isUncertain(failure), uncertain.has(name) || name === "RESOURCE_EXHAUSTED");
+  });
+}
+
+test("a failure that did not come from the driver is uncertain", () => {
+  assert.ok(isCreateVolumeUncertain(callFailure(new TypeError("socket"))));
+  assert.ok(isCreateVolumeUncertain(callFailure(Object.assign(new Error("x"), { code: "ECONNRESET" }))));
+});

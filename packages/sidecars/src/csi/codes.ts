@@ -1,0 +1,48 @@
+import { Code } from "@mooring/csi";
+
+export interface CallFailure {
+  /** Absent when the failure did not come from the driver: nobody knows what happened. */
+  code?: number;
+  message: string;
+}
+
+/** What a failed call tells us. A cancelled or broken call has no code. */
+export function callFailure(error: unknown): CallFailure {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "number" && code > 0 && code <= 16 ? { code, message } : { message };
+}
+
+/** The call may have had, or may still get, its effect: only a repetition tells. */
+const UNCERTAIN: ReadonlySet<number> = new Set([
+  Code.CANCELLED,
+  Code.DEADLINE_EXCEEDED,
+  Code.UNAVAILABLE,
+  Code.ABORTED,
+]);
+
+/**
+ * CreateVolume: RESOURCE_EXHAUSTED is final there (nothing was made, another node may have room). Everywhere else
+ * it may mean "too many operations at once", so nothing can be concluded from it.
+ */
+export function isCreateVolumeUncertain(failure: CallFailure): boolean {
+  return failure.code === undefined || UNCERTAIN.has(failure.code);
+}
+
+export function isUncertain(failure: CallFailure): boolean {
+  return isCreateVolumeUncertain(failure) || failure.code === Code.RESOURCE_EXHAUSTED;
+}
+
+/** The request can never succeed as it is: repeat it rarely, and at once when its arguments change. */
+export function isInfeasible(failure: CallFailure): boolean {
+  return failure.code === Code.INVALID_ARGUMENT;
+}
+
+/** ControllerExpandVolume has two more codes that say so. */
+export function isExpandInfeasible(failure: CallFailure): boolean {
+  return (
+    failure.code === Code.INVALID_ARGUMENT ||
+    failure.code === Code.OUT_OF_RANGE ||
+    failure.code === Code.NOT_FOUND
+  );
+}

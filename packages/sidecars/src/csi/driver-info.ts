@@ -1,0 +1,32 @@
+/** Names of csi.v1 ControllerServiceCapability.RPC.Type. */
+export type ControllerCapability =
+  | "CREATE_DELETE_VOLUME"
+  | "PUBLISH_UNPUBLISH_VOLUME"
+  | "LIST_VOLUMES"
+  | "GET_CAPACITY"
+  | "CREATE_DELETE_SNAPSHOT"
+  | "LIST_SNAPSHOTS"
+  | "CLONE_VOLUME"
+  | "PUBLISH_READONLY"
+  | "EXPAND_VOLUME"
+  | "LIST_VOLUMES_PUBLISHED_NODES"
+  | "VOLUME_CONDITION"
+  | "GET_VOLUME"
+  | "SINGLE_NODE_MULTI_WRITER"
+  | "MODIFY_VOLUME"
+  | "GET_SNAPSHOT";
+
+/** What a driver says about itself, as plain values for decisions. */
+export interface DriverInfo {
+  name: string;
+  version: string;
+  /** It serves the Controller service. */
+  controller: boolean;
+  /** Its volumes are not reachable from everywhere (VOLUME_ACCESSIBILITY_CONSTRAINTS). */
+  topology: boolean;
+  /** Whether volumes may be expanded while they are published; "none" when the plugin says nothing. */
+  expansion: "online" | "offline" | "none";
+  can: ReadonlySet<ControllerCapability>;
+  /** NodeExpandVolume is implemented, as far as this socket can tell. */
+  nodeExpansion: boolean;
+}

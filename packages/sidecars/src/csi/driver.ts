@@ -1,0 +1,69 @@
+import { Code, type CsiClient, v1 } from "@mooring/csi";
+import { callFailure } from "./codes.ts";
+import type { ControllerCapability, DriverInfo } from "./driver-info.ts";
+
+/** A driver that answers: what it said about itself, and how to call it. */
+export interface Driver {
+  info: DriverInfo;
+  client: CsiClient;
+}
+
+/** Asks for everything that a driver says about itself. Throws what the calls throw. */
+export async function describeDriver(
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<DriverInfo> {
+  const { name, vendorVersion } = await client.identity.getPluginInfo({}, options);
+  const plugin = await client.identity.getPluginCapabilities({}, options);
+  const services = new Set<number>();
+  let expansion: DriverInfo["expansion"] = "none";
+  for (const { type } of plugin.capabilities) {
+    if (type.case === "service") services.add(type.value.type);
+    if (type.case === "volumeExpansion") expansion = EXPANSION[type.value.type] ?? expansion;
+  }
+  const controller = services.has(v1.PluginCapability_Service_Type.CONTROLLER_SERVICE);
+  return {
+    name,
+    version: vendorVersion,
+    controller,
+    topology: services.has(v1.PluginCapability_Service_Type.VOLUME_ACCESSIBILITY_CONSTRAINTS),
+    expansion,
+    can: controller ? await controllerCapabilities(client, options) : new Set(),
+    nodeExpansion: await hasNodeExpansion(client, options),
+  };
+}
+
+const EXPANSION: Readonly<Record<number, DriverInfo["expansion"]>> = {
+  [v1.PluginCapability_VolumeExpansion_Type.ONLINE]: "online",
+  [v1.PluginCapability_VolumeExpansion_Type.OFFLINE]: "offline",
+};
+
+async function controllerCapabilities(
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<Set<ControllerCapability>> {
+  const { capabilities } = await client.controller.controllerGetCapabilities({}, options);
+  const names = capabilities.flatMap(({ type }) =>
+    type.case === "rpc" ? [v1.ControllerServiceCapability_RPC_Type[type.value.type]] : [],
+  );
+  return new Set(
+    names.filter((name) => name !== undefined && name !== "UNKNOWN"),
+  ) as Set<ControllerCapability>;
+}
+
+/** A socket of a controller plugin need not serve the Node service. */
+async function hasNodeExpansion(
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<boolean> {
+  try {
+    const { capabilities } = await client.node.nodeGetCapabilities({}, options);
+    return capabilities.some(
+      ({ type }) =>
+        type.case === "rpc" && type.value.type === v1.NodeServiceCapability_RPC_Type.EXPAND_VOLUME,
+    );
+  } catch (error) {
+    if (callFailure(error).code === Code.UNIMPLEMENTED) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+import {
+  type ConfigMap,
+  ConfigMaps,
+  type CSINode,
+  CSINodes,
+  CSIStorageCapacities,
+  type CSIStorageCapacity,
+  createInformer,
+  type KubeObject,
+  type KubeVolumeAttachment,
+  KubeVolumeAttachments,
+  keyOf,
+  type Node,
+  Nodes,
+  type ObjectStore,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Resource,
+  type StorageClass,
+  StorageClasses,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  VolumeSnapshotClasses,
+  type VolumeSnapshotContent,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { CAPACITY_DRIVER_LABEL } from "../common/names.ts";
+import { dataSourceOf } from "../provision/data-source.ts";
+import { intentOf, recordSelector } from "../provision/record.ts";
+import { type Indexers, ObjectCache } from "./cache.ts";
+
+const some = (value: string | undefined): string[] => (value ? [value] : []);
+
+/**
+ * One cache per kind, shared by every controller of the process and started when the first one asks for it. Indexes
+ * answer the questions that controllers would otherwise answer by going through everything.
+ */
+export class Cluster {
+  readonly store: ObjectStore;
+  readonly #driver: string;
+  readonly #namespace: string;
+  readonly signal: AbortSignal;
+  readonly #caches = new Map<string, unknown>();
+  readonly #running: Promise<void>[] = [];
+
+  constructor(store: ObjectStore, driver: string, namespace: string, signal: AbortSignal) {
+    this.store = store;
+    this.#driver = driver;
+    this.#namespace = namespace;
+    this.signal = signal;
+  }
+
+  /** Settles when every watch has ended, after the signal. */
+  get done(): Promise<void> {
+    return Promise.allSettled(this.#running).then(() => {});
+  }
+
+  get claims(): ObjectCache<PersistentVolumeClaim> {
+    return this.#cache(PersistentVolumeClaims, {
+      indexers: {
+        uid: (claim) => some(claim.metadata.uid),
+        /** Claims without a volume, by class. */
+        pendingClass: (claim) => (claim.spec?.volumeName ? [] : some(claim.spec?.storageClassName)),
+        /** Claims without a volume, by data source: `VolumeSnapshot:ns/name`. */
+        pendingSource: (claim) => {
+          const source = dataSourceOf(claim);
+          if (claim.spec?.volumeName || !("name" in source)) return [];
+          return [`${source.kind}:${source.namespace}/${source.name}`];
+        },
+        attributesClass: (claim) => some(claim.spec?.volumeAttributesClassName),
+      },
+    });
+  }
+
+  get volumes(): ObjectCache<PersistentVolume> {
+    return this.#cache(PersistentVolumes, {
+      indexers: {
+        claimUid: (volume) => some(volume.spec?.claimRef?.uid),
+        handle: ({ spec }) =>
+          spec?.csi === undefined ? [] : [`${spec.csi.driver}:${spec.csi.volumeHandle}`],
+        driver: ({ spec }) => some(spec?.csi?.driver),
+      },
+    });
+  }
+
+  get classes(): ObjectCache<StorageClass> {
+    return this.#cache(StorageClasses, {});
+  }
+
+  get attachments(): ObjectCache<KubeVolumeAttachment> {
+    return this.#cache(KubeVolumeAttachments, {
+      indexers: {
+        volume: ({ spec }) => some(spec.source.persistentVolumeName),
+        node: ({ spec }) => some(spec.nodeName),
+      },
+    });
+  }
+
+  get nodes(): ObjectCache<Node> {
+    return this.#cache(Nodes, {});
+  }
+
+  get csiNodes(): ObjectCache<CSINode> {
+    return this.#cache(CSINodes, {});
+  }
+
+  /** Unsettled CreateVolume calls of the driver. */
+  get records(): ObjectCache<ConfigMap> {
+    return this.#cache(ConfigMaps, {
+      namespace: this.#namespace,
+      labelSelector: recordSelector(this.#driver),
+      indexers: {
+        uid: (record) => some(intentOf(record)?.claim.uid),
+        source: (record) => {
+          const source = intentOf(record)?.source;
+          return source === undefined ? [] : [`${source.kind}:${source.namespace}/${source.name}`];
+        },
+      },
+    });
+  }
+
+  /** Capacity objects of the driver. */
+  get capacities(): ObjectCache<CSIStorageCapacity> {
+    return this.#cache(CSIStorageCapacities, {
+      namespace: this.#namespace,
+      labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.#driver}`,
+    });
+  }
+
+  get snapshots(): ObjectCache<VolumeSnapshot> {
+    return this.#cache(VolumeSnapshots, {
+      indexers: {
+        uid: (snapshot) => some(snapshot.metadata.uid),
+        /** `ns/name` of the source claim. */
+        claim: ({ metadata, spec }) => {
+          const name = spec.source.persistentVolumeClaimName;
+          return name ? [keyOf({ metadata: { ...metadata, name } })] : [];
+        },
+        content: ({ spec, status }) => [
+          ...some(spec.source.volumeSnapshotContentName),
+          ...some(status?.boundVolumeSnapshotContentName),
+        ],
+        /** The empty string: snapshots that wait for a default class. */
+        className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],
+      },
+    });
+  }
+
+  get contents(): ObjectCache<VolumeSnapshotContent> {
+    return this.#cache(VolumeSnapshotContents, {
+      indexers: { className: ({ spec }) => some(spec.volumeSnapshotClassName) },
+    });
+  }
+
+  get snapshotClasses(): ObjectCache<VolumeSnapshotClass> {
+    return this.#cache(VolumeSnapshotClasses, {});
+  }
+
+  #cache<T extends KubeObject>(
+    resource: Resource<T>,
+    options: { namespace?: string; labelSelector?: string; indexers?: Indexers<T> },
+  ): ObjectCache<T> {
+    const id = `${resource.group}/${resource.plural}`;
+    const known = this.#caches.get(id) as ObjectCache<T> | undefined;
+    if (known !== undefined) return known;
+    const informer = createInformer(this.store, resource, options);
+    const cache = new ObjectCache(this.store, resource, informer, options.indexers);
+    this.#caches.set(id, cache);
+    this.#running.push(informer.run(this.signal));
+    return cache;
+  }
+}

@@ -1,0 +1,237 @@
+import {
+  ConfigMaps,
+  isAlreadyExists,
+  isNotFound,
+  type KubeObject,
+  keyOf,
+  type PersistentVolumeClaim,
+  PersistentVolumes,
+} from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import { callFailure, isCreateVolumeUncertain, isInfeasible } from "../csi/codes.ts";
+import type { ObjectCache } from "../kube/cache.ts";
+import { deleteObject, patchMetadata } from "../kube/patch.ts";
+import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
+import { createVolume } from "./calls.ts";
+import type { Answer, ProvisionStep, ProvisionView } from "./decide.ts";
+import type { Intent, SourceRef } from "./intent.ts";
+import { persistentVolumeFor } from "./persistent-volume.ts";
+import { gaps, recordFor, recordKey } from "./record.ts";
+
+/** Makes the changes that {@link decideProvision} asks for, and remembers what the driver answered. */
+export class ProvisionEffects {
+  readonly answers = new Map<string, Answer>();
+  readonly pauses: Backoff;
+  readonly #context: SidecarContext;
+  readonly #identity: string;
+
+  constructor(context: SidecarContext, identity: string) {
+    this.#context = context;
+    this.#identity = identity;
+    this.pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  async apply(step: ProvisionStep, view: ProvisionView, uid: string, question: string): Promise<void> {
+    switch (step.do) {
+      case "announce-populator":
+        this.#event(
+          view.claim,
+          "Normal",
+          "Provisioning",
+          "Assuming an external populator will provision the volume",
+        );
+        return void this.pauses.fail(uid, question, this.#context.retry.infeasibleMs);
+      case "report":
+        this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
+        return void this.pauses.fail(uid, question);
+      case "reschedule":
+        return this.#reschedule(view, step.error);
+      case "protect-source":
+        return this.#protect(step.source);
+      case "open-record":
+        return this.#open(step.intent, view, uid, question);
+      case "create-volume":
+        return this.#create(step.intent, step.wanted, view, uid, question);
+      case "delete-volume":
+        return this.#remove(step.intent, step.handle, step.error, view, uid, question);
+      case "create-object":
+        return this.#createObject(step, uid);
+      case "close-record":
+        return this.#close(step.intent, step.outcome, view, uid);
+    }
+  }
+
+  /** Without the annotation the scheduler chooses again, and not this node for the same reason. */
+  async #reschedule({ claim }: ProvisionView, error: string): Promise<void> {
+    if (claim === undefined) return;
+    const { store, cluster } = this.#context;
+    await patchMetadata(store, cluster.claims, claim, { annotations: { [SELECTED_NODE]: null } });
+    gaps.rescheduled();
+    this.#event(claim, "Warning", "ProvisioningFailed", `${error}; another node will be chosen`);
+  }
+
+  /** A source under deletion takes no finalizer any more: the server refuses, and the plan is made again. */
+  async #protect(source: SourceRef): Promise<void> {
+    const { cluster } = this.#context;
+    if (source.kind === "VolumeSnapshot")
+      await this.#addFinalizer(cluster.snapshots, source, SNAPSHOT_SOURCE_FINALIZER);
+    else await this.#addFinalizer(cluster.claims, source, CLONE_SOURCE_FINALIZER);
+    gaps.sourceProtected();
+  }
+
+  async #addFinalizer<T extends KubeObject>(
+    cache: ObjectCache<T>,
+    source: SourceRef,
+    name: string,
+  ): Promise<void> {
+    const object = cache.get(keyOf({ metadata: source }));
+    if (object?.metadata.uid !== source.uid) return;
+    await patchMetadata(this.#context.store, cache, object, { addFinalizers: [name] });
+  }
+
+  /** From here on the volume may exist. A secret that cannot be read is found out before that. */
+  async #open(intent: Intent, { claim }: ProvisionView, uid: string, question: string): Promise<void> {
+    const { store, cluster, namespace } = this.#context;
+    try {
+      await readSecret(store, intent.secret);
+    } catch (error) {
+      if (!(error instanceof SecretMissing)) throw error;
+      this.#event(claim, "Warning", "ProvisioningFailed", error.message);
+      return void this.pauses.fail(uid, question);
+    }
+    this.#event(
+      claim,
+      "Normal",
+      "Provisioning",
+      `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
+    );
+    cluster.records.wrote(await store.create(ConfigMaps, recordFor(intent, namespace)));
+    gaps.recordOpened();
+  }
+
+  async #create(
+    intent: Intent,
+    wanted: boolean,
+    view: ProvisionView,
+    uid: string,
+    question: string,
+  ): Promise<void> {
+    const { driver, retry, logger } = this.#context;
+    try {
+      const read = wanted ? readSecret : readSecretIfAny;
+      const secrets = await read(this.#context.store, intent.secret);
+      const volume = await createVolume(driver.client, intent.arguments, secrets, this.#call);
+      gaps.volumeCreated();
+      this.pauses.reset(uid);
+      this.answers.set(uid, { kind: "created", volume });
+    } catch (error) {
+      if (this.#context.cluster.signal.aborted) throw error;
+      const failure = callFailure(error);
+      this.answers.set(uid, { kind: "failed", failure });
+      const infeasible = isInfeasible(failure);
+      this.pauses.fail(uid, question, infeasible ? retry.infeasibleMs : 0);
+      const uncertain = isCreateVolumeUncertain(failure);
+      logger.warn(
+        { claim: intent.claim, code: failure.code, uncertain, error: failure.message },
+        "CreateVolume failed",
+      );
+      this.#event(view.claim, "Warning", "ProvisioningFailed", failure.message);
+      if (infeasible)
+        this.#event(
+          view.claim,
+          "Warning",
+          "ProvisioningFailed",
+          "Volume provisioning failed with infeasible error. Retries will be delayed.",
+        );
+    }
+  }
+
+  async #remove(
+    intent: Intent,
+    handle: string,
+    error: string | undefined,
+    view: ProvisionView,
+    uid: string,
+    question: string,
+  ): Promise<void> {
+    const { driver, store } = this.#context;
+    try {
+      const secrets = await readSecretIfAny(store, intent.secret);
+      await driver.client.controller.deleteVolume({ volumeId: handle, secrets }, this.#call);
+      gaps.volumeRemoved();
+    } catch (cause) {
+      if (this.#context.cluster.signal.aborted) throw cause;
+      const { code, message } = callFailure(cause);
+      this.#context.logger.warn({ claim: intent.claim, handle, code, error: message }, "DeleteVolume failed");
+      return void this.pauses.fail(uid, question);
+    }
+    if (error === undefined) this.pauses.reset(uid);
+    else {
+      this.#event(view.claim, "Warning", "ProvisioningFailed", error);
+      this.pauses.fail(uid, question);
+    }
+    this.answers.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
+  }
+
+  async #createObject(
+    { intent, volume }: Extract<ProvisionStep, { do: "create-object" }>,
+    uid: string,
+  ): Promise<void> {
+    const { store, cluster, logger } = this.#context;
+    const object = persistentVolumeFor(intent, volume, this.#identity);
+    try {
+      cluster.volumes.wrote(await store.create(PersistentVolumes, object));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // Whose it is decides whether ours is to be removed: the next look compares the handles.
+      await cluster.volumes.refresh(intent.arguments.name);
+      return;
+    }
+    gaps.objectCreated();
+    logger.info({ claim: intent.claim, volume: intent.arguments.name, uid }, "provisioned a volume");
+  }
+
+  async #close(
+    intent: Intent,
+    outcome: "provisioned" | "failed" | "removed",
+    { claim }: ProvisionView,
+    uid: string,
+  ): Promise<void> {
+    const { store, cluster, namespace } = this.#context;
+    const {
+      driver,
+      claim: { uid: of },
+    } = intent;
+    const record = cluster.records.get(keyOf({ metadata: recordKey(driver, of, namespace) }));
+    if (record !== undefined) {
+      try {
+        await deleteObject(store, cluster.records, record);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        cluster.records.gone(record);
+      }
+    }
+    gaps.recordClosed();
+    this.answers.delete(uid);
+    if (outcome !== "provisioned") return;
+    this.pauses.reset(uid);
+    const message = `Successfully provisioned volume ${intent.arguments.name}`;
+    this.#event(claim, "Normal", "ProvisioningSucceeded", message);
+  }
+
+  get #call() {
+    const { cluster, timeoutMs } = this.#context;
+    return { signal: cluster.signal, timeoutMs };
+  }
+
+  #event(
+    claim: PersistentVolumeClaim | undefined,
+    type: "Normal" | "Warning",
+    reason: string,
+    message: string,
+  ) {
+    if (claim !== undefined) this.#context.events.event(claim, type, reason, message);
+  }
+}

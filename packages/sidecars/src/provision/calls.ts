@@ -1,0 +1,50 @@
+import type { CsiClient } from "@mooring/csi";
+import { toWire } from "../csi/capability.ts";
+import type { CreatedVolume } from "./decide.ts";
+import type { CreateVolumeArguments } from "./intent.ts";
+
+export interface CallOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** CreateVolume with recorded arguments: equal arguments give equal requests, secrets apart. */
+export async function createVolume(
+  client: CsiClient,
+  { requiredBytes, capabilities, source, topology, ...rest }: CreateVolumeArguments,
+  secrets: Record<string, string>,
+  options: CallOptions,
+): Promise<CreatedVolume> {
+  const { volume } = await client.controller.createVolume(
+    {
+      ...rest,
+      capacityRange: { requiredBytes: BigInt(requiredBytes) },
+      volumeCapabilities: capabilities.map(toWire),
+      secrets,
+      ...(source === undefined ? {} : { volumeContentSource: contentSource(source) }),
+      ...(topology === undefined ? {} : { accessibilityRequirements: topologyMessage(topology) }),
+    },
+    options,
+  );
+  if (!volume?.volumeId) throw new Error("the driver answered CreateVolume without a volume id");
+  return {
+    handle: volume.volumeId,
+    capacityBytes: volume.capacityBytes.toString(),
+    attributes: { ...volume.volumeContext },
+    topology: volume.accessibleTopology.map(({ segments }) => ({ ...segments })),
+    hasSource: volume.contentSource?.type.case !== undefined,
+  };
+}
+
+function contentSource(source: NonNullable<CreateVolumeArguments["source"]>) {
+  return "snapshotId" in source
+    ? { type: { case: "snapshot" as const, value: source } }
+    : { type: { case: "volume" as const, value: source } };
+}
+
+function topologyMessage({ requisite, preferred }: NonNullable<CreateVolumeArguments["topology"]>) {
+  return {
+    requisite: requisite.map((segments) => ({ segments: { ...segments } })),
+    preferred: preferred.map((segments) => ({ segments: { ...segments } })),
+  };
+}

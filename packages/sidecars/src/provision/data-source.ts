@@ -1,0 +1,130 @@
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from "@mooring/store";
+import { parseQuantity } from "@mooring/store";
+import { ALLOW_MODE_CHANGE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import type { CreateVolumeArguments, SourceRef } from "./intent.ts";
+
+export type DataSource =
+  | { kind: "none" }
+  | { kind: "VolumeSnapshot" | "PersistentVolumeClaim"; namespace: string; name: string }
+  /** Somebody else fills the volume: a populator. */
+  | { kind: "foreign"; what: string }
+  | { kind: "error"; error: string };
+
+/** The one data source that a claim means: `dataSource` wins over `dataSourceRef`. */
+export function dataSourceOf(claim: PersistentVolumeClaim): DataSource {
+  const { dataSource, dataSourceRef } = claim.spec ?? {};
+  const source = dataSource ?? dataSourceRef;
+  if (source === undefined) return { kind: "none" };
+  const namespace = claim.metadata.namespace ?? "";
+  if (dataSource === undefined && dataSourceRef?.namespace && dataSourceRef.namespace !== namespace)
+    return { kind: "error", error: "data sources in another namespace are not supported" };
+  const { apiGroup = "", kind, name } = source;
+  if (kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io")
+    return name ? { kind, namespace, name } : { kind: "error", error: "the data source has no name" };
+  if (kind === "PersistentVolumeClaim" && apiGroup === "")
+    return name ? { kind, namespace, name } : { kind: "error", error: "the data source has no name" };
+  return { kind: "foreign", what: apiGroup === "" ? kind : `${kind}.${apiGroup}` };
+}
+
+/** The objects behind a data source, as they were read; what does not exist is absent. */
+export interface SourceObjects {
+  snapshot?: VolumeSnapshot;
+  content?: VolumeSnapshotContent;
+  claim?: PersistentVolumeClaim;
+  volume?: PersistentVolume;
+}
+
+export type SourceResult =
+  | { source: NonNullable<CreateVolumeArguments["source"]>; ref: SourceRef }
+  | { error: string };
+
+const modeOf = (claim: PersistentVolumeClaim): string => claim.spec?.volumeMode ?? "Filesystem";
+const requestOf = (claim: PersistentVolumeClaim): bigint =>
+  parseQuantity(claim.spec?.resources?.requests?.storage ?? "0");
+
+/** Checks a snapshot as a source, in the order in which users see the errors elsewhere. */
+export function snapshotSource(
+  claim: PersistentVolumeClaim,
+  name: string,
+  { snapshot, content }: SourceObjects,
+  driver: string,
+  preventModeConversion: boolean,
+): SourceResult {
+  if (snapshot === undefined) return { error: `snapshot ${name} does not exist` };
+  const { namespace = "", uid = "", deletionTimestamp, finalizers = [] } = snapshot.metadata;
+  if (deletionTimestamp !== undefined && !finalizers.includes(SNAPSHOT_SOURCE_FINALIZER))
+    return { error: `snapshot ${name} is being deleted` };
+  const contentName = snapshot.status?.boundVolumeSnapshotContentName;
+  if (!contentName) return { error: `snapshot ${name} is not bound` };
+  if (content === undefined)
+    return { error: `snapshot content ${contentName} of snapshot ${name} does not exist` };
+  const ref = content.spec.volumeSnapshotRef;
+  if (ref.uid !== uid || ref.namespace !== namespace || ref.name !== name)
+    return { error: `snapshot ${name} and its content ${contentName} do not refer to each other` };
+  if (content.spec.driver !== driver)
+    return { error: `snapshot ${name} is of driver ${content.spec.driver}, the claim is for ${driver}` };
+  if (snapshot.status?.readyToUse !== true) return { error: `snapshot ${name} is not ready to use` };
+  const snapshotId = content.status?.snapshotHandle;
+  if (!snapshotId) return { error: `snapshot content ${contentName} has no snapshot handle` };
+  const { restoreSize } = snapshot.status;
+  if (restoreSize !== undefined && requestOf(claim) < parseQuantity(restoreSize))
+    return { error: `the requested size is smaller than snapshot ${name}, which restores to ${restoreSize}` };
+  const error = preventModeConversion ? modeConversionError(claim, content) : undefined;
+  if (error !== undefined) return { error };
+  return { source: { snapshotId }, ref: { kind: "VolumeSnapshot", namespace, name, uid } };
+}
+
+/** Reading a file system as a block device, or the reverse, is a privilege that the content's owner grants. */
+function modeConversionError(
+  claim: PersistentVolumeClaim,
+  content: VolumeSnapshotContent,
+): string | undefined {
+  const { sourceVolumeMode } = content.spec;
+  if (sourceVolumeMode === undefined || sourceVolumeMode === modeOf(claim)) return undefined;
+  const allow = content.metadata.annotations?.[ALLOW_MODE_CHANGE];
+  if (allow !== undefined && /^(1|t|T|true|TRUE|True)$/.test(allow)) return undefined;
+  return (
+    `the snapshot is of a volume in mode ${sourceVolumeMode}, the claim wants ${modeOf(claim)}: ` +
+    `that needs the annotation ${ALLOW_MODE_CHANGE}="true" on content ${content.metadata.name}`
+  );
+}
+
+/** Checks another claim as a source. */
+export function cloneSource(
+  claim: PersistentVolumeClaim,
+  name: string,
+  { claim: source, volume }: SourceObjects,
+  driver: string,
+): SourceResult {
+  if (source === undefined) return { error: `source claim ${name} does not exist` };
+  if (source.status?.phase !== "Bound") return { error: `source claim ${name} is not bound` };
+  if (source.metadata.deletionTimestamp !== undefined)
+    return { error: `source claim ${name} is being deleted` };
+  if (claim.spec?.storageClassName === undefined || source.spec?.storageClassName === undefined)
+    return { error: "cloning needs a storage class name on the claim and on its source" };
+  if (requestOf(claim) < requestOf(source))
+    return { error: `the requested size is smaller than source claim ${name}` };
+  const volumeName = source.spec.volumeName ?? "";
+  if (volume === undefined) return { error: `volume ${volumeName} of source claim ${name} does not exist` };
+  if (volume.spec?.csi === undefined) return { error: `volume ${volumeName} is not a CSI volume` };
+  if (volume.spec.csi.driver !== driver)
+    return {
+      error: `volume ${volumeName} is of driver ${volume.spec.csi.driver}, the claim is for ${driver}`,
+    };
+  const { namespace = "", uid = "" } = source.metadata;
+  const owner = volume.spec.claimRef;
+  if (owner?.uid !== uid || owner.namespace !== namespace || owner.name !== name)
+    return { error: `volume ${volumeName} does not belong to source claim ${name}` };
+  if (volume.status?.phase !== "Bound") return { error: `volume ${volumeName} is not bound` };
+  if ((volume.spec.volumeMode ?? "Filesystem") !== modeOf(claim))
+    return { error: `source claim ${name} and the claim have different volume modes` };
+  return {
+    source: { volumeId: volume.spec.csi.volumeHandle },
+    ref: { kind: "PersistentVolumeClaim", namespace, name, uid },
+  };
+}

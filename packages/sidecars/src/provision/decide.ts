@@ -1,0 +1,127 @@
+import { Code } from "@mooring/csi";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { DONE, type Rest } from "../common/steps.ts";
+import { type CallFailure, isCreateVolumeUncertain } from "../csi/codes.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+import { stillWanted, wantsVolume } from "./claim.ts";
+import type { Intent, SourceRef } from "./intent.ts";
+import type { Plan } from "./plan.ts";
+
+/** A volume that the driver has made. */
+export interface CreatedVolume {
+  handle: string;
+  /** Decimal number of bytes; "0" when the driver did not say. */
+  capacityBytes: string;
+  attributes: Record<string, string>;
+  topology: Record<string, string>[];
+  hasSource: boolean;
+}
+
+/** What the driver last answered in this process. Lost with it: the record then leads to the same call again. */
+export type Answer =
+  | { kind: "created"; volume: CreatedVolume }
+  | { kind: "removed"; error?: string }
+  | { kind: "failed"; failure: CallFailure };
+
+export interface ProvisionView {
+  driver: DriverInfo;
+  /** The claim with the UID in question; absent when it is gone. */
+  claim: PersistentVolumeClaim | undefined;
+  storageClass: StorageClass | undefined;
+  /** Present from before the first CreateVolume until its outcome is known and settled. */
+  record: Intent | undefined;
+  /** The PersistentVolume of the record's (or the future record's) name. */
+  volume: PersistentVolume | undefined;
+  answer: Answer | undefined;
+  /** Made only for claims that want a volume and have no record. */
+  plan: Plan | undefined;
+  /** The plan's source is known to carry our finalizer. */
+  sourceProtected: boolean;
+  /** Milliseconds until the driver may be asked again. */
+  pauseMs: number;
+}
+
+export type ProvisionStep =
+  | { do: "announce-populator"; what: string }
+  | { do: "report"; error: string }
+  | { do: "reschedule"; error: string }
+  | { do: "protect-source"; source: SourceRef }
+  | { do: "open-record"; intent: Intent }
+  | { do: "create-volume"; intent: Intent; wanted: boolean }
+  | { do: "create-object"; intent: Intent; volume: CreatedVolume }
+  /** Compensates for a volume that nobody wants or that is not what was asked for. */
+  | { do: "delete-volume"; intent: Intent; handle: string; error?: string }
+  | { do: "close-record"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
+
+/** The next step for one claim UID (DESIGN 4). */
+export function decideProvision(view: ProvisionView): ProvisionStep | Rest {
+  return view.record === undefined ? decideStart(view) : decideOutcome(view, view.record);
+}
+
+/** Nothing has been asked of the driver yet. */
+function decideStart(view: ProvisionView): ProvisionStep | Rest {
+  const { claim, driver, plan, storageClass } = view;
+  if (claim === undefined || !wantsVolume(claim, storageClass, driver.name)) return DONE;
+  if (view.volume !== undefined && view.volume.spec?.claimRef?.uid === claim.metadata.uid) return DONE;
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (view.volume !== undefined)
+    return { do: "report", error: `volume ${view.volume.metadata.name} exists and belongs to another claim` };
+  if (plan === undefined) return DONE;
+  if (plan.kind === "foreign") return { do: "announce-populator", what: plan.what };
+  if (plan.kind === "error") return { do: "report", error: plan.error };
+  if (plan.kind === "reschedule") return { do: "reschedule", error: plan.error };
+  const { intent } = plan;
+  if (intent.source !== undefined && !view.sourceProtected)
+    return { do: "protect-source", source: intent.source };
+  return { do: "open-record", intent };
+}
+
+/** CreateVolume has been, or may have been, called with the arguments of `intent`. */
+function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Rest {
+  const { answer, volume } = view;
+  const wanted = stillWanted(view.claim, intent.arguments.name);
+  const made = answer?.kind === "created" ? answer.volume : undefined;
+  if (isOurs(volume, intent) && (made === undefined || made.handle === volume?.spec?.csi?.volumeHandle))
+    return { do: "close-record", intent, outcome: "provisioned" };
+  if (made !== undefined) {
+    const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
+    if (wanted && error === undefined) return { do: "create-object", intent, volume: made };
+    if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+    return { do: "delete-volume", intent, handle: made.handle, ...(error === undefined ? {} : { error }) };
+  }
+  if (answer?.kind === "removed")
+    return { do: "close-record", intent, outcome: answer.error === undefined ? "removed" : "failed" };
+  if (answer?.kind === "failed" && !isCreateVolumeUncertain(answer.failure))
+    return afterFinalFailure(view, intent, answer.failure, wanted);
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  return { do: "create-volume", intent, wanted };
+}
+
+function isOurs(volume: PersistentVolume | undefined, intent: Intent): boolean {
+  return volume?.spec?.claimRef?.uid === intent.claim.uid && volume.spec.csi?.driver === intent.driver;
+}
+
+/** The driver says for certain that there is no volume. Where there is no room, another node may have some. */
+function afterFinalFailure(
+  view: ProvisionView,
+  intent: Intent,
+  failure: CallFailure,
+  wanted: boolean,
+): ProvisionStep {
+  const full = failure.code === Code.RESOURCE_EXHAUSTED && view.driver.topology;
+  const chosen = view.claim?.metadata.annotations?.["volume.kubernetes.io/selected-node"];
+  if (wanted && full && intent.selectedNode !== undefined && chosen === intent.selectedNode)
+    return { do: "reschedule", error: failure.message };
+  return { do: "close-record", intent, outcome: "failed" };
+}
+
+/** A volume that does not keep what was asked for must not be used. */
+function problemWith(volume: CreatedVolume, intent: Intent): string | undefined {
+  const got = BigInt(volume.capacityBytes);
+  const asked = BigInt(intent.arguments.requiredBytes);
+  if (got !== 0n && got < asked)
+    return `created volume capacity ${got} is less than the requested capacity ${asked}`;
+  if (intent.arguments.source !== undefined && !volume.hasSource)
+    return "the driver made an empty volume instead of a copy of the data source";
+  return undefined;
+}

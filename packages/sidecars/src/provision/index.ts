@@ -1,0 +1,93 @@
+import { randomBytes } from "node:crypto";
+import { keyOf, type PersistentVolumeClaim, runController, type VolumeSnapshotContent } from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { source } from "../common/source.ts";
+import { runSteps } from "../common/steps.ts";
+import { ProvisionEffects } from "./apply.ts";
+import { decideProvision } from "./decide.ts";
+import { lookAtClaim } from "./look.ts";
+import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
+import { intentOf } from "./record.ts";
+
+export type { ProvisionOptions } from "./plan.ts";
+
+/**
+ * Makes volumes for claims (K8S-023 to K8S-032). Keys are claim UIDs: a record may outlive its claim, and a new
+ * claim of the same name is another matter.
+ */
+export function runProvision(
+  context: SidecarContext,
+  given: Partial<ProvisionOptions>,
+  signal: AbortSignal,
+): Promise<void> {
+  const options = { ...PROVISION_DEFAULTS, ...given };
+  const identity = `${context.now()}-${randomBytes(2).toString("hex")}-${context.driver.info.name}`;
+  const effects = new ProvisionEffects(context, identity);
+  return runController(
+    {
+      name: "provision",
+      logger: context.logger,
+      concurrency: context.concurrency,
+      sources: sourcesOf(context),
+      reconcile: (uid) => reconcileClaim(context, options, effects, uid, signal),
+    },
+    signal,
+  );
+}
+
+async function reconcileClaim(
+  context: SidecarContext,
+  options: ProvisionOptions,
+  effects: ProvisionEffects,
+  uid: string,
+  signal: AbortSignal,
+) {
+  if (uid === "") return undefined;
+  let question = "";
+  const result = await runSteps(
+    {
+      look: async (fresh) => {
+        const sight = await lookAtClaim(context, options, uid, effects.answers.get(uid), fresh);
+        question = sight.question;
+        return { ...sight.view, pauseMs: effects.pauses.remaining(uid, question) };
+      },
+      decide: decideProvision,
+      apply: (step, view) => effects.apply(step, view, uid, question),
+    },
+    signal,
+  );
+  if (result === undefined && context.cluster.claims.byIndex("uid", uid).length === 0)
+    effects.pauses.reset(uid);
+  return result;
+}
+
+/** Everything that a decision depends on wakes the claims that depend on it: nothing waits for a resync. */
+function sourcesOf({ cluster, driver, hasSnapshotKinds }: SidecarContext) {
+  const uidsOf = (claims: PersistentVolumeClaim[]) => claims.flatMap(({ metadata }) => metadata.uid ?? []);
+  const waitingFor = (kind: string, key: string) =>
+    uidsOf(cluster.claims.byIndex("pendingSource", `${kind}:${key}`));
+  const ofClass = (name: string) => uidsOf(cluster.claims.byIndex("pendingClass", name));
+  const ofDriver = () =>
+    cluster.classes
+      .list()
+      .filter(({ provisioner }) => provisioner === driver.info.name)
+      .flatMap(({ metadata }) => ofClass(metadata.name));
+  const ofContent = ({ spec: { volumeSnapshotRef: ref } }: VolumeSnapshotContent) =>
+    waitingFor("VolumeSnapshot", keyOf({ metadata: ref }));
+  return [
+    source(cluster.claims, (claim) => [
+      claim.metadata.uid ?? "",
+      ...waitingFor("PersistentVolumeClaim", keyOf(claim)),
+    ]),
+    source(cluster.records, (record) => [intentOf(record)?.claim.uid ?? ""]),
+    source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid ?? ""]),
+    source(cluster.classes, ({ metadata }) => ofClass(metadata.name)),
+    ...(driver.info.topology ? [source(cluster.csiNodes, ofDriver), source(cluster.nodes, ofDriver)] : []),
+    ...(hasSnapshotKinds
+      ? [
+          source(cluster.snapshots, (snapshot) => waitingFor("VolumeSnapshot", keyOf(snapshot))),
+          source(cluster.contents, ofContent),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,124 @@
+import {
+  hasFinalizer,
+  keyOf,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  VolumeAttributesClasses,
+} from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import { getIfAny } from "../kube/get.ts";
+import { volumeNameFor, wantsVolume } from "./claim.ts";
+import { dataSourceOf, type SourceObjects } from "./data-source.ts";
+import type { Answer, ProvisionView } from "./decide.ts";
+import type { Intent, SourceRef } from "./intent.ts";
+import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
+import { intentOf, recordKey } from "./record.ts";
+
+/** What is known about one claim UID, and the question that the driver would be asked about it. */
+export interface Sight {
+  view: Omit<ProvisionView, "pauseMs">;
+  question: string;
+}
+
+export async function lookAtClaim(
+  context: SidecarContext,
+  options: ProvisionOptions,
+  uid: string,
+  answer: Answer | undefined,
+  fresh: boolean,
+): Promise<Sight> {
+  const { cluster, driver, namespace } = context;
+  const key = keyOf({ metadata: recordKey(driver.info.name, uid, namespace) });
+  let [claim] = cluster.claims.byIndex("uid", uid);
+  if (fresh) {
+    await cluster.records.refresh(key);
+    if (claim !== undefined) claim = await cluster.claims.refresh(keyOf(claim));
+    if (claim?.metadata.uid !== uid) claim = undefined;
+  }
+  const found = cluster.records.get(key);
+  const record = found === undefined ? undefined : intentOf(found);
+  const name =
+    record?.arguments.name ?? volumeNameFor(uid, options.volumeNamePrefix, options.volumeNameUuidLength);
+  if (fresh) await cluster.volumes.refresh(name);
+  const storageClass = cluster.classes.get(claim?.spec?.storageClassName ?? "");
+  const planned =
+    record === undefined && claim !== undefined && wantsVolume(claim, storageClass, driver.info.name)
+      ? await makePlan(context, options, claim, storageClass, fresh)
+      : undefined;
+  const intent = record ?? (planned?.kind === "intent" ? planned.intent : undefined);
+  return {
+    view: {
+      driver: driver.info,
+      claim,
+      storageClass,
+      record,
+      volume: cluster.volumes.get(name),
+      answer,
+      plan: planned,
+      sourceProtected: intent?.source === undefined || isProtected(context, intent.source),
+    },
+    question: questionOf(intent, planned),
+  };
+}
+
+/** Equal questions get equal answers, so a pause holds as long as the question stays the same. */
+function questionOf(intent: Intent | undefined, planned: Plan | undefined): string {
+  return JSON.stringify(intent ?? planned ?? null);
+}
+
+async function makePlan(
+  context: SidecarContext,
+  options: ProvisionOptions,
+  claim: PersistentVolumeClaim,
+  storageClass: StorageClass | undefined,
+  fresh: boolean,
+): Promise<Plan | undefined> {
+  if (storageClass === undefined) return undefined;
+  const { cluster, driver, store } = context;
+  const attributes = claim.spec?.volumeAttributesClassName;
+  return plan({
+    claim,
+    storageClass,
+    driver: driver.info,
+    options,
+    source: await lookAtSource(context, claim, fresh),
+    nodes: driver.info.topology ? cluster.nodes.list() : [],
+    csiNodes: driver.info.topology ? cluster.csiNodes.list() : [],
+    attributesClass: attributes
+      ? await getIfAny(store, VolumeAttributesClasses, { name: attributes })
+      : undefined,
+  });
+}
+
+async function lookAtSource(
+  { cluster, hasSnapshotKinds }: SidecarContext,
+  claim: PersistentVolumeClaim,
+  fresh: boolean,
+): Promise<SourceObjects> {
+  const source = dataSourceOf(claim);
+  if (!("name" in source)) return {};
+  const key = keyOf({ metadata: source });
+  if (source.kind === "PersistentVolumeClaim") {
+    const of = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
+    const volume = cluster.volumes.get(of?.spec?.volumeName ?? "");
+    return { ...(of === undefined ? {} : { claim: of }), ...(volume === undefined ? {} : { volume }) };
+  }
+  if (!hasSnapshotKinds) return {};
+  const snapshot = fresh ? await cluster.snapshots.refresh(key) : cluster.snapshots.get(key);
+  const content = cluster.contents.get(snapshot?.status?.boundVolumeSnapshotContentName ?? "");
+  return {
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+function isProtected({ cluster, hasSnapshotKinds }: SidecarContext, source: SourceRef): boolean {
+  const key = keyOf({ metadata: source });
+  if (source.kind === "VolumeSnapshot") {
+    const snapshot = hasSnapshotKinds ? cluster.snapshots.get(key) : undefined;
+    return snapshot?.metadata.uid === source.uid && hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER);
+  }
+  const claim = cluster.claims.get(key);
+  return claim?.metadata.uid === source.uid && hasFinalizer(claim, CLONE_SOURCE_FINALIZER);
+}

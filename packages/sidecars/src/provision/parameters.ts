@@ -1,0 +1,33 @@
+import { RESERVED_PARAMETERS } from "../common/names.ts";
+import { STORAGE_CLASS_ROLES } from "../secrets/references.ts";
+
+const SECRET_KEYS: ReadonlySet<string> = new Set(
+  Object.values(STORAGE_CLASS_ROLES).flatMap((role) => [...role.keys.flat(), ...role.fallback]),
+);
+const FS_TYPE = `${RESERVED_PARAMETERS}fstype`;
+
+export type FsType = { fsType: string | undefined } | { error: string };
+
+/** `csi.storage.k8s.io/fstype`, or `fstype` in any spelling as it was before 1.0; not both. */
+export function fsTypeOf(parameters: Readonly<Record<string, string>>): FsType {
+  const keys = Object.keys(parameters).filter((key) => key === FS_TYPE || key.toLowerCase() === "fstype");
+  if (keys.length > 1) return { error: `fstype is given more than once: ${keys.join(", ")}` };
+  const [key] = keys;
+  return { fsType: key === undefined ? undefined : parameters[key] };
+}
+
+export type DriverParameters = { parameters: Record<string, string> } | { error: string };
+
+/**
+ * What the driver gets of a class's parameters: everything that is not ours (K8S-027). Keys that name secrets never
+ * reach it, and an unknown key with our prefix is a typing mistake.
+ */
+export function driverParameters(parameters: Readonly<Record<string, string>>): DriverParameters {
+  const kept = Object.entries(parameters).filter(([key]) => !SECRET_KEYS.has(key) && key !== FS_TYPE);
+  const unknown = kept.find(([key]) => key.startsWith(RESERVED_PARAMETERS));
+  return unknown === undefined
+    ? { parameters: Object.fromEntries(kept) }
+    : {
+        error: `found unknown parameter key "${unknown[0]}" with reserved namespace ${RESERVED_PARAMETERS.slice(0, -1)}`,
+      };
+}

@@ -1,0 +1,64 @@
+import { formatQuantity, type PersistentVolume } from "@mooring/store";
+import {
+  DELETION_SECRET_NAME,
+  DELETION_SECRET_NAMESPACE,
+  MODIFY_SECRET_NAME,
+  MODIFY_SECRET_NAMESPACE,
+  PROVISIONED_BY,
+  PROVISIONER_IDENTITY,
+  PV_FINALIZER,
+} from "../common/names.ts";
+import { nodeAffinity } from "../topology/terms.ts";
+import type { CreatedVolume } from "./decide.ts";
+import type { Intent } from "./intent.ts";
+
+/**
+ * The object for a volume that the driver made. It is born with its finalizer, so that there is no moment in which
+ * it could be deleted without its data, and with the deletion secret, so that it outlives its class.
+ */
+export function persistentVolumeFor(intent: Intent, made: CreatedVolume, identity: string): PersistentVolume {
+  const { volume: template, secret } = intent;
+  const affinity = nodeAffinity(made.topology);
+  const bytes = made.capacityBytes === "0" ? intent.arguments.requiredBytes : made.capacityBytes;
+  const { modifySecret } = template;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: {
+      name: intent.arguments.name,
+      finalizers: [PV_FINALIZER],
+      annotations: {
+        [PROVISIONED_BY]: intent.driver,
+        [DELETION_SECRET_NAME]: secret?.name ?? "",
+        [DELETION_SECRET_NAMESPACE]: secret?.namespace ?? "",
+        ...(modifySecret === undefined
+          ? {}
+          : {
+              [MODIFY_SECRET_NAME]: modifySecret.name,
+              [MODIFY_SECRET_NAMESPACE]: modifySecret.namespace,
+            }),
+      },
+    },
+    spec: {
+      accessModes: template.accessModes,
+      capacity: { storage: formatQuantity(BigInt(bytes)) },
+      claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", ...intent.claim },
+      csi: {
+        driver: intent.driver,
+        volumeHandle: made.handle,
+        volumeAttributes: { ...made.attributes, [PROVISIONER_IDENTITY]: identity },
+        ...(template.fsType === undefined ? {} : { fsType: template.fsType }),
+        ...(template.readOnly === undefined ? {} : { readOnly: template.readOnly }),
+        ...template.secretRefs,
+      },
+      ...(template.mountOptions === undefined ? {} : { mountOptions: template.mountOptions }),
+      ...(affinity === undefined ? {} : { nodeAffinity: affinity }),
+      persistentVolumeReclaimPolicy: template.reclaimPolicy,
+      storageClassName: template.storageClassName,
+      ...(template.volumeAttributesClassName === undefined
+        ? {}
+        : { volumeAttributesClassName: template.volumeAttributesClassName }),
+      volumeMode: template.volumeMode,
+    },
+  };
+}

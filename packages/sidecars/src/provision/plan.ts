@@ -1,0 +1,256 @@
+import type {
+  CSINode,
+  Node,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttributesClass,
+} from "@mooring/store";
+import { parseQuantity } from "@mooring/store";
+import { RESERVED_PARAMETERS } from "../common/names.ts";
+import { toMode } from "../csi/access-modes.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+import {
+  type SecretRef,
+  STORAGE_CLASS_ROLES,
+  secretReference,
+  storageClassTokens,
+  TemplateError,
+} from "../secrets/references.ts";
+import { topologyRequirement } from "../topology/requirement.ts";
+import { selectedNodeOf, volumeNameFor } from "./claim.ts";
+import {
+  cloneSource,
+  dataSourceOf,
+  type SourceObjects,
+  type SourceResult,
+  snapshotSource,
+} from "./data-source.ts";
+import type { Capability, Intent } from "./intent.ts";
+import { driverParameters, fsTypeOf } from "./parameters.ts";
+
+/** How claims become requests; the names are those of the external-provisioner's flags. */
+export interface ProvisionOptions {
+  volumeNamePrefix: string;
+  /** Negative: the whole UID with its dashes. */
+  volumeNameUuidLength: number;
+  extraCreateMetadata: boolean;
+  defaultFsType: string;
+  strictTopology: boolean;
+  immediateTopology: boolean;
+  controllerPublishReadonly: boolean;
+  preventVolumeModeConversion: boolean;
+}
+
+export const PROVISION_DEFAULTS: ProvisionOptions = {
+  volumeNamePrefix: "pvc",
+  volumeNameUuidLength: -1,
+  extraCreateMetadata: false,
+  defaultFsType: "",
+  strictTopology: false,
+  immediateTopology: true,
+  controllerPublishReadonly: false,
+  preventVolumeModeConversion: true,
+};
+
+export interface PlanInput {
+  claim: PersistentVolumeClaim;
+  storageClass: StorageClass;
+  driver: DriverInfo;
+  options: ProvisionOptions;
+  source: SourceObjects;
+  nodes: readonly Node[];
+  csiNodes: readonly CSINode[];
+  attributesClass: VolumeAttributesClass | undefined;
+}
+
+export type Plan =
+  | { kind: "intent"; intent: Intent }
+  | { kind: "error"; error: string }
+  /** The chosen node cannot be used: ask the scheduler for another. */
+  | { kind: "reschedule"; error: string }
+  | { kind: "foreign"; what: string };
+
+/** Ends planning from inside a helper. */
+class Rejection extends Error {}
+const reject = (message: string): never => {
+  throw new Rejection(message);
+};
+
+/** Turns a claim into one CreateVolume call, or says why that cannot be. */
+export function plan(input: PlanInput): Plan {
+  try {
+    return planOrThrow(input);
+  } catch (error) {
+    if (error instanceof Rejection || error instanceof TemplateError)
+      return { kind: "error", error: error.message };
+    throw error;
+  }
+}
+
+function planOrThrow(input: PlanInput): Plan {
+  const { claim, storageClass, driver, options } = input;
+  const source = dataSourceOf(claim);
+  if (source.kind === "error") return { kind: "error", error: source.error };
+  if (source.kind === "foreign") return { kind: "foreign", what: source.what };
+  checkCapabilities(claim, driver, source.kind);
+  if (claim.spec?.selector !== undefined) reject("claim Selector is not supported");
+  const { uid = "", name: claimName, namespace = "" } = claim.metadata;
+  const name = volumeNameFor(uid, options.volumeNamePrefix, options.volumeNameUuidLength);
+  const classParameters = storageClass.parameters ?? {};
+  const capabilities = capabilitiesOf(input, classParameters);
+  const content = contentSource(input, source);
+  const topology = topologyOf(input);
+  if ("lost" in topology) return { kind: "reschedule", error: topology.lost };
+  const secrets = secretsOf(classParameters, name, claim);
+  const stripped = driverParameters(classParameters);
+  if ("error" in stripped) return { kind: "error", error: stripped.error };
+  const selectedNode = selectedNodeOf(claim);
+  const mutable = mutableParameters(input);
+  const { fsType } = capabilities;
+  const volumeAttributesClassName = claim.spec?.volumeAttributesClassName;
+  const { provisioner, controllerModify, ...refs } = secrets;
+  return {
+    kind: "intent",
+    intent: {
+      driver: driver.name,
+      claim: { namespace, name: claimName, uid },
+      arguments: {
+        name,
+        requiredBytes: requestedBytes(claim).toString(),
+        capabilities: capabilities.list,
+        parameters: {
+          ...stripped.parameters,
+          ...(options.extraCreateMetadata ? metadataParameters(claim, name) : {}),
+        },
+        ...(mutable === undefined ? {} : { mutableParameters: mutable }),
+        ...(content === undefined ? {} : { source: content.source }),
+        ...(topology.requirement === undefined ? {} : { topology: topology.requirement }),
+      },
+      ...(provisioner === undefined ? {} : { secret: provisioner }),
+      ...(content === undefined ? {} : { source: content.ref }),
+      ...(selectedNode === undefined ? {} : { selectedNode }),
+      volume: {
+        accessModes: claim.spec?.accessModes ?? [],
+        ...(storageClass.mountOptions === undefined ? {} : { mountOptions: storageClass.mountOptions }),
+        reclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
+        storageClassName: storageClass.metadata.name,
+        volumeMode: claim.spec?.volumeMode ?? "Filesystem",
+        ...(fsType === undefined || fsType === "" ? {} : { fsType }),
+        ...(options.controllerPublishReadonly && isReadOnly(capabilities.list) ? { readOnly: true } : {}),
+        ...(volumeAttributesClassName ? { volumeAttributesClassName } : {}),
+        secretRefs: renameRefs(refs),
+        ...(controllerModify === undefined ? {} : { modifySecret: controllerModify }),
+      },
+    },
+  };
+}
+
+function checkCapabilities(claim: PersistentVolumeClaim, driver: DriverInfo, source: string): void {
+  const needs = [
+    ["CREATE_DELETE_VOLUME", driver.controller],
+    ["CREATE_DELETE_SNAPSHOT", source === "VolumeSnapshot"],
+    ["CLONE_VOLUME", source === "PersistentVolumeClaim"],
+    ["MODIFY_VOLUME", Boolean(claim.spec?.volumeAttributesClassName)],
+  ] as const;
+  if (!driver.controller) reject(`driver ${driver.name} has no controller service`);
+  for (const [capability, needed] of needs)
+    if (needed && !driver.can.has(capability)) reject(`driver ${driver.name} does not support ${capability}`);
+}
+
+function requestedBytes(claim: PersistentVolumeClaim): bigint {
+  const request = claim.spec?.resources?.requests?.storage;
+  return request === undefined ? reject("the claim requests no storage") : parseQuantity(request);
+}
+
+function capabilitiesOf(input: PlanInput, parameters: Readonly<Record<string, string>>) {
+  const { claim, driver, options, storageClass } = input;
+  const given = fsTypeOf(parameters);
+  if ("error" in given) return reject(given.error);
+  const block = claim.spec?.volumeMode === "Block";
+  const fsType = block ? undefined : (given.fsType ?? options.defaultFsType);
+  const mountFlags = storageClass.mountOptions ?? [];
+  const fine = driver.can.has("SINGLE_NODE_MULTI_WRITER");
+  const list = (claim.spec?.accessModes ?? []).map((accessMode): Capability => {
+    const mode = toMode(accessMode, fine) ?? reject(`unsupported access mode ${accessMode}`);
+    return fsType === undefined ? { mode } : { mode, mount: { fsType, mountFlags } };
+  });
+  if (list.length === 0) reject("the claim has no access modes");
+  return { fsType, list };
+}
+
+function isReadOnly(capabilities: Capability[]): boolean {
+  return capabilities.length === 1 && capabilities[0]?.mode === "MULTI_NODE_READER_ONLY";
+}
+
+function contentSource(input: PlanInput, source: ReturnType<typeof dataSourceOf>) {
+  const { claim, driver, options } = input;
+  let result: SourceResult | undefined;
+  if (source.kind === "VolumeSnapshot")
+    result = snapshotSource(
+      claim,
+      source.name,
+      input.source,
+      driver.name,
+      options.preventVolumeModeConversion,
+    );
+  if (source.kind === "PersistentVolumeClaim")
+    result = cloneSource(claim, source.name, input.source, driver.name);
+  if (result === undefined) return undefined;
+  return "error" in result ? reject(result.error) : result;
+}
+
+function topologyOf(input: PlanInput) {
+  const { claim, driver, options, storageClass, nodes, csiNodes } = input;
+  if (!driver.topology) return { requirement: undefined };
+  const selectedNode = selectedNodeOf(claim);
+  const result = topologyRequirement({
+    driver: driver.name,
+    claimName: claim.metadata.name,
+    ...(selectedNode === undefined ? {} : { selectedNode }),
+    allowed: storageClass.allowedTopologies,
+    nodes,
+    csiNodes,
+    strict: options.strictTopology,
+    immediate: options.immediateTopology,
+  });
+  return "error" in result ? reject(result.error) : result;
+}
+
+type Secrets = { [role in keyof typeof STORAGE_CLASS_ROLES]?: SecretRef };
+
+function secretsOf(
+  parameters: Readonly<Record<string, string>>,
+  volumeName: string,
+  claim: PersistentVolumeClaim,
+): Secrets {
+  const tokens = storageClassTokens(volumeName, claim);
+  const found = Object.entries(STORAGE_CLASS_ROLES).map(
+    ([role, keys]) => [role, secretReference(keys, parameters, tokens)] as const,
+  );
+  return Object.fromEntries(found.filter(([, ref]) => ref !== undefined)) as Secrets;
+}
+
+function renameRefs(refs: Omit<Secrets, "provisioner" | "controllerModify">): Intent["volume"]["secretRefs"] {
+  return Object.fromEntries(Object.entries(refs).map(([role, ref]) => [`${role}SecretRef`, ref]));
+}
+
+function mutableParameters({
+  claim,
+  driver,
+  attributesClass,
+}: PlanInput): Record<string, string> | undefined {
+  const name = claim.spec?.volumeAttributesClassName;
+  if (!name) return undefined;
+  if (attributesClass === undefined) return reject(`VolumeAttributesClass ${name} does not exist`);
+  if (attributesClass.driverName !== driver.name)
+    return reject(`VolumeAttributesClass ${name} is for driver ${attributesClass.driverName}`);
+  return attributesClass.parameters ?? {};
+}
+
+function metadataParameters(claim: PersistentVolumeClaim, volumeName: string): Record<string, string> {
+  return {
+    [`${RESERVED_PARAMETERS}pvc/name`]: claim.metadata.name,
+    [`${RESERVED_PARAMETERS}pvc/namespace`]: claim.metadata.namespace ?? "",
+    [`${RESERVED_PARAMETERS}pv/name`]: volumeName,
+  };
+}

@@ -1,0 +1,52 @@
+import { hasFinalizer, isDeleting, type KubeVolumeAttachment, type PersistentVolume } from "@mooring/store";
+import { PV_FINALIZER } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+
+export interface ReclaimView {
+  driver: DriverInfo;
+  volume: PersistentVolume | undefined;
+  attachments: readonly KubeVolumeAttachment[];
+  /** The driver has confirmed in this process that the data is gone. */
+  removed: boolean;
+  /** Milliseconds until the driver may be asked again. */
+  pauseMs: number;
+}
+
+export type ReclaimStep =
+  | { do: "add-finalizer" }
+  | { do: "drop-finalizer" }
+  | { do: "delete-data" }
+  | { do: "delete-object" }
+  | { do: "report-attached"; nodes: string[] };
+
+/**
+ * The next step for one volume of the driver (K8S-033, K8S-034). The finalizer stands for "the data exists and
+ * has to go before the object"; it follows the reclaim policy.
+ */
+export function decideReclaim(view: ReclaimView): ReclaimStep | Rest {
+  const { driver, volume } = view;
+  if (volume?.spec?.csi?.driver !== driver.name) return DONE;
+  const guarded = hasFinalizer(volume, PV_FINALIZER);
+  if (volume.spec.persistentVolumeReclaimPolicy !== "Delete")
+    return guarded ? { do: "drop-finalizer" } : DONE;
+  const { phase } = volume.status ?? {};
+  if (phase === "Bound" && !guarded && !isDeleting(volume)) return { do: "add-finalizer" };
+  if (phase !== "Released" || (isDeleting(volume) && !guarded)) return DONE;
+  if (view.removed) {
+    if (!isDeleting(volume)) return { do: "delete-object" };
+    return guarded ? { do: "drop-finalizer" } : DONE;
+  }
+  return decideData(view);
+}
+
+function decideData({ driver, attachments, pauseMs }: ReclaimView): ReclaimStep | Rest {
+  if (!driver.can.has("CREATE_DELETE_VOLUME")) return DONE;
+  if (pauseMs > 0) return { do: "wait", ms: pauseMs };
+  if (!driver.can.has("PUBLISH_UNPUBLISH_VOLUME") || attachments.length === 0) return { do: "delete-data" };
+  // The end of an attachment wakes this volume. Only an attachment that nobody is ending is worth a word.
+  const staying = attachments.filter((attachment) => !isDeleting(attachment));
+  return staying.length === 0
+    ? DONE
+    : { do: "report-attached", nodes: staying.map(({ spec }) => spec.nodeName) };
+}

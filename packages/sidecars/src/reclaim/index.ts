@@ -1,0 +1,136 @@
+import { failpoint, type PersistentVolume, runController, StorageClasses } from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
+import { source } from "../common/source.ts";
+import { runSteps } from "../common/steps.ts";
+import { callFailure } from "../csi/codes.ts";
+import { getIfAny } from "../kube/get.ts";
+import { deleteObject, patchMetadata } from "../kube/patch.ts";
+import { readSecretIfAny } from "../secrets/read.ts";
+import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
+import { decideReclaim, type ReclaimStep, type ReclaimView } from "./decide.ts";
+
+const gaps = {
+  finalizerAdded: failpoint("sidecars/reclaim/finalizer-added"),
+  dataDeleted: failpoint("sidecars/reclaim/data-deleted"),
+  objectDeleted: failpoint("sidecars/reclaim/object-deleted"),
+  finalizerDropped: failpoint("sidecars/reclaim/finalizer-dropped"),
+};
+
+/** Deletes released volumes whose policy says so, data first; keeps the finalizer in step with the policy. */
+export function runReclaim(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  const reclaimer = new Reclaimer(context);
+  const { cluster } = context;
+  return runController(
+    {
+      name: "reclaim",
+      logger: context.logger,
+      concurrency: context.concurrency,
+      sources: [
+        source(cluster.volumes, ({ metadata }) => [metadata.name]),
+        source(cluster.attachments, ({ spec }) => [spec.source.persistentVolumeName ?? ""]),
+      ],
+      reconcile: (name) => reclaimer.reconcile(name, signal),
+    },
+    signal,
+  );
+}
+
+class Reclaimer {
+  readonly #context: SidecarContext;
+  readonly #pauses: Backoff;
+  /** UIDs of volumes whose data is gone, until their objects are. */
+  readonly #removed = new Set<string>();
+
+  constructor(context: SidecarContext) {
+    this.#context = context;
+    this.#pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  async reconcile(name: string, signal: AbortSignal) {
+    const { cluster } = this.#context;
+    const look = async (fresh: boolean) =>
+      this.#view(fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name), name);
+    const apply = async (step: ReclaimStep, { volume }: ReclaimView) => {
+      if (volume !== undefined) await this.#apply(step, volume, signal);
+    };
+    return runSteps({ look, decide: decideReclaim, apply }, signal);
+  }
+
+  #view(volume: PersistentVolume | undefined, name: string): ReclaimView {
+    const { cluster, driver } = this.#context;
+    const uid = volume?.metadata.uid ?? "";
+    return {
+      driver: driver.info,
+      volume,
+      attachments: cluster.attachments.byIndex("volume", name),
+      removed: this.#removed.has(uid),
+      pauseMs: this.#pauses.remaining(uid, "delete"),
+    };
+  }
+
+  async #apply(step: ReclaimStep, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { store, cluster, events } = this.#context;
+    const uid = volume.metadata.uid ?? "";
+    switch (step.do) {
+      case "add-finalizer":
+        await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [PV_FINALIZER] });
+        return gaps.finalizerAdded();
+      case "drop-finalizer":
+        await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [PV_FINALIZER] });
+        this.#removed.delete(uid);
+        return gaps.finalizerDropped();
+      case "delete-object":
+        await deleteObject(store, cluster.volumes, volume);
+        if (cluster.volumes.get(volume.metadata.name) === undefined) this.#removed.delete(uid);
+        return gaps.objectDeleted();
+      case "report-attached":
+        events.event(
+          volume,
+          "Warning",
+          "VolumeFailedDelete",
+          `persistentvolume ${volume.metadata.name} is still attached to node ${step.nodes.join(", ")}`,
+        );
+        return void this.#pauses.fail(uid, "delete");
+      case "delete-data":
+        return this.#deleteData(volume, signal);
+    }
+  }
+
+  async #deleteData(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { driver, events, logger, store, timeoutMs } = this.#context;
+    const uid = volume.metadata.uid ?? "";
+    try {
+      const secrets = await readSecretIfAny(store, await this.#deletionSecret(volume), signal);
+      const volumeId = volume.spec?.csi?.volumeHandle ?? "";
+      await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
+      gaps.dataDeleted();
+      this.#removed.add(uid);
+      this.#pauses.reset(uid);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const { code, message } = callFailure(error);
+      this.#pauses.fail(uid, "delete");
+      logger.warn({ volume: volume.metadata.name, code, error: message }, "DeleteVolume failed");
+      events.event(volume, "Warning", "VolumeFailedDelete", message);
+    }
+  }
+
+  /** Recorded on the volume when it was made; for older volumes what the class says now; else none. */
+  async #deletionSecret(volume: PersistentVolume): Promise<SecretRef | undefined> {
+    const { annotations = {}, name } = volume.metadata;
+    const [secret, namespace] = [annotations[DELETION_SECRET_NAME], annotations[DELETION_SECRET_NAMESPACE]];
+    if (secret !== undefined && namespace !== undefined)
+      return secret === "" || namespace === "" ? undefined : { name: secret, namespace };
+    const className = volume.spec?.storageClassName;
+    const storageClass = className
+      ? await getIfAny(this.#context.store, StorageClasses, { name: className })
+      : undefined;
+    const claim = volume.spec?.claimRef;
+    return secretReference(STORAGE_CLASS_ROLES.provisioner, storageClass?.parameters ?? {}, {
+      namespace: { "pv.name": name, "pvc.namespace": claim?.namespace ?? "" },
+      name: { "pvc.name": claim?.name ?? "" },
+    });
+  }
+}

@@ -1,0 +1,125 @@
+import { isDeleting, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
+import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import { chooseMode } from "../csi/access-modes.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+import type { Capability } from "../provision/intent.ts";
+import type { SecretRef } from "../secrets/references.ts";
+import { type Sizes, sizesOf, targetSize } from "./sizes.ts";
+
+/** What the driver answered last in this process. */
+export type ResizeAnswer =
+  | { kind: "expanded"; target: bigint; bytes: bigint; nodeExpansion: boolean }
+  | { kind: "refused"; target: bigint };
+
+export interface ResizeView {
+  driver: DriverInfo;
+  claim: PersistentVolumeClaim | undefined;
+  volume: PersistentVolume | undefined;
+  /** Nodes that the volume is attached to. */
+  attachedTo: readonly string[];
+  answer: ResizeAnswer | undefined;
+  pauseMs: number;
+}
+
+export interface ExpandArguments {
+  handle: string;
+  bytes: bigint;
+  capability: Capability;
+  secret?: SecretRef;
+}
+
+export type ResizeStep =
+  /** Persisted before the call: from now on the volume may have that size. */
+  | { do: "announce"; target: bigint }
+  | { do: "expand"; target: bigint; arguments: ExpandArguments }
+  /** For drivers that expand on the node only. */
+  | { do: "assume-expanded"; target: bigint }
+  | { do: "write-volume"; bytes: bigint; nodeExpansion: boolean }
+  | { do: "hand-to-node" }
+  | { do: "finish"; bytes: bigint }
+  | { do: "forget-pre-resize" }
+  | { do: "withdraw" }
+  | { do: "report"; message: string };
+
+/** The next step for one bound claim. */
+export function decideResize(view: ResizeView): ResizeStep | Rest {
+  const { claim, driver, volume } = view;
+  if (claim === undefined || volume === undefined || isDeleting(claim)) return DONE;
+  if (volume.spec?.csi?.driver !== driver.name || volume.status?.phase !== "Bound") return DONE;
+  if (volume.spec.claimRef?.uid !== claim.metadata.uid || claim.status?.phase !== "Bound") return DONE;
+  const sizes = sizesOf(claim, volume);
+  const running = sizes.status === "ControllerResizeInProgress";
+  if (sizes.requested > sizes.granted || running) return decideExpansion(view, claim, volume, sizes);
+  if (volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined && sizes.granted >= sizes.volume)
+    return { do: "forget-pre-resize" };
+  return sizes.status === "ControllerResizeInfeasible" ? { do: "withdraw" } : DONE;
+}
+
+function decideExpansion(
+  view: ResizeView,
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume,
+  sizes: Sizes,
+): ResizeStep | Rest {
+  const { answer, driver } = view;
+  const controller = driver.can.has("EXPAND_VOLUME");
+  const refused = answer?.kind === "refused" && answer.target === sizes.allocated;
+  const target = targetSize(sizes, refused, controller);
+  if (target === undefined) return DONE;
+  if (answer?.kind === "expanded" && answer.target === target && sizes.volume < answer.bytes)
+    return { do: "write-volume", bytes: answer.bytes, nodeExpansion: answer.nodeExpansion };
+  const announced = sizes.status === "ControllerResizeInProgress" && sizes.allocated === target;
+  if (announced && sizes.volume >= target) return decideHandOver(volume, sizes);
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (!announced) return { do: "announce", target };
+  if (!controller) return { do: "assume-expanded", target };
+  if (driver.expansion === "offline" && view.attachedTo.length > 0)
+    return {
+      do: "report",
+      message: `the volume is attached to ${view.attachedTo.join(", ")} and can only be expanded while it is not`,
+    };
+  return expandStep(view, claim, volume, target);
+}
+
+/**
+ * The volume's object has the new size, so the driver has answered. Whether a node has work left is what the
+ * annotation was written with it for: asking again would be answered with "no".
+ */
+function decideHandOver(volume: PersistentVolume, sizes: Sizes): ResizeStep {
+  const nodeExpansion = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
+  return nodeExpansion ? { do: "hand-to-node" } : { do: "finish", bytes: sizes.volume };
+}
+
+function expandStep(
+  { driver }: ResizeView,
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume,
+  target: bigint,
+): ResizeStep {
+  const { accessModes = [], csi, mountOptions = [], volumeMode } = volume.spec ?? {};
+  const choice = chooseMode(accessModes, driver.can.has("SINGLE_NODE_MULTI_WRITER"));
+  if ("error" in choice) return { do: "report", message: choice.error };
+  const mount = { fsType: csi?.fsType ?? "", mountFlags: mountOptions };
+  const block = (volumeMode ?? claim.spec?.volumeMode) === "Block";
+  const { name, namespace } = csi?.controllerExpandSecretRef ?? {};
+  return {
+    do: "expand",
+    target,
+    arguments: {
+      handle: csi?.volumeHandle ?? "",
+      bytes: target,
+      capability: block ? choice : { ...choice, mount },
+      ...(name && namespace ? { secret: { name, namespace } } : {}),
+    },
+  };
+}
+
+/** What a pause after a failure is about: another wish, or another use of the volume, ends it. */
+export function resizeQuestion({ claim, attachedTo, volume }: ResizeView): string {
+  return JSON.stringify([
+    claim?.spec?.resources?.requests?.storage,
+    volume?.spec?.csi?.controllerExpandSecretRef,
+    attachedTo.length === 0,
+  ]);
+}

@@ -1,0 +1,248 @@
+import {
+  failpoint,
+  formatQuantity,
+  keyOf,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  runController,
+} from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
+import { source } from "../common/source.ts";
+import { runSteps } from "../common/steps.ts";
+import { rfc3339 } from "../common/time.ts";
+import { toWire } from "../csi/capability.ts";
+import { callFailure, isExpandInfeasible, isUncertain } from "../csi/codes.ts";
+import { objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
+import { readSecret } from "../secrets/read.ts";
+import {
+  decideResize,
+  type ExpandArguments,
+  type ResizeAnswer,
+  type ResizeStep,
+  type ResizeView,
+  resizeQuestion,
+} from "./decide.ts";
+import { type ResizeStatusChange, resizeStatus } from "./status.ts";
+
+const gaps = {
+  announced: failpoint("sidecars/resize/announced"),
+  expanded: failpoint("sidecars/resize/expanded"),
+  volumeWritten: failpoint("sidecars/resize/volume-written"),
+  handedOver: failpoint("sidecars/resize/handed-to-node"),
+  finished: failpoint("sidecars/resize/finished"),
+  forgotten: failpoint("sidecars/resize/pre-resize-forgotten"),
+};
+
+/** Expands volumes whose claims ask for more, up to the point where the node takes over. */
+export function runResize(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  const { cluster, concurrency, logger } = context;
+  const resizer = new Resizer(context, signal);
+  const claimOf = (volume: PersistentVolume | undefined) => {
+    const ref = volume?.spec?.claimRef;
+    return ref?.name === undefined ? [] : [`${ref.namespace}/${ref.name}`];
+  };
+  return runController(
+    {
+      name: "resize",
+      logger,
+      concurrency,
+      sources: [
+        source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : [])),
+        source(cluster.volumes, claimOf),
+        source(cluster.attachments, ({ spec }) =>
+          claimOf(cluster.volumes.get(spec.source.persistentVolumeName ?? "")),
+        ),
+      ],
+      reconcile: (key) => resizer.reconcile(key),
+    },
+    signal,
+  );
+}
+
+class Resizer {
+  readonly #context: SidecarContext;
+  readonly #signal: AbortSignal;
+  readonly #pauses: Backoff;
+  readonly #answers = new Map<string, ResizeAnswer>();
+
+  constructor(context: SidecarContext, signal: AbortSignal) {
+    this.#context = context;
+    this.#signal = signal;
+    this.#pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  async reconcile(key: string) {
+    const { cluster } = this.#context;
+    let uid = "";
+    const look = async (fresh: boolean): Promise<ResizeView> => {
+      const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
+      const name = claim?.spec?.volumeName ?? "";
+      const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
+      uid = claim?.metadata.uid ?? uid;
+      const view: ResizeView = {
+        driver: this.#context.driver.info,
+        claim,
+        volume,
+        attachedTo: cluster.attachments.byIndex("volume", name).map(({ spec }) => spec.nodeName),
+        answer: this.#answers.get(uid),
+        pauseMs: 0,
+      };
+      return { ...view, pauseMs: this.#pauses.remaining(uid, resizeQuestion(view)) };
+    };
+    const result = await runSteps(
+      { look, decide: decideResize, apply: (step, view) => this.#apply(step, view, uid) },
+      this.#signal,
+    );
+    if (cluster.claims.get(key)?.metadata.uid !== uid) this.#forget(uid);
+    return result;
+  }
+
+  #forget(uid: string): void {
+    this.#answers.delete(uid);
+    this.#pauses.reset(uid);
+  }
+
+  async #apply(step: ResizeStep, view: ResizeView, uid: string): Promise<void> {
+    const { claim, volume } = view;
+    if (claim === undefined || volume === undefined) return;
+    const { store, cluster } = this.#context;
+    switch (step.do) {
+      case "announce":
+        await this.#status(claim, {
+          condition: { type: "Resizing", message: "" },
+          status: "ControllerResizeInProgress",
+          allocated: step.target,
+        });
+        this.#event(
+          claim,
+          "Normal",
+          "Resizing",
+          `External resizer is resizing volume ${volume.metadata.name}`,
+        );
+        return gaps.announced();
+      case "expand":
+        return this.#expand(view, claim, step, uid);
+      case "assume-expanded":
+        return void this.#answers.set(uid, {
+          kind: "expanded",
+          target: step.target,
+          bytes: step.target,
+          nodeExpansion: true,
+        });
+      case "write-volume":
+        return this.#writeVolume(volume, step.bytes, step.nodeExpansion, uid);
+      case "hand-to-node":
+        await this.#status(claim, {
+          condition: {
+            type: "FileSystemResizePending",
+            message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
+          },
+          status: "NodeResizePending",
+        });
+        this.#event(
+          claim,
+          "Normal",
+          "FileSystemResizeRequired",
+          "Require file system resize of volume on node",
+        );
+        return gaps.handedOver();
+      case "finish":
+        await this.#status(claim, { capacity: step.bytes });
+        this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
+        return gaps.finished();
+      case "forget-pre-resize":
+        await patchMetadata(store, cluster.volumes, volume, { annotations: { [PRE_RESIZE_CAPACITY]: null } });
+        return gaps.forgotten();
+      case "withdraw":
+        return this.#status(claim, {});
+      case "report":
+        this.#pauses.fail(uid, resizeQuestion(view));
+        return this.#event(claim, "Warning", "VolumeResizeFailed", step.message);
+    }
+  }
+
+  async #expand(
+    view: ResizeView,
+    claim: PersistentVolumeClaim,
+    { target, arguments: wanted }: { target: bigint; arguments: ExpandArguments },
+    uid: string,
+  ): Promise<void> {
+    const { driver, store, timeoutMs } = this.#context;
+    try {
+      const { capacityBytes, nodeExpansionRequired } = await driver.client.controller.controllerExpandVolume(
+        {
+          volumeId: wanted.handle,
+          capacityRange: { requiredBytes: wanted.bytes },
+          volumeCapability: toWire(wanted.capability),
+          secrets: await readSecret(store, wanted.secret),
+        },
+        { signal: this.#signal, timeoutMs },
+      );
+      gaps.expanded();
+      const bytes = capacityBytes > target ? capacityBytes : target;
+      this.#answers.set(uid, { kind: "expanded", target, bytes, nodeExpansion: nodeExpansionRequired });
+      this.#pauses.reset(uid);
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      await this.#failed(view, claim, target, error, uid);
+    }
+  }
+
+  /** What the driver has refused for certain is written down; an uncertain expansion stays "in progress". */
+  async #failed(
+    view: ResizeView,
+    claim: PersistentVolumeClaim,
+    target: bigint,
+    error: unknown,
+    uid: string,
+  ): Promise<void> {
+    const { logger, retry } = this.#context;
+    const failure = callFailure(error);
+    const infeasible = isExpandInfeasible(failure);
+    this.#pauses.fail(uid, resizeQuestion(view), infeasible ? retry.infeasibleMs : 0);
+    const { name, namespace } = claim.metadata;
+    logger.warn(
+      { claim: `${namespace}/${name}`, code: failure.code, error: failure.message },
+      "expansion failed",
+    );
+    this.#event(claim, "Warning", "VolumeResizeFailed", failure.message);
+    if (isUncertain(failure)) return;
+    this.#answers.set(uid, { kind: "refused", target });
+    await this.#status(claim, {
+      condition: { type: "ControllerResizeError", message: failure.message },
+      status: infeasible ? "ControllerResizeInfeasible" : "ControllerResizeInProgress",
+    });
+  }
+
+  /** One write for both facts: that the volume is larger, and that a node still has to do its part. */
+  async #writeVolume(
+    volume: PersistentVolume,
+    bytes: bigint,
+    nodeExpansion: boolean,
+    uid: string,
+  ): Promise<void> {
+    const { store, cluster } = this.#context;
+    const before = volume.spec?.capacity?.storage ?? "0";
+    const { resourceVersion, uid: of } = volume.metadata;
+    const annotations = nodeExpansion ? { [PRE_RESIZE_CAPACITY]: before } : {};
+    const body = {
+      metadata: { uid: of, resourceVersion, annotations },
+      spec: { capacity: { storage: formatQuantity(bytes) } },
+    };
+    const { resource } = cluster.volumes;
+    cluster.volumes.wrote(await store.patch(resource, objectKey(volume), { type: "merge", body }));
+    this.#answers.delete(uid);
+    gaps.volumeWritten();
+  }
+
+  async #status(claim: PersistentVolumeClaim, change: ResizeStatusChange): Promise<void> {
+    const { store, cluster, now } = this.#context;
+    await patchStatus(store, cluster.claims, claim, resizeStatus(claim, change, rfc3339(now())));
+  }
+
+  #event(claim: PersistentVolumeClaim, type: "Normal" | "Warning", reason: string, message: string): void {
+    this.#context.events.event(claim, type, reason, message);
+  }
+}

@@ -1,0 +1,243 @@
+import {
+  hasFinalizer,
+  isDeleting,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+} from "@mooring/store";
+import {
+  BEING_DELETED,
+  CLAIM_SOURCE_FINALIZER,
+  DEFAULT_SNAPSHOT_CLASS,
+  SNAPSHOT_BOUND_FINALIZER,
+  SNAPSHOT_FINALIZER,
+  SNAPSHOT_IN_GROUP_FINALIZER,
+  SNAPSHOT_SOURCE_FINALIZER,
+} from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import { TemplateError } from "../secrets/references.ts";
+import { contentFor, contentNameFor } from "./content-for.ts";
+import { sameStatus, statusFor } from "./status.ts";
+
+export interface SnapshotView {
+  driver: string;
+  snapshot: VolumeSnapshot | undefined;
+  /** The content that the snapshot is, wants to be, or would be bound to. */
+  content: VolumeSnapshotContent | undefined;
+  snapshotClass: VolumeSnapshotClass | undefined;
+  /** All classes, to find the default one. */
+  classes: readonly VolumeSnapshotClass[];
+  /** The source claim, and its volume. */
+  claim: PersistentVolumeClaim | undefined;
+  volume: PersistentVolume | undefined;
+  /** RFC 3339, for errors that are new. */
+  now: string;
+  pauseMs: number;
+}
+
+export type SnapshotStep =
+  | { do: "set-class"; className: string }
+  | { do: "guard"; finalizers: string[] }
+  | { do: "guard-claim" }
+  | { do: "create-content"; content: VolumeSnapshotContent }
+  | { do: "bind-content"; className: string | undefined }
+  | { do: "write-status"; status: NonNullable<VolumeSnapshot["status"]>; events: SnapshotEvent[] }
+  | { do: "report"; reason: string; message: string }
+  | { do: "mark-being-deleted" }
+  | { do: "delete-content" }
+  | { do: "release" };
+
+export type SnapshotEvent = "SnapshotCreated" | "SnapshotReady";
+
+const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
+
+/** The next step for one VolumeSnapshot: what the cluster-wide snapshot-controller does. */
+export function decideSnapshot(view: SnapshotView): SnapshotStep | Rest {
+  const { snapshot } = view;
+  if (snapshot === undefined || isForeign(view)) return DONE;
+  if (isDeleting(snapshot)) return decideDeletion(view, snapshot);
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  return snapshot.spec.source.volumeSnapshotContentName === undefined
+    ? decideDynamic(view, snapshot)
+    : decideImported(view, snapshot, snapshot.spec.source.volumeSnapshotContentName);
+}
+
+/** A snapshot belongs to the driver of its content, else of its class, else of its source. */
+function isForeign({ content, snapshotClass, volume, driver }: SnapshotView): boolean {
+  const of = content?.spec.driver ?? snapshotClass?.driver ?? volume?.spec?.csi?.driver;
+  return of !== undefined && of !== driver;
+}
+
+function decideDynamic(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+  const { content } = view;
+  const bound = snapshot.status?.boundVolumeSnapshotContentName;
+  if (content !== undefined) {
+    if (!refersTo(content, snapshot))
+      return {
+        do: "report",
+        reason: "SnapshotContentMisbound",
+        message: `content ${content.metadata.name} belongs to another snapshot`,
+      };
+    return guardFor(snapshot, content.spec.deletionPolicy) ?? decideStatus(view, snapshot, content);
+  }
+  if (bound !== undefined)
+    return {
+      do: "report",
+      reason: "SnapshotContentMissing",
+      message: `VolumeSnapshotContent ${bound} is missing`,
+    };
+  return decideCreation(view, snapshot);
+}
+
+function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+  const { claim, snapshotClass, volume } = view;
+  const problem = sourceProblem(view, snapshot);
+  if (problem !== undefined) return { do: "report", ...problem };
+  if (claim === undefined || volume === undefined) return DONE;
+  if (snapshot.spec.volumeSnapshotClassName === undefined) return chooseClass(view);
+  if (snapshotClass === undefined)
+    return {
+      do: "report",
+      reason: "GetSnapshotClassFailed",
+      message: `volumesnapshotclass ${snapshot.spec.volumeSnapshotClassName} does not exist`,
+    };
+  if (snapshotClass.driver !== volume.spec?.csi?.driver)
+    return {
+      do: "report",
+      reason: "SnapshotContentCreationFailed",
+      message: `class ${snapshotClass.metadata.name} is for driver ${snapshotClass.driver}, the volume is of ${volume.spec?.csi?.driver}`,
+    };
+  const guard = guardFor(snapshot, snapshotClass.deletionPolicy);
+  if (guard !== undefined) return guard;
+  try {
+    const content = contentFor(snapshot, snapshotClass, claim, volume);
+    return hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)
+      ? { do: "create-content", content }
+      : { do: "guard-claim" };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return { do: "report", reason: "SnapshotContentCreationFailed", message: error.message };
+  }
+}
+
+function sourceProblem(
+  { claim, volume }: SnapshotView,
+  snapshot: VolumeSnapshot,
+): { reason: string; message: string } | undefined {
+  const name = snapshot.spec.source.persistentVolumeClaimName ?? "";
+  if (claim === undefined)
+    return { reason: "SnapshotPVCSourceMissing", message: `claim ${name} does not exist` };
+  const fail = (message: string) => ({ reason: "SnapshotContentCreationFailed", message });
+  if (isDeleting(claim)) return fail(`claim ${name} is being deleted`);
+  if (claim.status?.phase !== "Bound" || !claim.spec?.volumeName) return fail(`claim ${name} is not bound`);
+  if (volume === undefined) return fail(`volume ${claim.spec.volumeName} of claim ${name} does not exist`);
+  const owner = volume.spec?.claimRef;
+  if (owner?.uid !== claim.metadata.uid)
+    return fail(`volume ${volume.metadata.name} is not bound to claim ${name}`);
+  if (volume.spec?.csi === undefined) return fail(`volume ${volume.metadata.name} is not a CSI volume`);
+  return undefined;
+}
+
+function chooseClass({ classes, driver }: SnapshotView): SnapshotStep {
+  const defaults = classes.filter(
+    ({ driver: of, metadata }) => of === driver && metadata.annotations?.[DEFAULT_SNAPSHOT_CLASS] === "true",
+  );
+  const [only] = defaults;
+  if (only !== undefined && defaults.length === 1) return { do: "set-class", className: only.metadata.name };
+  return {
+    do: "report",
+    reason: "SetDefaultSnapshotClassFailed",
+    message:
+      only === undefined
+        ? `cannot find a default snapshot class for driver ${driver}`
+        : `${defaults.length} default snapshot classes were found for driver ${driver}`,
+  };
+}
+
+/** Pre-provisioned: somebody else made the content, for exactly this snapshot. */
+function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: string): SnapshotStep | Rest {
+  const { content } = view;
+  if (content === undefined)
+    return {
+      do: "report",
+      reason: "SnapshotContentMissing",
+      message: `VolumeSnapshotContent ${name} is missing`,
+    };
+  if (content.spec.source.snapshotHandle === undefined)
+    return {
+      do: "report",
+      reason: "SnapshotContentMismatch",
+      message: `content ${name} has no snapshot handle in its source`,
+    };
+  const { uid: owner, name: refName, namespace } = content.spec.volumeSnapshotRef;
+  const named = refName === snapshot.metadata.name && namespace === snapshot.metadata.namespace;
+  if (!named || (owner && owner !== snapshot.metadata.uid))
+    return {
+      do: "report",
+      reason: "SnapshotContentMisbound",
+      message: `content ${name} belongs to another snapshot`,
+    };
+  const guard = guardFor(snapshot, content.spec.deletionPolicy);
+  if (guard !== undefined) return guard;
+  if (!owner) return { do: "bind-content", className: snapshot.spec.volumeSnapshotClassName };
+  return decideStatus(view, snapshot, content);
+}
+
+/** Both finalizers at once, before anything that they guard exists. */
+function guardFor(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"): SnapshotStep | undefined {
+  const wanted = policy === "Delete" ? OURS : [SNAPSHOT_FINALIZER];
+  const missing = wanted.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
+  return missing.length === 0 ? undefined : { do: "guard", finalizers: missing };
+}
+
+function decideStatus(
+  view: SnapshotView,
+  snapshot: VolumeSnapshot,
+  content: VolumeSnapshotContent,
+): SnapshotStep | Rest {
+  const status = statusFor(snapshot, content, view.now);
+  if (sameStatus(status, snapshot.status ?? {})) return DONE;
+  const events: SnapshotEvent[] = [];
+  if (status.creationTime !== undefined && snapshot.status?.creationTime === undefined)
+    events.push("SnapshotCreated");
+  if (status.readyToUse === true && snapshot.status?.readyToUse !== true) events.push("SnapshotReady");
+  return { do: "write-status", status, events };
+}
+
+/** The content goes before the snapshot, and never because its snapshot is merely missing. */
+function decideDeletion(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
+  const { content } = view;
+  if (!OURS.some((finalizer) => hasFinalizer(snapshot, finalizer))) return DONE;
+  if (hasFinalizer(snapshot, SNAPSHOT_IN_GROUP_FINALIZER)) return DONE;
+  if (content === undefined || !refersTo(content, snapshot)) return { do: "release" };
+  if (hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER)) {
+    if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+    return {
+      do: "report",
+      reason: "SnapshotDeletePending",
+      message: "a volume is being made from the snapshot",
+    };
+  }
+  if (content.metadata.annotations?.[BEING_DELETED] === undefined) return { do: "mark-being-deleted" };
+  if (content.spec.deletionPolicy === "Retain") return { do: "release" };
+  return isDeleting(content) ? DONE : { do: "delete-content" };
+}
+
+function refersTo(
+  { spec: { volumeSnapshotRef: ref } }: VolumeSnapshotContent,
+  { metadata }: VolumeSnapshot,
+): boolean {
+  return ref.uid === metadata.uid && ref.name === metadata.name && ref.namespace === metadata.namespace;
+}
+
+/** The content to look at for a snapshot. */
+export function contentNameOf(snapshot: VolumeSnapshot): string {
+  const { spec, status } = snapshot;
+  return (
+    spec.source.volumeSnapshotContentName ??
+    status?.boundVolumeSnapshotContentName ??
+    contentNameFor(snapshot)
+  );
+}

@@ -1,0 +1,20 @@
+/** What is known about an object that is, or was, the source of new volumes. */
+export interface SourceView {
+  /** It carries the finalizer of its kind. */
+  guarded: boolean;
+  /** It belongs to this driver: other provisioners use the same finalizers for theirs. */
+  ours: boolean;
+  deleting: boolean;
+  /** CreateVolume calls from it whose outcome is not settled. */
+  running: number;
+  /** Claims that want to be made from it. */
+  waiting: number;
+}
+
+/**
+ * A source must outlive every copy that may be under way. Claims that merely wait for it keep the finalizer, to save
+ * writes, but never hold up its deletion: they may never get their turn.
+ */
+export function maySourceGo({ guarded, ours, deleting, running, waiting }: SourceView): boolean {
+  return guarded && ours && running === 0 && (deleting || waiting === 0);
+}

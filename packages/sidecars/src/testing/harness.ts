@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type KubeObject, LocalStore, type ObjectKey, type Resource, StorageClasses } from "@mooring/store";
+import { getIfAny } from "../kube/get.ts";
+import { type SidecarOptions, type Sidecars, startSidecars } from "../start.ts";
+import { runMiniKube } from "./mini-kube.ts";
+import { storageClass } from "./objects.ts";
+import { testRegistry } from "./registry.ts";
+import { ScriptedDriver, type ScriptedDriverOptions } from "./scripted-driver.ts";
+
+/** Everything that a test of controllers needs, on real parts; gone after the test. */
+export interface Harness {
+  store: LocalStore;
+  driver: ScriptedDriver;
+  sidecars: Sidecars;
+  signal: AbortSignal;
+  /** Waits until the probe gives something; fails with what it last saw. */
+  until: typeof until;
+  /** One object, or undefined. */
+  find<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<T | undefined>;
+  /** Stops the sidecars and starts new ones that know nothing of before. */
+  restart(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  driver?: ScriptedDriverOptions;
+  sidecars?: Partial<SidecarOptions>;
+  /** Objects that are there before anything starts. */
+  objects?: [Resource, KubeObject][];
+}
+
+const FAST = { startMs: 5, maxMs: 40, infeasibleMs: 60 };
+
+export async function startHarness(t: TestContext, options: HarnessOptions = {}): Promise<Harness> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-sidecars-"));
+  const store = await LocalStore.open({ path: folder, registry: testRegistry() });
+  const driver = await ScriptedDriver.start(options.driver);
+  const world = new AbortController();
+  let stop = new AbortController();
+  const begin = () =>
+    startSidecars({
+      store,
+      endpoint: driver.endpoint,
+      retry: FAST,
+      timeoutMs: 2_000,
+      ...options.sidecars,
+      signal: stop.signal,
+    });
+  await store.create(StorageClasses, storageClass());
+  for (const [resource, object] of options.objects ?? []) await store.create(resource, object);
+  const kube = runMiniKube(store, world.signal);
+  const harness: Harness = {
+    store,
+    driver,
+    sidecars: await begin(),
+    signal: world.signal,
+    until,
+    find: (resource, name, namespace) => getIfAny(store, resource, keyFor(name, namespace)),
+    restart: async () => {
+      stop.abort();
+      await harness.sidecars.done;
+      stop = new AbortController();
+      harness.sidecars = await begin();
+    },
+  };
+  t.after(async () => {
+    stop.abort();
+    world.abort();
+    await Promise.allSettled([harness.sidecars.done, kube]);
+    await driver.stop();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return harness;
+}
+
+const keyFor = (name: string, namespace?: string): ObjectKey =>
+  namespace === undefined ? { name } : { namespace, name };
+
+const DEADLINE_MS = 20_000;
+
+/** Asks again and again until the answer is neither undefined nor false. */
+export async function until<T>(
+  what: string,
+  probe: () => Promise<T | undefined | false> | T | undefined | false,
+  lastSeen: () => unknown = () => "",
+): Promise<T> {
+  const end = Date.now() + DEADLINE_MS;
+  for (;;) {
+    const answer = await probe();
+    if (answer !== undefined && answer !== false) return answer;
+    if (Date.now() > end)
+      throw new Error(`${what}: not within ${DEADLINE_MS} ms; ${JSON.stringify(await lastSeen())}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

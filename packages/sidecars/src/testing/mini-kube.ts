@@ -1,0 +1,104 @@
+import {
+  createInformer,
+  isDeleting,
+  isNotFound,
+  keyOf,
+  type ObjectStore,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  retryOnConflict,
+  runController,
+  StorageClasses,
+  source,
+} from "@mooring/store";
+import { STORAGE_PROVISIONER, STORAGE_RESIZER } from "../common/names.ts";
+
+/**
+ * The few things that kube-controller-manager does and that sidecars depend on: it names the provisioner of a claim,
+ * binds volumes to claims, and releases volumes whose claim is gone.
+ */
+export async function runMiniKube(store: ObjectStore, signal: AbortSignal): Promise<void> {
+  const claims = createInformer(store, PersistentVolumeClaims, {});
+  const volumes = createInformer(store, PersistentVolumes, {
+    indexers: {
+      claim: ({ spec }) =>
+        spec?.claimRef === undefined ? [] : [`${spec.claimRef.namespace}/${spec.claimRef.name}`],
+    },
+  });
+  const running = [claims.run(signal), volumes.run(signal)];
+  const reconcile = async (key: string): Promise<void> => {
+    const claim = claims.get(key);
+    for (const volume of volumes.byIndex("claim", key)) await settleVolume(store, volume, claim);
+    if (claim !== undefined && !isDeleting(claim))
+      await settleClaim(store, claim, volumes.byIndex("claim", key));
+  };
+  const controller = runController(
+    {
+      name: "mini-kube",
+      concurrency: 8,
+      backoff: { baseMs: 5, maxMs: 50 },
+      sources: [
+        source(claims, (claim) => [keyOf(claim)]),
+        source(volumes, ({ spec }) =>
+          spec?.claimRef === undefined ? [] : [`${spec.claimRef.namespace}/${spec.claimRef.name}`],
+        ),
+      ],
+      reconcile,
+    },
+    signal,
+  );
+  await Promise.all([...running, controller]);
+}
+
+async function settleVolume(
+  store: ObjectStore,
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim | undefined,
+): Promise<void> {
+  const owner = claim?.metadata.uid === volume.spec?.claimRef?.uid ? claim : undefined;
+  const phase = owner === undefined ? "Released" : "Bound";
+  if (volume.status?.phase === phase) return;
+  const key = { name: volume.metadata.name };
+  try {
+    await store.patch(
+      PersistentVolumes,
+      key,
+      { type: "merge", body: { status: { phase } } },
+      { subresource: "status" },
+    );
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function settleClaim(
+  store: ObjectStore,
+  claim: PersistentVolumeClaim,
+  candidates: PersistentVolume[],
+): Promise<void> {
+  const volume = candidates.find(({ spec }) => spec?.claimRef?.uid === claim.metadata.uid);
+  const key = { namespace: claim.metadata.namespace ?? "", name: claim.metadata.name };
+  if (volume === undefined) {
+    if (claim.metadata.annotations?.[STORAGE_PROVISIONER] !== undefined || claim.spec?.volumeName) return;
+    const { provisioner } = await store.get(StorageClasses, { name: claim.spec?.storageClassName ?? "" });
+    const annotations = { [STORAGE_PROVISIONER]: provisioner };
+    await store.patch(PersistentVolumeClaims, key, { type: "merge", body: { metadata: { annotations } } });
+    return;
+  }
+  if (!claim.spec?.volumeName) {
+    const annotations = { [STORAGE_RESIZER]: volume.spec?.csi?.driver };
+    const body = { metadata: { annotations }, spec: { volumeName: volume.metadata.name } };
+    await retryOnConflict(() => store.patch(PersistentVolumeClaims, key, { type: "merge", body }));
+  }
+  if (claim.status?.phase !== "Bound") {
+    const status = { phase: "Bound", capacity: volume.spec?.capacity, accessModes: volume.spec?.accessModes };
+    await store.patch(
+      PersistentVolumeClaims,
+      key,
+      { type: "merge", body: { status } },
+      { subresource: "status" },
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import {
+  ConfigMaps,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
+  Events,
+  KubeVolumeAttachments,
+  Leases,
+  Namespaces,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  type Resource,
+  ResourceRegistry,
+  Secrets,
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeSnapshotClasses,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+
+const WITH_STATUS = [
+  KubeVolumeAttachments,
+  Namespaces,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+];
+const WITHOUT_STATUS = [
+  ConfigMaps,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
+  Events,
+  Leases,
+  Secrets,
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeSnapshotClasses,
+];
+
+/** The kinds that sidecars touch, without schemas. */
+export function testRegistry(): ResourceRegistry {
+  const define = (hasStatus: boolean) => (resource: Resource) => ({ resource, hasStatus });
+  return new ResourceRegistry([
+    ...(WITH_STATUS as Resource[]).map(define(true)),
+    ...(WITHOUT_STATUS as Resource[]).map(define(false)),
+  ]);
+}
