@@ -1,0 +1,31 @@
+import type { Message } from "@bufbuild/protobuf";
+import type * as v1 from "../gen/csi/v1/csi_pb.ts";
+import { TOPOLOGY_KEY, TOPOLOGY_VALUE } from "./rules.ts";
+
+type Check = (message: Message, path: string) => string | undefined;
+
+function topology(message: Message, path: string): string | undefined {
+  const seen = new Set<string>();
+  for (const [key, value] of Object.entries((message as v1.Topology).segments)) {
+    if (!TOPOLOGY_KEY.test(key))
+      return `${path}segments has the key ${JSON.stringify(key)}, which is no topology key`;
+    if (!TOPOLOGY_VALUE.test(value))
+      return `${path}segments[${key}] is ${JSON.stringify(value)}, which is no topology value`;
+    // Keys are compared without case (section "Topology").
+    if (seen.has(key.toLowerCase())) return `${path}segments has the key ${key} twice`;
+    seen.add(key.toLowerCase());
+  }
+  return undefined;
+}
+
+function capacityRange(message: Message, path: string): string | undefined {
+  const { requiredBytes, limitBytes } = message as v1.CapacityRange;
+  if (limitBytes === 0n || requiredBytes <= limitBytes) return undefined;
+  return `${path}required_bytes (${requiredBytes}) is larger than limit_bytes (${limitBytes})`;
+}
+
+/** Rules that look at more than one field. */
+export const SPECIAL: Readonly<Record<string, Check>> = {
+  "csi.v1.Topology": topology,
+  "csi.v1.CapacityRange": capacityRange,
+};
