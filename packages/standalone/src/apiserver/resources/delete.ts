@@ -1,6 +1,7 @@
 import {
   badRequest,
   type DeleteOptions,
+  forbidden,
   isConflict,
   isNotFound,
   type ObjectKey,
@@ -27,6 +28,8 @@ const ANSWERS_OBJECT = new Set([
 const answersObject = (target: Target) =>
   target.group === "" ? ANSWERS_OBJECT.has(target.plural) : target.group === "storage.k8s.io";
 
+const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
+
 interface Deletion extends DeleteOptions {
   orphanDependents?: boolean;
 }
@@ -35,6 +38,9 @@ export async function handleDelete(call: Call, target: ItemTarget): Promise<void
   const representation = itemRepresentation(call);
   const options = await readDeleteOptions(call);
   const { orphanDependents, ...storeOptions } = options;
+  if (target.group === "" && target.plural === "namespaces" && IMMORTAL_NAMESPACES.has(target.name)) {
+    throw forbidden(target.resource, target.name, "this namespace may not be deleted");
+  }
   const object = await target.objects.delete(keyOfTarget(target), storeOptions);
   const gone = options.dryRun === true ? !isHeld(object) : isGone(target, object);
   const pending =

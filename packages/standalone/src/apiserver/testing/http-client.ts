@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import { createInterface } from "node:readline";
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The body as JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into answers of every shape
+  json: any;
+}
+
+export interface RequestInit {
+  method?: string;
+  headers?: Record<string, string>;
+  /** Objects are sent as JSON, text and bytes as they are. */
+  body?: unknown;
+  /** Null sends no token. */
+  token?: string | null;
+}
+
+/** Raw requests to an API server, for what kubectl does not show. */
+export class HttpClient {
+  readonly #server: { url: string; caPem: string; token: string };
+  readonly #agent: Agent;
+
+  constructor(server: { url: string; caPem: string; token: string }) {
+    this.#server = server;
+    this.#agent = new Agent({ keepAlive: true, ca: server.caPem });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Sends and waits for the headers of the answer. */
+  async open(path: string, init: RequestInit = {}): Promise<IncomingMessage> {
+    const { method = "GET", headers = {}, body, token = this.#server.token } = init;
+    const bytes =
+      body === undefined || typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    const sent = request(new URL(path, this.#server.url), {
+      method,
+      agent: this.#agent,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        // Without a length node would send the body of a DELETE unframed.
+        ...(bytes === undefined
+          ? {}
+          : { "content-type": "application/json", "content-length": String(Buffer.byteLength(bytes)) }),
+        ...headers,
+      },
+    });
+    sent.end(bytes);
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    return answer;
+  }
+
+  async send(path: string, init: RequestInit = {}): Promise<Answer> {
+    const answer = await this.open(path, init);
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString("utf8");
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      json = undefined;
+    }
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text, json };
+  }
+
+  get = (path: string, headers: Record<string, string> = {}) => this.send(path, { headers });
+  post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    this.send(path, { method: "POST", body, headers });
+  put = (path: string, body: unknown) => this.send(path, { method: "PUT", body });
+  delete = (path: string, body?: unknown) => this.send(path, { method: "DELETE", body });
+  patch = (path: string, type: string, body: unknown) =>
+    this.send(path, { method: "PATCH", body, headers: { "content-type": `application/${type}` } });
+
+  /** The events of a watch, one by one; leaving the loop ends it. */
+  async *watch(path: string, headers: Record<string, string> = {}): AsyncGenerator<WatchLine, void> {
+    const answer = await this.open(path, { headers });
+    try {
+      if (answer.statusCode !== 200) throw new Error(`the watch was refused with ${answer.statusCode}`);
+      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as WatchLine;
+    } finally {
+      answer.destroy();
+    }
+  }
+}
+
+export interface WatchLine {
+  type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into objects of every shape
+  object: any;
+}

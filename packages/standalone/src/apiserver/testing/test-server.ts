@@ -1,0 +1,84 @@
+import { setMaxListeners } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  LocalStore,
+  type LocalStoreOptions,
+  type Logger,
+  ResourceRegistry,
+  silentLogger,
+} from "@mooring/store";
+import { registerBuiltins } from "../../builtin/index.ts";
+import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
+import { startNamespaceController } from "../../controllers/namespace/index.ts";
+import type { KubeletLogs } from "../api.ts";
+import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
+import { type ApiServer, startApiServer } from "../start.ts";
+import { HttpClient } from "./http-client.ts";
+
+export interface TestServer {
+  store: LocalStore;
+  registry: ResourceRegistry;
+  kinds: MutableKindRegistry;
+  api: ApiServer;
+  http: HttpClient;
+  /** Removed at the end. */
+  folder: string;
+  signal: AbortSignal;
+  stop(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  kubelet?: KubeletLogs;
+  history?: LocalStoreOptions["history"];
+  /** Default true: garbage collector and namespace controller. */
+  controllers?: boolean;
+  logger?: Logger;
+}
+
+/** An API server with the built-in kinds on a free port and in a temporary folder. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { logger = silentLogger, kubelet, history, controllers = true } = options;
+  const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
+  const registry = new ResourceRegistry();
+  const kinds = createKindRegistry();
+  registerBuiltins(registry, kinds);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  setMaxListeners(0, signal);
+  const store = await LocalStore.open({
+    path: join(folder, "store"),
+    registry,
+    ...(history === undefined ? {} : { history }),
+  });
+  const common = { store, kinds, logger, signal };
+  const api = await startApiServer({
+    ...common,
+    listen: "127.0.0.1:0",
+    stateDir: folder,
+    ...(kubelet === undefined ? {} : { kubelet }),
+  });
+  const parts: { done: Promise<void> }[] = [api];
+  if (controllers) {
+    parts.push(await startGarbageCollector(common));
+    parts.push(await startNamespaceController({ ...common, caPem: api.caPem }));
+  }
+  const http = new HttpClient(api);
+  return {
+    store,
+    registry,
+    kinds,
+    api,
+    http,
+    folder,
+    signal,
+    async stop() {
+      http.close();
+      stopping.abort();
+      await Promise.all(parts.map(({ done }) => done));
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
