@@ -1,5 +1,6 @@
 import type { ResourceRegistry } from "@mooring/store";
 import type { Column, KindInfo, MutableKindRegistry } from "../apiserver/kind-info.ts";
+import { customResourceDefinitions } from "../crd/definition-kind.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
 import type { Schema } from "../schema/model.ts";
 import { unknownFields } from "../schema/prune.ts";
@@ -15,7 +16,7 @@ import { services } from "./kinds/service.ts";
 import { storageKinds } from "./kinds/storage.ts";
 import { persistentVolumes } from "./kinds/volume.ts";
 
-/** Every kind that is there without a CustomResourceDefinition, itself aside (see `crd`). */
+/** Every kind that is there without a CustomResourceDefinition. */
 export const builtinKinds: readonly BuiltinKind[] = [
   ...clusterKinds,
   pods,
@@ -26,6 +27,7 @@ export const builtinKinds: readonly BuiltinKind[] = [
   ...recordKinds,
   ...storageKinds,
   ...accessKinds,
+  customResourceDefinitions,
 ];
 
 /** Makes the built-in kinds known to the store and, when there is an API server, to that. */

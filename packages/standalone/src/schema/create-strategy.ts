@@ -1,4 +1,6 @@
-import type { ResourceStrategy } from "@mooring/store";
+import { type ResourceStrategy, StatusError, type UnstructuredObject } from "@mooring/store";
+import { strategicMerge } from "./merge/strategic.ts";
+import { isObject } from "./model.ts";
 import { admitCreate, admitUpdate, type KindSchema } from "./strategy.ts";
 
 /** The hooks of one kind as a `LocalStore` calls them. */
@@ -7,7 +9,15 @@ export function createStrategy(kind: KindSchema): ResourceStrategy {
   return {
     create: (object) => admitCreate(kind, object),
     update: (next, old, context) => admitUpdate(kind, next, old, context.subresource),
+    ...(kind.custom ? {} : { strategicMerge: (current, patch) => patched(kind, current, patch) }),
     ...(rules?.selectableFields === undefined ? {} : { selectableFields: rules.selectableFields }),
     ...(rules?.gracefulDelete === undefined ? {} : { gracefulDelete: rules.gracefulDelete }),
   };
+}
+
+function patched(kind: KindSchema, current: UnstructuredObject, patch: unknown): UnstructuredObject {
+  if (!isObject(patch)) throw new StatusError("BadRequest", "a strategic merge patch must be an object");
+  const { apiVersion, kind: name, metadata } = current;
+  // The envelope goes back on in case the patch was `$patch: replace`.
+  return { apiVersion, kind: name, metadata, ...strategicMerge({ ...current }, patch, kind.schema) };
 }

@@ -78,14 +78,14 @@ for (const field of ["matchExpressions"]) {
 export type NameKind = "subdomain" | "label" | "label1035" | "path";
 const ANNOTATIONS_LIMIT = 256 * 1024;
 
-/** What an API server demands of `metadata` in every kind. */
-export function validateMeta(object: KubeObject, name: NameKind): FieldError[] {
+/** What an API server demands of `metadata`. Kinds of extension servers may have finalizers without a domain. */
+export function validateMeta(object: KubeObject, name: NameKind, extension: boolean): FieldError[] {
   const { metadata } = object;
   return [
     ...nameErrors(metadata, name),
     ...labelErrors(metadata.labels ?? {}, "metadata.labels"),
     ...annotationErrors(metadata.annotations ?? {}),
-    ...finalizerErrors(metadata.finalizers ?? []),
+    ...finalizerErrors(metadata.finalizers ?? [], extension),
     ...ownerErrors(metadata),
   ];
 }
@@ -132,11 +132,11 @@ function annotationErrors(annotations: Readonly<Record<string, string>>): FieldE
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
 
-function finalizerErrors(finalizers: readonly string[]): FieldError[] {
+function finalizerErrors(finalizers: readonly string[], extension: boolean): FieldError[] {
   const errors = finalizers.flatMap((text, i) => {
     const field = `metadata.finalizers[${i}]`;
     const problems = qualifiedNameProblems(text);
-    if (problems.length === 0 && !text.includes("/") && !STANDARD_FINALIZERS.has(text)) {
+    if (!extension && problems.length === 0 && !text.includes("/") && !STANDARD_FINALIZERS.has(text)) {
       problems.push("name is neither a standard finalizer name nor is it fully qualified");
     }
     return problems.map((p) => invalid(field, text, p));

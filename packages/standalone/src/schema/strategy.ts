@@ -1,4 +1,5 @@
 import type { DeleteOptions, UnstructuredObject } from "@mooring/store";
+import { checkRules, ruleSchema } from "./cel/rules.ts";
 import { decodeBuiltin } from "./decode.ts";
 import { applyDefaults, dropForbiddenNulls, dropNulls } from "./default.ts";
 import { type FieldError, invalidObject } from "./field-error.ts";
@@ -38,7 +39,7 @@ export interface KindSchema {
 /** The object as an API server would store it; throws Invalid (422) or BadRequest (400). */
 export function admitCreate(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
   shape(kind, object, () => kind.rules?.prepareCreate?.(object));
-  const errors = [...validateMeta(object, kind.rules?.name ?? "subdomain"), ...problems(kind, object)];
+  const errors = [...metaProblems(kind, object), ...problems(kind, object)];
   if (errors.length > 0) throw invalidObject(kind, nameOf(object), errors);
   return object;
 }
@@ -51,13 +52,18 @@ export function admitUpdate(
 ): UnstructuredObject {
   shape(kind, next, () => kind.rules?.prepareUpdate?.(next, old, subresource));
   const errors = [
-    ...validateMeta(next, kind.rules?.name ?? "subdomain"),
+    ...metaProblems(kind, next),
     ...validateMetaUpdate(next, old),
-    ...problems(kind, next),
+    ...ratcheted(kind, problems(kind, next, old), old),
   ];
   if (errors.length === 0) errors.push(...(kind.rules?.validateUpdate?.(next, old, subresource) ?? []));
   if (errors.length > 0) throw invalidObject(kind, nameOf(next), errors);
   return next;
+}
+
+function metaProblems(kind: KindSchema, object: UnstructuredObject): FieldError[] {
+  const extension = kind.custom || kind.group === "apiextensions.k8s.io";
+  return validateMeta(object, kind.rules?.name ?? "subdomain", extension);
 }
 
 function nameOf(object: UnstructuredObject): string {
@@ -78,9 +84,28 @@ function shape(kind: KindSchema, object: UnstructuredObject, prepare: () => void
 }
 const META_ONLY: Schema = { type: "object", properties: { metadata: objectMetaSchema } };
 
-function problems(kind: KindSchema, object: UnstructuredObject): FieldError[] {
+function problems(kind: KindSchema, object: UnstructuredObject, old?: UnstructuredObject): FieldError[] {
   const errors = kind.custom ? validateSchema(object, kind.schema) : builtinProblems(object, kind.schema);
-  return errors.length > 0 ? errors : (kind.rules?.validate?.(object) ?? []);
+  if (errors.length > 0) return errors;
+  if (kind.custom) errors.push(...checkRules(object, old, ruleSchemaOf(kind.schema)));
+  return [...errors, ...(kind.rules?.validate?.(object) ?? [])];
+}
+
+const ruleSchemas = new WeakMap<Schema, Schema>();
+function ruleSchemaOf(schema: Schema): Schema {
+  const known = ruleSchemas.get(schema) ?? ruleSchema(schema);
+  ruleSchemas.set(schema, known);
+  return known;
+}
+
+/**
+ * A stricter schema must not lock objects that were stored before it: what was already wrong in a custom resource
+ * does not keep the rest of it from being changed.
+ */
+function ratcheted(kind: KindSchema, errors: FieldError[], old: UnstructuredObject): FieldError[] {
+  if (!kind.custom || errors.length === 0) return errors;
+  const before = new Set(validateSchema(old, kind.schema).map((error) => `${error.field}: ${error.body}`));
+  return errors.filter((error) => !before.has(`${error.field}: ${error.body}`));
 }
 
 /** Built-in kinds have words of their own, and key lists whose keys may repeat (`env`). */

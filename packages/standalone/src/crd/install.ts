@@ -1,0 +1,76 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isAlreadyExists, mutate, type ObjectStore, waitFor } from "@mooring/store";
+import { parseAllDocuments } from "yaml";
+import { jsonEqual } from "../schema/model.ts";
+import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
+import { isEstablished } from "./validate-definition.ts";
+
+/** The definitions that come with Mooring: `deploy/crds`. */
+export async function bundledCrds(): Promise<string[]> {
+  const folder = fileURLToPath(new URL("../../../../deploy/crds", import.meta.url));
+  const files = await readdir(folder);
+  return files
+    .filter((file) => file.endsWith(".yaml"))
+    .sort()
+    .map((file) => join(folder, file));
+}
+
+/**
+ * Creates or updates the definitions in these YAML files and resolves when all of them are Established.
+ * Needs a CRD controller: ours, or a cluster's.
+ */
+export async function installCrds(
+  store: ObjectStore,
+  files: readonly string[],
+  options: { signal?: AbortSignal } = {},
+): Promise<void> {
+  const signal = options.signal ?? new AbortController().signal;
+  const documents = await Promise.all(files.map((file) => readDefinitions(file)));
+  const definitions = documents.flat();
+  await Promise.all(definitions.map((definition) => install(store, definition, signal)));
+  await Promise.all(
+    definitions.map(({ metadata: { name } }) =>
+      waitFor(
+        store,
+        CustomResourceDefinitions,
+        { name },
+        (crd) => crd !== undefined && isEstablished(crd),
+        signal,
+      ),
+    ),
+  );
+}
+
+async function readDefinitions(file: string): Promise<CustomResourceDefinition[]> {
+  const documents = parseAllDocuments(await readFile(file, "utf8"));
+  return documents.map((document) => {
+    const [problem] = document.errors;
+    if (problem !== undefined) throw new Error(`${file}: ${problem.message}`);
+    return document.toJS() as CustomResourceDefinition;
+  });
+}
+
+const MANAGER = { fieldManager: "mooring" };
+
+async function install(
+  store: ObjectStore,
+  definition: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await store.create(CustomResourceDefinitions, structuredClone(definition), { ...MANAGER, signal });
+    return;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  const { name } = definition.metadata;
+  await mutate(
+    store,
+    CustomResourceDefinitions,
+    { name },
+    (crd) => (jsonEqual(crd.spec, definition.spec) ? undefined : { ...crd, spec: definition.spec }),
+    { ...MANAGER, signal },
+  );
+}

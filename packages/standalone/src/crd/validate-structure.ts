@@ -1,0 +1,215 @@
+import { compile, type Program } from "../schema/cel/environment.ts";
+import { usesOldSelf } from "../schema/cel/rules.ts";
+import { dropForbiddenNulls } from "../schema/default.ts";
+import { type FieldError, forbidden, invalid, notSupported, required } from "../schema/field-error.ts";
+import { isObject, type Schema } from "../schema/model.ts";
+import { patternOf, validateSchema } from "../schema/validate.ts";
+
+const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
+/** Keywords that a structural schema may not have at all. */
+const FORBIDDEN = ["$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id"];
+/** Keywords that only describe values: what the logical junctors may hold. */
+const STRUCTURE = [
+  "type",
+  "default",
+  "additionalProperties",
+  "nullable",
+  "description",
+  "x-kubernetes-preserve-unknown-fields",
+];
+
+/** What keeps a CRD's schema from being structural, and its rules from compiling. */
+export function validateStructure(schema: Schema, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (schema.type !== "object")
+    errors.push(invalid(`${path}.type`, schema.type ?? "", "must be object at the root"));
+  visit(schema, path, errors);
+  for (const field of Object.keys(schema.properties?.metadata?.properties ?? {})) {
+    if (field === "name" || field === "generateName") continue;
+    errors.push(
+      forbidden(
+        `${path}.properties[metadata]`,
+        `must not specify anything other than name and generateName, but metadata is implicitly specified`,
+      ),
+    );
+  }
+  return errors;
+}
+
+function visit(schema: Schema, path: string, errors: FieldError[]): void {
+  const raw = schema as Record<string, unknown>;
+  for (const keyword of FORBIDDEN) {
+    if (raw[keyword] !== undefined)
+      errors.push(forbidden(`${path}.${keyword}`, `${keyword} is not supported`));
+  }
+  if (schema.uniqueItems === true) {
+    errors.push(
+      forbidden(
+        `${path}.uniqueItems`,
+        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
+      ),
+    );
+  }
+  typeErrors(schema, path, errors);
+  listErrors(schema, path, errors);
+  ruleErrors(schema, path, errors);
+  defaultErrors(schema, path, errors);
+  for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
+    for (const [i, part] of (schema[junctor] ?? []).entries())
+      valueOnly(part, `${path}.${junctor}[${i}]`, errors);
+  }
+  if (schema.not !== undefined) valueOnly(schema.not, `${path}.not`, errors);
+  for (const [field, child] of Object.entries(schema.properties ?? {}))
+    visit(child, `${path}.properties[${field}]`, errors);
+  if (isObject(schema.items)) visit(schema.items, `${path}.items`, errors);
+  if (isObject(schema.additionalProperties))
+    visit(schema.additionalProperties, `${path}.additionalProperties`, errors);
+}
+
+function typeErrors(schema: Schema, path: string, errors: FieldError[]): void {
+  const free =
+    schema["x-kubernetes-int-or-string"] === true || schema["x-kubernetes-preserve-unknown-fields"] === true;
+  if (schema.type === undefined) {
+    if (!free) errors.push(required(`${path}.type`, "must not be empty for specified object fields"));
+  } else if (!TYPES.includes(schema.type)) errors.push(notSupported(`${path}.type`, schema.type, TYPES));
+  if (schema.type === "array" && schema.items === undefined)
+    errors.push(required(`${path}.items`, "must be specified"));
+  if (Array.isArray(schema.items))
+    errors.push(forbidden(`${path}.items`, "items must be a schema object and not an array"));
+  if (schema.properties !== undefined && schema.additionalProperties !== undefined) {
+    errors.push(
+      forbidden(`${path}.additionalProperties`, "additionalProperties and properties are mutual exclusive"),
+    );
+  }
+  if (schema.additionalProperties === false) {
+    errors.push(forbidden(`${path}.additionalProperties`, "additionalProperties cannot be set to false"));
+  }
+  if (schema.pattern !== undefined) {
+    try {
+      patternOf(schema.pattern);
+    } catch {
+      errors.push(invalid(`${path}.pattern`, schema.pattern, "must be a valid regular expression"));
+    }
+  }
+}
+
+function listErrors(schema: Schema, path: string, errors: FieldError[]): void {
+  const listType = schema["x-kubernetes-list-type"];
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  if (listType !== undefined && schema.type !== "array") {
+    errors.push(
+      invalid(`${path}.type`, schema.type ?? "", "must be array if x-kubernetes-list-type is specified"),
+    );
+  }
+  if (listType !== undefined && !["atomic", "set", "map"].includes(listType)) {
+    errors.push(notSupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "map", "set"]));
+  }
+  if (listType !== "map") {
+    if (keys.length > 0)
+      errors.push(
+        invalid(
+          `${path}.x-kubernetes-list-type`,
+          listType ?? "",
+          "must be map if x-kubernetes-list-map-keys is non-empty",
+        ),
+      );
+    return;
+  }
+  if (keys.length === 0) {
+    errors.push(
+      required(`${path}.x-kubernetes-list-map-keys`, "must not be empty if x-kubernetes-list-type is map"),
+    );
+  }
+  for (const [i, key] of keys.entries()) {
+    const at = `${path}.x-kubernetes-list-map-keys[${i}]`;
+    const item = schema.items?.properties?.[key];
+    if (item === undefined) errors.push(invalid(at, key, "entries must all be names of item properties"));
+    else if (schema.items?.required?.includes(key) !== true && item.default === undefined) {
+      const detail =
+        "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
+      errors.push(required(`${path}.items.properties[${key}].default`, detail));
+    }
+  }
+}
+
+const REASONS = ["FieldValueRequired", "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"];
+
+function ruleErrors(schema: Schema, path: string, errors: FieldError[]): void {
+  for (const [i, rule] of (schema["x-kubernetes-validations"] ?? []).entries()) {
+    const at = `${path}.x-kubernetes-validations[${i}]`;
+    if (rule.rule.trim() === "") {
+      errors.push(required(`${at}.rule`, "rule is not specified"));
+      continue;
+    }
+    compileInto(rule.rule, "bool", `${at}.rule`, "must evaluate to a bool", errors);
+    if (rule.messageExpression !== undefined) {
+      compileInto(
+        rule.messageExpression,
+        "string",
+        `${at}.messageExpression`,
+        "must evaluate to a string",
+        errors,
+      );
+    }
+    if (rule.reason !== undefined && !REASONS.includes(rule.reason)) {
+      errors.push(notSupported(`${at}.reason`, rule.reason, REASONS));
+    }
+    if (rule.optionalOldSelf !== undefined && !usesOldSelf(rule.rule)) {
+      errors.push(
+        invalid(
+          `${at}.optionalOldSelf`,
+          rule.optionalOldSelf,
+          "may not be set if oldSelf is not used in rule",
+        ),
+      );
+    }
+    if (rule.message?.includes("\n") === true)
+      errors.push(invalid(`${at}.message`, rule.message, "message must not contain line breaks"));
+  }
+}
+
+function compileInto(
+  text: string,
+  type: string,
+  path: string,
+  wrong: string,
+  errors: FieldError[],
+): Program | undefined {
+  try {
+    const program = compile(text);
+    if (program.type !== type && program.type !== "dyn") errors.push(invalid(path, text, wrong));
+    return program;
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    errors.push(invalid(path, text, `compilation failed: ${detail}`));
+    return undefined;
+  }
+}
+
+function defaultErrors(schema: Schema, path: string, errors: FieldError[]): void {
+  if (schema.default === undefined) return;
+  const value = structuredClone(schema.default);
+  dropForbiddenNulls(value, schema);
+  for (const error of validateSchema(value, schema)) {
+    errors.push({ ...error, field: `${path}.default${error.field === "" ? "" : `.${error.field}`}` });
+  }
+}
+
+/** Below a junctor, schemas say what values may be, not what fields there are. */
+function valueOnly(schema: Schema, path: string, errors: FieldError[]): void {
+  const raw = schema as Record<string, unknown>;
+  for (const keyword of STRUCTURE) {
+    if (raw[keyword] === undefined) continue;
+    // The one spelling of "integer or text" that is allowed here.
+    if (
+      keyword === "type" &&
+      /\.anyOf\[\d\]$/.test(path) &&
+      ["integer", "string"].includes(String(raw[keyword]))
+    )
+      continue;
+    errors.push(forbidden(`${path}.${keyword}`, "must be empty to be structural"));
+  }
+  for (const [field, child] of Object.entries(schema.properties ?? {}))
+    valueOnly(child, `${path}.properties[${field}]`, errors);
+  if (isObject(schema.items)) valueOnly(schema.items, `${path}.items`, errors);
+}

@@ -1,0 +1,48 @@
+import { Environment } from "@marcbachmann/cel-js";
+import { registerFormats } from "./library/formats.ts";
+import { registerLists } from "./library/lists.ts";
+import { registerNetwork } from "./library/network.ts";
+import { registerQuantities } from "./library/quantities.ts";
+import { registerStrings } from "./library/strings.ts";
+
+/**
+ * CEL as CustomResourceDefinitions have it: the language, optionals and the Kubernetes libraries. `self` and
+ * `oldSelf` are dynamically typed; everything else is checked when a rule is compiled.
+ */
+export const environment = new Environment({
+  enableOptionalTypes: true,
+  homogeneousAggregateLiterals: false,
+  limits: { maxAstNodes: 10_000, maxDepth: 100 },
+})
+  .registerVariable("self", "dyn")
+  .registerVariable("oldSelf", "dyn");
+
+for (const register of [
+  registerStrings,
+  registerLists,
+  registerQuantities,
+  registerNetwork,
+  registerFormats,
+]) {
+  register(environment);
+}
+
+/** A rule or message expression, compiled once. Throws the library's ParseError or TypeError. */
+export interface Program {
+  evaluate(variables: { self: unknown; oldSelf?: unknown }): unknown;
+  /** The static type of the result; `dyn` when only evaluation can tell. */
+  type: string;
+}
+
+const programs = new Map<string, Program>();
+
+export function compile(expression: string): Program {
+  const known = programs.get(expression);
+  if (known !== undefined) return known;
+  const parsed = environment.parse(expression);
+  const check = parsed.check();
+  if (!check.valid) throw check.error ?? new Error(`cannot compile ${expression}`);
+  const program: Program = { evaluate: (variables) => parsed(variables), type: check.type ?? "dyn" };
+  programs.set(expression, program);
+  return program;
+}

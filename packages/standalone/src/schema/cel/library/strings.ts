@@ -1,0 +1,89 @@
+import type { Environment } from "@marcbachmann/cel-js";
+import { celString } from "./show.ts";
+
+/** cel-go's strings extension, as far as the language itself lacks it, and Kubernetes' regular expressions. */
+export function registerStrings(env: Environment): void {
+  env
+    .registerFunction("string.charAt(int): string", (text: string, index: bigint) => charAt(text, index))
+    .registerFunction("string.replace(string, string): string", (text: string, from: string, to: string) =>
+      text.split(from).join(to),
+    )
+    .registerFunction(
+      "string.replace(string, string, int): string",
+      (text: string, from: string, to: string, limit: bigint) => replaceSome(text, from, to, Number(limit)),
+    )
+    .registerFunction("string.reverse(): string", (text: string) => [...text].reverse().join(""))
+    .registerFunction("string.format(list<dyn>): string", (text: string, values: unknown[]) =>
+      format(text, values),
+    )
+    .registerFunction(
+      "string.find(string): string",
+      (text: string, pattern: string) => new RegExp(pattern, "u").exec(text)?.[0] ?? "",
+    )
+    .registerFunction("string.findAll(string): list<string>", (text: string, pattern: string) =>
+      findAll(text, pattern),
+    )
+    .registerFunction(
+      "string.findAll(string, int): list<string>",
+      (text: string, pattern: string, limit: bigint) =>
+        limit < 0n ? findAll(text, pattern) : findAll(text, pattern).slice(0, Number(limit)),
+    )
+    .registerFunction("matches(string, string): bool", (text: string, pattern: string) =>
+      new RegExp(pattern, "u").test(text),
+    );
+}
+
+function charAt(text: string, index: bigint): string {
+  const at = Number(index);
+  const letters = [...text];
+  if (at < 0 || at > letters.length) throw new Error(`index out of range: ${at}`);
+  return letters[at] ?? "";
+}
+
+function replaceSome(text: string, from: string, to: string, limit: number): string {
+  if (limit < 0) return text.split(from).join(to);
+  let [result, rest, left] = ["", text, limit];
+  for (; left > 0; left -= 1) {
+    const at = rest.indexOf(from);
+    if (at < 0) break;
+    result += rest.slice(0, at) + to;
+    rest = rest.slice(at + from.length);
+  }
+  return result + rest;
+}
+
+function findAll(text: string, pattern: string): string[] {
+  return [...text.matchAll(new RegExp(pattern, "gu"))].map((match) => match[0]);
+}
+
+/** `%s %d %f %e %b %o %x %X %%`. */
+function format(text: string, values: unknown[]): string {
+  let next = 0;
+  return text.replace(/%(?:\.(\d+))?([sdfeboxX%])/g, (_all, precision: string | undefined, verb: string) => {
+    if (verb === "%") return "%";
+    if (next >= values.length) throw new Error(`index ${next} out of range`);
+    const value = values[next];
+    next += 1;
+    const digits = precision === undefined ? 6 : Number(precision);
+    switch (verb) {
+      case "f":
+        return Number(value).toFixed(digits);
+      case "e":
+        return Number(value).toExponential(digits);
+      case "b":
+        return typeof value === "boolean" ? String(Number(value)) : BigInt(value as bigint).toString(2);
+      case "o":
+        return BigInt(value as bigint).toString(8);
+      case "x":
+      case "X": {
+        const hex =
+          typeof value === "string"
+            ? Buffer.from(value).toString("hex")
+            : BigInt(value as bigint).toString(16);
+        return verb === "x" ? hex : hex.toUpperCase();
+      }
+      default:
+        return celString(value);
+    }
+  });
+}
