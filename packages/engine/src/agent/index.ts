@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import {
   apiVersionOf,
@@ -17,6 +18,7 @@ import { beat, keepBeating } from "./heartbeat/index.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
 import { reconcilePool } from "./pool/index.ts";
+import { releaseDevices } from "./release-devices.ts";
 
 /** A pool to have on this node. */
 export interface AgentPool {
@@ -40,6 +42,11 @@ export interface AgentOptions {
   logger: Logger;
   /** Pool objects made when they are not there; their size may grow. */
   pools?: readonly AgentPool[];
+  /**
+   * Detach idle devices when stopping. Only where the agent stops after all workloads: a raw block device may be idle
+   * in the hands of a running one.
+   */
+  releaseOnStop?: boolean;
   /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
   signal: AbortSignal;
 }
@@ -55,6 +62,8 @@ export interface Agent {
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { store, host, nodeID, signal } = options;
+  // Every watch, wait and child of the agent listens to it.
+  setMaxListeners(0, signal);
   const logger = options.logger.child({ node: nodeID });
   const informers = createInformers(store, logger);
   const all = [informers.pools, informers.volumes, informers.snapshots];
@@ -72,7 +81,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   await beat(context);
   const controllers = [runPools, runVolumes, runSnapshots].map((run) => run(context, informers));
   const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
-  return { done: running.then(() => release(context)) };
+  return { done: running.then(() => release(context, options.releaseOnStop === true)) };
 }
 
 async function ensurePool({ store, nodeID, stateDir, signal }: AgentOptions, pool: AgentPool): Promise<void> {
@@ -112,9 +121,12 @@ async function openOwnPools(context: AgentContext, open: (name: string) => Promi
 }
 
 /** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
-async function release({ pools, events, logger }: AgentContext): Promise<void> {
+async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
+  const { pools, events, logger } = context;
   await events.flush();
-  for (const { name, backend } of pools.list()) {
+  for (const pool of pools.list()) {
+    const { name, backend } = pool;
+    if (devicesToo) await releaseDevices(context, pool);
     await backend.close().catch(async (error: unknown) => {
       logger.info({ pool: name, why: String(error) }, "the pool stays mounted");
       await backend.leave();

@@ -1,0 +1,18 @@
+import type { AgentContext } from "./context.ts";
+import type { OpenPool } from "./open-pools.ts";
+
+/**
+ * Detaches the devices of a pool that nobody uses, for an agent that goes away together with all its workloads. The
+ * records still say attached: the next agent opens them again, under whatever device is free then.
+ */
+export async function releaseDevices({ host, logger }: AgentContext, { layout, backend }: OpenPool): Promise<void> {
+  if (!backend.block) return;
+  for (const loop of await host.loops.list()) {
+    if (!loop.backingFile.startsWith(`${layout.images}/`)) continue;
+    // The same path in another mount namespace is another node's file.
+    if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
+    const users = await host.loops.holders(loop.path);
+    if (users.length === 0) await host.loops.detach(loop.path);
+    else logger.warn({ device: loop.path, users }, "a device is still in use; it stays");
+  }
+}
