@@ -1,19 +1,35 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalStore, Namespaces, RestStore, silentLogger } from "@mooring/store";
+import { LocalStore, Namespaces, type Resource, RestStore, silentLogger } from "@mooring/store";
 import { objectStoreContract, Shelves, testRegistry, Widgets } from "@mooring/store/contract";
-import { createKindRegistry } from "./kind-info.ts";
+import { registerBuiltins } from "../builtin/index.ts";
+import { createKindRegistry, type KindInfo } from "./kind-info.ts";
 import { startApiServer } from "./start.ts";
-import { plainKind, registerPlainKinds } from "./testing/plain-kinds.ts";
+
+/** A kind without schema and columns: what the server does on its own. */
+function plainKind(resource: Resource, status: boolean): KindInfo {
+  const { version, kind } = resource;
+  const names = { singular: kind.toLowerCase(), shortNames: [], categories: [], listKind: `${kind}List` };
+  const subresources = { status };
+  return {
+    resource,
+    versions: [version],
+    ...names,
+    columns: {},
+    subresources,
+    custom: true,
+    schema: () => undefined,
+  };
+}
 
 objectStoreContract("RestStore over the API server", async (t) => {
   const stateDir = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = testRegistry();
   const kinds = createKindRegistry();
-  registerPlainKinds(registry, kinds);
-  kinds.set(plainKind(Widgets, { subresources: { status: true }, custom: true }));
-  kinds.set(plainKind(Shelves));
+  registerBuiltins(registry, kinds);
+  kinds.set(plainKind(Widgets, true));
+  kinds.set(plainKind(Shelves, false));
   const local = await LocalStore.open({ path: join(stateDir, "store"), registry });
   const stop = new AbortController();
   const options = { store: local, kinds, stateDir, listen: "127.0.0.1:0", logger: silentLogger };

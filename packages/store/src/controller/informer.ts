@@ -2,7 +2,7 @@ import type { KubeObject } from "../object/meta.ts";
 import { keyOf, type Resource } from "../object/resource.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
-import { orAborted } from "../runtime/wait.ts";
+import { allowManyListeners, orAborted } from "../runtime/wait.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { reflect } from "./reflector.ts";
 
@@ -73,8 +73,9 @@ export function createInformer<T extends KubeObject>(
 
   return {
     resource,
-    run: (signal) =>
-      reflect(store, resource, selection, logger, signal, {
+    run(signal) {
+      allowManyListeners(signal);
+      return reflect(store, resource, selection, logger, signal, {
         replace(objects) {
           const present = new Set(objects.map(keyOf));
           for (const object of cache.list()) {
@@ -85,7 +86,8 @@ export function createInformer<T extends KubeObject>(
         },
         put,
         remove: (object) => remove(keyOf(object)),
-      }),
+      });
+    },
     synced: (signal) => orAborted(firstSync, signal),
     get: (key) => cache.get(key),
     list: () => cache.list(),

@@ -2,7 +2,7 @@ import { type Lease, Leases } from "../kinds/kubernetes.ts";
 import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
-import { delay } from "../runtime/wait.ts";
+import { delay, within } from "../runtime/wait.ts";
 import { decideLease, type LeaseObservation } from "./lease-decide.ts";
 
 export interface LeaseOptions {
@@ -93,8 +93,7 @@ export class LeaseElection {
       const startedAt = performance.now();
       const left = this.#options.renewDeadlineMs - (startedAt - renewedAt);
       // A request that hangs must not keep us believing that we hold the lease.
-      const attempt = AbortSignal.any([signal, AbortSignal.timeout(Math.max(1, Math.ceil(left)))]);
-      const renewed = await this.attempt(attempt).catch(() => false);
+      const renewed = await within(left, signal, (limited) => this.attempt(limited)).catch(() => false);
       if (renewed) renewedAt = startedAt;
     }
   }

@@ -1,6 +1,7 @@
 import type { KubeObject } from "../object/meta.ts";
 import { isConflict } from "../object/status-error.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
+import { allowManyListeners } from "../runtime/wait.ts";
 import type { Informer } from "./informer.ts";
 import { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
@@ -50,6 +51,7 @@ export async function runController(options: ControllerOptions, signal: AbortSig
   const logger = (options.logger ?? silentLogger).child({ controller: options.name });
   const queue = options.queue ?? new WorkQueue(options.backoff);
   const close = () => queue.close();
+  allowManyListeners(signal);
   signal.addEventListener("abort", close, { once: true });
   const unfollow = options.sources.map((each) => follow(each, queue, logger));
   try {

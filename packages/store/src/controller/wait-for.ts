@@ -27,21 +27,14 @@ export async function waitFor<T extends KubeObject>(
       const list = await store.list(resource, { ...selection, signal });
       if (predicate(list.items[0])) return list.items[0];
       const { resourceVersion } = list;
-      // Ends the watch, however this attempt ends.
-      const stop = new AbortController();
-      const either = AbortSignal.any([signal, stop.signal]);
-      try {
-        for await (const { type, object } of store.watch(resource, {
-          ...selection,
-          resourceVersion,
-          signal: either,
-        })) {
-          if (type === "BOOKMARK") continue;
-          const current = type === "DELETED" ? undefined : object;
-          if (predicate(current)) return current;
-        }
-      } finally {
-        stop.abort();
+      for await (const { type, object } of store.watch(resource, {
+        ...selection,
+        resourceVersion,
+        signal,
+      })) {
+        if (type === "BOOKMARK") continue;
+        const current = type === "DELETED" ? undefined : object;
+        if (predicate(current)) return current;
       }
     } catch (error) {
       signal.throwIfAborted();

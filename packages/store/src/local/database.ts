@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
+import { StatusError } from "../object/status-error.ts";
 import type { StoreEvent } from "./event.ts";
 import { lockFolder } from "./lock.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -21,6 +22,7 @@ export class ObjectDatabase {
   readonly #events: Database<string, number>;
   readonly #meta: Database<number, string>;
   readonly #unlock: () => Promise<void>;
+  #closed = false;
 
   private constructor(root: RootDatabase<string, string>, unlock: () => Promise<void>) {
     this.#root = root;
@@ -68,11 +70,13 @@ export class ObjectDatabase {
   }
 
   get(path: string): string | undefined {
+    this.#checkOpen();
     return this.#objects.get(path);
   }
 
   /** The next objects of `[start, end)` in order of their paths, at most {@link SCAN} and `limit`. */
   scan(start: string, end: string, limit = SCAN): { path: string; json: string }[] {
+    this.#checkOpen();
     const rows: { path: string; json: string }[] = [];
     for (const { key, value } of this.#objects.getRange({ start, end, limit: Math.min(limit, SCAN) })) {
       rows.push({ path: key, json: value });
@@ -81,6 +85,7 @@ export class ObjectDatabase {
   }
 
   count(start: string, end: string): number {
+    this.#checkOpen();
     return this.#objects.getKeysCount({ start, end });
   }
 
@@ -110,8 +115,14 @@ export class ObjectDatabase {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#root.close();
     await this.#unlock();
+  }
+
+  /** Reading unmapped files would end the process. */
+  #checkOpen(): void {
+    if (this.#closed) throw new StatusError("ServiceUnavailable", "the store is closed");
   }
 }
 

@@ -25,6 +25,7 @@ export class History {
   readonly #order: StoreEvent[] = [];
   #dropped = 0;
   #characters = 0;
+  #closed = false;
   /** Floor of collections that have not been seen since the store was opened. */
   readonly #initialFloor: number;
 
@@ -85,7 +86,7 @@ export class History {
   /** Resolves when the collection has an event after `revision`, at the abort, or after `timeoutMs`. */
   async changed(collection: string, revision: number, signal: AbortSignal, timeoutMs: number): Promise<void> {
     const { events, waiting } = this.#collection(collection);
-    if (signal.aborted || (events.at(-1)?.revision ?? 0) > revision) return;
+    if (signal.aborted || this.#closed || (events.at(-1)?.revision ?? 0) > revision) return;
     await new Promise<void>((resolve) => {
       const done = () => {
         waiting.delete(done);
@@ -98,6 +99,19 @@ export class History {
       signal.addEventListener("abort", done, { once: true });
       waiting.add(done);
     });
+  }
+
+  /** True when nothing will happen any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Wakes all watchers for the last time. */
+  close(): void {
+    this.#closed = true;
+    for (const { waiting } of this.#collections.values()) {
+      for (const wake of [...waiting]) wake();
+    }
   }
 
   #append(event: StoreEvent): Collection {

@@ -53,7 +53,6 @@ export class LocalStore implements ObjectStore {
   readonly #history: History;
   readonly #timeline: Timeline;
   readonly #clock: () => number;
-  readonly #closing = new AbortController();
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
     this.registry = options.registry;
@@ -77,7 +76,7 @@ export class LocalStore implements ObjectStore {
 
   /** Ends all watches, waits for the writes under way, and lets go of the files. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#history.close();
     await this.#timeline.close();
     await this.#database.close();
   }
@@ -123,8 +122,7 @@ export class LocalStore implements ObjectStore {
   watchJson(resource: Resource, options: WatchOptions): AsyncGenerator<JsonWatchEvent, void> {
     const selection = new Selection(this.#definition(resource), resource, options);
     const source = { database: this.#database, timeline: this.#timeline, history: this.#history };
-    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
-    return watchJson(source, selection, resource, { ...options, signal });
+    return watchJson(source, selection, resource, options);
   }
 
   async create<T extends KubeObject>(
@@ -258,7 +256,7 @@ export class LocalStore implements ObjectStore {
   }
 
   #definition(resource: Resource): ResourceDefinition {
-    if (this.#closing.signal.aborted) throw new StatusError("ServiceUnavailable", "the store is closed");
+    if (this.#history.closed) throw new StatusError("ServiceUnavailable", "the store is closed");
     return this.registry.get(resource);
   }
 

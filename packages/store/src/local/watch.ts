@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { tooLarge } from "../object/errors.ts";
 import { apiVersionOf, type Resource } from "../object/resource.ts";
 import type { WatchEvent, WatchOptions } from "../object-store.ts";
+import { allowManyListeners } from "../runtime/wait.ts";
 import type { ObjectDatabase } from "./database.ts";
 import type { History } from "./history.ts";
 import { listJson, parseRevision } from "./list.ts";
@@ -33,6 +34,7 @@ export async function* watchJson(
   options: WatchOptions,
 ): AsyncGenerator<JsonWatchEvent, void> {
   const { signal } = options;
+  allowManyListeners(signal);
   let { revision, initial } = startingPoint(source.timeline.revision, options);
   if (initial) {
     const list = listJson(source, selection, { ...options, resourceVersion: "" });
@@ -45,7 +47,7 @@ export async function* watchJson(
     }
     if (options.sendInitialEvents) yield bookmark(resource, revision, true);
   }
-  while (!signal.aborted) {
+  while (!signal.aborted && !source.history.closed) {
     const events = source.history.after(selection.collection, revision, BATCH);
     for (const event of events) {
       revision = event.revision;
@@ -63,7 +65,8 @@ export async function* watchJson(
     await source.history.changed(selection.collection, revision, signal, BOOKMARK_MS);
     const idle = source.history.after(selection.collection, revision, 1).length === 0;
     if (idle && reached > revision) revision = reached;
-    if (idle && options.allowBookmarks && !signal.aborted) yield bookmark(resource, revision, false);
+    if (idle && options.allowBookmarks && !signal.aborted && !source.history.closed)
+      yield bookmark(resource, revision, false);
   }
 }
 

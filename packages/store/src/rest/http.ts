@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { StatusError } from "../object/status-error.ts";
-import { delay } from "../runtime/wait.ts";
+import { allowManyListeners, delay } from "../runtime/wait.ts";
 import type { ClusterAccess } from "./access.ts";
 import { networkError, statusFrom } from "./response-error.ts";
 
@@ -80,6 +80,7 @@ export class HttpClient {
 
   async #send(request: HttpRequest, refresh: boolean): Promise<IncomingMessage> {
     request.signal?.throwIfAborted();
+    allowManyListeners(request.signal);
     const authorization = await this.#access.authorization?.(refresh).catch((error: unknown) => {
       throw new StatusError("Unauthorized", `cannot read the credentials: ${(error as Error).message}`);
     });

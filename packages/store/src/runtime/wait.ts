@@ -1,4 +1,32 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * A signal that stops a whole process part has as many listeners as there are waits under way; Node warns of a leak
+ * from eleven on. (One derived signal per wait would be no better: in Node 20 `AbortSignal.any` keeps a trace of each.)
+ */
+export function allowManyListeners(signal: AbortSignal | undefined): void {
+  if (signal !== undefined) setMaxListeners(0, signal);
+}
+
+/** Runs `work` with a signal that aborts with the given one or after the time, whichever is first. */
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const own = new AbortController();
+  const stop = () => own.abort(signal.reason);
+  const timer = setTimeout(() => own.abort(new Error(`not done within ${milliseconds} ms`)), milliseconds);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await work(own.signal);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
 
 /** Resolves after the time; rejects with the signal's reason when that comes first. */
 export async function delay(milliseconds: number, signal?: AbortSignal): Promise<void> {
