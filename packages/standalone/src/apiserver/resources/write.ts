@@ -23,7 +23,8 @@ export async function handleUpdate(call: Call, target: ItemTarget): Promise<void
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "UpdateOptions");
   const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
-  if (target.kind.custom && !object.metadata.resourceVersion) {
+  // An object that is not there is NotFound, as for every other kind: `update` says so.
+  if (target.kind.custom && !object.metadata.resourceVersion && exists(target)) {
     const message = "Invalid value: 0x0: must be specified for an update";
     const cause = { reason: "FieldValueInvalid", message, field: "metadata.resourceVersion" };
     throw invalid(target.resource, target.name, [cause]);
