@@ -26,10 +26,6 @@ export async function listen(
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on("tlsClientError", () => {});
-  server.on("upgrade", (_request, socket) => {
-    // exec, attach and port-forward of older clients come as an upgrade.
-    socket.end("HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(at.port, at.host, () => {

@@ -9,9 +9,10 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
-import { registerBuiltins } from "../../builtin/index.ts";
+import { builtinKinds, registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
+import { customResourceDefinitions, startCrdController } from "../../crd/index.ts";
 import type { KubeletLogs } from "../api.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
@@ -32,7 +33,7 @@ export interface TestServer {
 export interface TestServerOptions {
   kubelet?: KubeletLogs;
   history?: LocalStoreOptions["history"];
-  /** Default true: garbage collector and namespace controller. */
+  /** Default true: the controllers of CRDs, garbage and namespaces. */
   controllers?: boolean;
   logger?: Logger;
 }
@@ -43,7 +44,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
-  registerBuiltins(registry, kinds);
+  registerBuiltins(registry, kinds, [...builtinKinds, customResourceDefinitions]);
   const stopping = new AbortController();
   const { signal } = stopping;
   setMaxListeners(0, signal);
@@ -61,6 +62,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const parts: { done: Promise<void> }[] = [api];
   if (controllers) {
+    parts.push(await startCrdController({ ...common, registry }));
     parts.push(await startGarbageCollector(common));
     parts.push(await startNamespaceController({ ...common, caPem: api.caPem }));
   }
