@@ -6,16 +6,18 @@ export * as v0 from "./gen/csi/v0/csi_pb.ts";
 export * as v1 from "./gen/csi/v1/csi_pb.ts";
 export * as addons from "./gen/identity/identity_pb.ts";
 export * as volumegroup from "./gen/volumegroup/volumegroup_pb.ts";
+export { logCalls, type Observe } from "./log/log-calls.ts";
 export { type Logger, silentLogger } from "./log/logger.ts";
-export type { Invoke, ServerAnswer, ServerCall, ServerInterceptor } from "./server/call.ts";
+export { REDACTED, redact } from "./log/redact.ts";
+export { claimsOf } from "./operations/claims.ts";
+export { type Claim, type Mode, type Operation, OperationLocks } from "./operations/locks.ts";
+export { type SingleFlightOptions, singleFlight } from "./operations/single-flight.ts";
 export type { CallContext } from "./server/context.ts";
-export {
-  type CsiServer,
-  type CsiServices,
-  createServer,
-  type ServerOptions,
-} from "./server/create-server.ts";
+export { type CsiServer, createServer, type ServerOptions, type Services } from "./server/create-server.ts";
+export type { Call, Interceptor, Next } from "./server/interceptor.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";
+export { checkMessage } from "./validation/check-message.ts";
+export { validateRequests } from "./validation/validate.ts";
 export type {
   CallOptions,
   Handlers,

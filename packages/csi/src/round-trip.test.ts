@@ -3,7 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CsiError, connect, createServer } from "./index.ts";
+import { CsiError, connect, createServer, v1 } from "./index.ts";
+
+const mount = {
+  accessType: { case: "mount" as const, value: {} },
+  accessMode: { mode: v1.VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER },
+};
 
 test("a typed client and a server talk over a unix socket", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "csi-"));
@@ -43,7 +48,11 @@ test("a typed client and a server talk over a unix socket", async (t) => {
   const info = await client.identity.getPluginInfo({});
   assert.equal(info.name, "a.test.dev");
   const big = 2n ** 62n + 1n;
-  const made = await client.controller.createVolume({ name: "v", capacityRange: { requiredBytes: big } });
+  const made = await client.controller.createVolume({
+    name: "v",
+    volumeCapabilities: [mount],
+    capacityRange: { requiredBytes: big },
+  });
   assert.equal(made.volume?.capacityBytes, big);
   await assert.rejects(client.controller.deleteVolume({ volumeId: "v" }), (error) => {
     assert.ok(error instanceof CsiError);

@@ -63,7 +63,7 @@ function decode(text: string): string {
 }
 
 function cut(text: string, bytes: number): string {
-  const clean = Buffer.from(text).toString(); // lone surrogates out
+  const clean = Buffer.from(text).toString(); // drops lone surrogates
   if (Buffer.byteLength(clean) <= bytes) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, bytes - 3)).replace(/\ufffd+$/, "")}...`;
 }

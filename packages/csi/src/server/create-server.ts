@@ -1,82 +1,87 @@
-import type { DescService } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { CsiError } from "../errors/csi-error.ts";
+import { logCalls, type Observe } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
+import { singleFlight } from "../operations/single-flight.ts";
+import { claimSocket } from "../sockets/claim.ts";
 import { socketPath } from "../sockets/endpoint.ts";
+import { validateRequests } from "../validation/validate.ts";
 import type { Handlers } from "../wire/method-types.ts";
-import { type ServiceName, services as wireServices } from "../wire/services.ts";
-import { bindStream, bindUnary, wireDefinition } from "./bind-method.ts";
-import { chain, type Invoke, type ServerInterceptor } from "./call.ts";
-import { dispatch } from "./dispatch.ts";
+import { type ServiceName, services } from "../wire/services.ts";
+import { adapt } from "./adapter.ts";
+import type { Interceptor } from "./interceptor.ts";
 
-/** The handlers of every service that a plugin serves. Identity is always served. */
-export type CsiServices = {
-  [S in ServiceName]?: Handlers<(typeof wireServices)[S]>;
-} & { identity: Handlers<typeof wireServices.identity> };
+/** Handlers by service. What is left out is not served. */
+export type Services = { [S in ServiceName]?: Handlers<(typeof services)[S]> };
 
-/** How a server listens and what surrounds its handlers. */
 export interface ServerOptions {
-  /** `unix:///path`, `unix:relative` or a bare path. */
+  /** `unix:///path`. */
   endpoint: string;
   logger?: Logger;
-  /** Own layers around every call, the first one outermost; they run after validation. */
-  interceptors?: readonly ServerInterceptor[];
+  /** Around every unary call, the first outermost. They run after logging and validation, before the locks. */
+  interceptors?: readonly Interceptor[];
+  /** Called after every call; a place for metrics. */
+  observe?: Observe;
 }
 
-/** A plugin's endpoint. */
 export interface CsiServer {
-  /** Binds the socket; settles when calls are accepted. */
+  /** Resolves when the socket answers. */
   start(): Promise<void>;
-  /** Takes no new calls, waits up to `graceMs` (default 10 s) for those that run, then cuts them off. */
+  /** Lets calls under way end for `graceMs` (default 10,000), then cuts them. The socket file is gone afterwards. */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Serves CSI handlers on a unix socket. */
-export function createServer(services: CsiServices, options: ServerOptions): CsiServer {
-  const logger = options.logger ?? silentLogger;
-  const path = socketPath(options.endpoint);
-  const server = new Server({ "grpc.enable_channelz": 0 });
-  const handlers = new Map<DescService, object>();
-  for (const [name, desc] of Object.entries(wireServices)) {
-    const own = services[name as ServiceName];
-    if (own !== undefined) handlers.set(desc, own);
-  }
-  const invoke = chain(options.interceptors ?? [], dispatch(handlers));
-  for (const desc of handlers.keys()) addService(server, desc, invoke, logger);
-  return {
-    start: () => listen(server, path),
-    stop: (graceMs = 10_000) => shutdown(server, graceMs),
-  };
-}
-
-function addService(server: Server, desc: DescService, invoke: Invoke, logger: Logger): void {
-  const implementation: UntypedServiceImplementation = {};
-  for (const method of desc.methods) {
-    implementation[method.name] =
-      method.methodKind === "server_streaming"
-        ? bindStream(method, invoke, logger)
-        : bindUnary(method, invoke, logger);
-  }
-  server.addService(
-    Object.fromEntries(desc.methods.map((method) => [method.name, wireDefinition(method)])),
-    implementation,
-  );
-}
-
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
+function bind(server: Server, path: string): Promise<void> {
+  // The mode must be right before anyone can connect: a chmod afterwards leaves a gap.
+  const umask = process.umask(0o177);
+  return new Promise<void>((resolve, reject) => {
     server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
       if (error === null) resolve();
-      else reject(error);
+      else reject(CsiError.unavailable(`cannot listen on ${path}: ${error.message}`, { cause: error }));
     });
-  });
+  }).finally(() => process.umask(umask));
 }
 
-function shutdown(server: Server, graceMs: number): Promise<void> {
+function shutDown(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), graceMs);
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, graceMs);
     server.tryShutdown(() => {
       clearTimeout(timer);
       resolve();
     });
   });
+}
+
+/** Serves CSI on a unix socket. */
+export function createServer(given: Services, options: ServerOptions): CsiServer {
+  const path = socketPath(options.endpoint);
+  const logger = options.logger ?? silentLogger;
+  const server = new Server({
+    "grpc.enable_channelz": 0,
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+  });
+  const interceptors = [
+    logCalls(options.observe),
+    validateRequests,
+    ...(options.interceptors ?? []),
+    singleFlight(),
+  ];
+  for (const [name, handlers] of Object.entries(given)) {
+    if (handlers === undefined) continue;
+    const { definition, implementation } = adapt(services[name as ServiceName], handlers, {
+      interceptors,
+      logger,
+    });
+    server.addService(definition, implementation);
+  }
+  return {
+    async start() {
+      await claimSocket(path);
+      await bind(server, path);
+    },
+    stop: (graceMs = 10_000) => shutDown(server, graceMs),
+  };
 }
