@@ -51,6 +51,7 @@ export class TypeTable {
     this.#types.set(name, {
       type: "object",
       description,
+      typeDescription: description,
       properties: {},
       required: [],
       typeName: `${this.#prefix}.${name}`,

@@ -45,6 +45,8 @@ export interface Schema {
   "x-kubernetes-patch-merge-key"?: string;
   /** Name of a shared type of built-in kinds, e.g. `io.k8s.api.core.v1.PodSpec`; published as a `$ref`. */
   typeName?: string;
+  /** What that type is; `description` says what a field of the type is for. */
+  typeDescription?: string;
 }
 
 /** One CEL rule of `x-kubernetes-validations`. */
