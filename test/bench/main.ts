@@ -21,13 +21,28 @@ function ratio({ value, baseline }: Measurement): number | undefined {
 
 function row(entry: Measurement): string[] {
   const times = ratio(entry);
-  const against = entry.baseline === undefined ? "" : `${entry.baseline.toFixed(2)} (${entry.baselineName ?? "raw"})`;
-  const limit = entry.limit === undefined ? "" : `${entry.limit} ${entry.value <= entry.limit ? "met" : "MISSED"}`;
-  return [entry.name, entry.value.toFixed(2), entry.unit, against, times === undefined ? "" : `${times.toFixed(2)} x`, limit];
+  const against =
+    entry.baseline === undefined ? "" : `${entry.baseline.toFixed(2)} (${entry.baselineName ?? "raw"})`;
+  const limit =
+    entry.limit === undefined ? "" : `${entry.limit} ${entry.value <= entry.limit ? "met" : "MISSED"}`;
+  return [
+    entry.name,
+    entry.value.toFixed(2),
+    entry.unit,
+    against,
+    times === undefined ? "" : `${times.toFixed(2)} x`,
+    limit,
+  ];
 }
 
 if (process.argv.includes("--json")) {
-  process.stdout.write(`${JSON.stringify(all.map((entry) => ({ ...entry, ratio: ratio(entry) })), null, 2)}\n`);
+  process.stdout.write(
+    `${JSON.stringify(
+      all.map((entry) => ({ ...entry, ratio: ratio(entry) })),
+      null,
+      2,
+    )}\n`,
+  );
 } else {
   process.stdout.write(table(["WHAT", "VALUE", "UNIT", "BASELINE", "RATIO", "LIMIT"], all.map(row)));
 }

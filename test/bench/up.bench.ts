@@ -10,6 +10,7 @@ import { type Measurement, median, time } from "./measure.ts";
 const command = promisify(execFile);
 const ROUNDS = 10;
 const namespace = "bench";
+const patience = (): AbortSignal => AbortSignal.timeout(60_000);
 
 async function image(path: string): Promise<void> {
   await writeFile(path, "");
@@ -29,7 +30,19 @@ async function rawAttach(folder: string, round: number): Promise<void> {
   try {
     await command("mkfs.ext4", ["-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", device]);
     await command("mount", [device, target]);
-    await command("bwrap", ["--ro-bind", "/", "/", "--dev", "/dev", "--bind", target, "/mnt", "--unshare-pid", "--", "true"]);
+    await command("bwrap", [
+      "--ro-bind",
+      "/",
+      "/",
+      "--dev",
+      "/dev",
+      "--bind",
+      target,
+      "/mnt",
+      "--unshare-pid",
+      "--",
+      "true",
+    ]);
     await command("umount", [target]);
   } finally {
     await command("losetup", ["-d", device]);
@@ -39,13 +52,19 @@ async function rawAttach(folder: string, round: number): Promise<void> {
 async function bound(store: RestStore, round: number): Promise<void> {
   const name = `c${round}`;
   await store.create(PersistentVolumeClaims, claim(namespace, name));
-  await waitFor(store, PersistentVolumeClaims, { namespace, name }, (item) => item?.status?.phase === "Bound");
+  await waitFor(
+    store,
+    PersistentVolumeClaims,
+    { namespace, name },
+    (item) => item?.status?.phase === "Bound",
+    patience(),
+  );
 }
 
 async function mounted(store: RestStore, round: number): Promise<void> {
   const name = `p${round}`;
   await store.create(Pods, pod(namespace, name, "exec sleep 100000", { "/data": `c${round}` }));
-  await waitFor(store, Pods, { namespace, name }, (item) => item?.status?.phase === "Running");
+  await waitFor(store, Pods, { namespace, name }, (item) => item?.status?.phase === "Running", patience());
 }
 
 async function readyTime(up: Up): Promise<number> {
@@ -75,8 +94,20 @@ async function measure(up: Up): Promise<Measurement[]> {
   await rm(raw, { recursive: true });
   return [
     { name: "mooring up until ready", unit: "ms", value: ready, limit: 3000 },
-    { name: "claim created until Bound", unit: "ms", value: claims, baseline: rawImage, baselineName: "image, fsync" },
-    { name: "pod created until Running", unit: "ms", value: pods, baseline: rawMount, baselineName: "loop, mkfs, mount, bwrap" },
+    {
+      name: "claim created until Bound",
+      unit: "ms",
+      value: claims,
+      baseline: rawImage,
+      baselineName: "image, fsync",
+    },
+    {
+      name: "pod created until Running",
+      unit: "ms",
+      value: pods,
+      baseline: rawMount,
+      baselineName: "loop, mkfs, mount, bwrap",
+    },
   ];
 }
 

@@ -8,7 +8,7 @@ import { build, destroy, type Persist } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
 /** `MOORING_DEEP=1`: every gap there is, then random moments, a hundred rounds. Else a sample that fits `npm test`. */
-const DEEP = process.env["MOORING_DEEP"] === "1";
+const DEEP = process.env.MOORING_DEEP === "1";
 const QUICK_POINTS = 8;
 const RANDOM_ROUNDS = DEEP ? 100 : 3;
 
@@ -45,7 +45,7 @@ function sample(names: string[]): string[] {
 
 async function leaks(): Promise<string[]> {
   const found = await findLeaks({ store: await up.store(), host: createHost(), stateDir: up.stateDir });
-  return found.map((leak) => `${leak.kind} ${leak.what}`);
+  return found.map((leak) => `${leak.kind} ${leak.subject}`);
 }
 
 for (const [index, name] of sample(failpointNames()).entries()) {

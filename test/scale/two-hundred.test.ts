@@ -37,7 +37,10 @@ test(`${COUNT} claims at once are bound, attached to one pod each, and cleaned u
   for (const resource of [Namespaces, ...LEFTOVER_KINDS]) {
     await eventually(
       `no ${resource.plural} to be left`,
-      async () => (await store.list(resource)).items.every((item) => item.metadata.name !== namespace && resource === Namespaces),
+      async () =>
+        (await store.list(resource)).items.every(
+          (item) => item.metadata.name !== namespace && resource === Namespaces,
+        ),
       { withinMs: 240_000, everyMs: 250 },
     );
   }

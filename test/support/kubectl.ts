@@ -20,7 +20,9 @@ export class Kubectl {
 
   /** Runs it and answers stdout; throws with both streams when it fails. */
   async run(...args: string[]): Promise<string> {
-    const { stdout } = await execute(KUBECTL, ["--kubeconfig", this.#kubeconfig, ...args], { maxBuffer: 64 << 20 });
+    const { stdout } = await execute(KUBECTL, ["--kubeconfig", this.#kubeconfig, ...args], {
+      maxBuffer: 64 << 20,
+    });
     return stdout;
   }
 

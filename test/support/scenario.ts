@@ -18,19 +18,23 @@ import { eventually } from "./eventually.ts";
 import { claim, pod, snapshot } from "./manifests.ts";
 
 /** Kinds of which nothing may be left when all claims and snapshots are gone. */
-export const LEFTOVER_KINDS = [
+export const LEFTOVER_KINDS: readonly Resource[] = [
   PersistentVolumes,
   KubeVolumeAttachments,
   VolumeSnapshotContents,
   Volumes,
   VolumeAttachments,
   Snapshots,
-] as const;
+];
 
 /** Runs `work` against the store; when the server has died under it, brings it back and runs it again. */
 export type Persist = <T>(work: (store: ObjectStore) => Promise<T>) => Promise<T>;
 
-async function ensure<T extends KubeObject>(persist: Persist, resource: Resource<T>, object: T): Promise<void> {
+async function ensure<T extends KubeObject>(
+  persist: Persist,
+  resource: Resource<T>,
+  object: T,
+): Promise<void> {
   await persist(async (store) => {
     await store.create(resource, object).catch((error) => {
       if (!isAlreadyExists(error)) throw error;
@@ -44,7 +48,9 @@ async function reaches<T extends KubeObject>(
   key: ObjectKey,
   accept: (object: T) => boolean,
 ): Promise<void> {
-  await eventually(`${resource.kind} ${key.name}`, () => persist(async (store) => accept(await store.get(resource, key))));
+  await eventually(`${resource.kind} ${key.name}`, () =>
+    persist(async (store) => accept(await store.get(resource, key))),
+  );
 }
 
 async function gone(persist: Persist, resource: Resource, key: ObjectKey): Promise<void> {
@@ -74,9 +80,22 @@ export async function build(persist: Persist, namespace: string): Promise<void> 
   await ensure(persist, Pods, pod(namespace, "writer", write, { "/data": "live" }, "Always"));
   await reaches(persist, Pods, { namespace, name: "writer" }, (item) => item.status?.phase === "Running");
   await ensure(persist, VolumeSnapshots, snapshot(namespace, "cut", "live"));
-  await reaches(persist, VolumeSnapshots, { namespace, name: "cut" }, (item) => item.status?.readyToUse === true);
-  await ensure(persist, PersistentVolumeClaims, claim(namespace, "restored", { size: "96Mi", snapshot: "cut" }));
-  await ensure(persist, Pods, pod(namespace, "reader", "df /data; ls /data", { "/data": "restored" }, "OnFailure"));
+  await reaches(
+    persist,
+    VolumeSnapshots,
+    { namespace, name: "cut" },
+    (item) => item.status?.readyToUse === true,
+  );
+  await ensure(
+    persist,
+    PersistentVolumeClaims,
+    claim(namespace, "restored", { size: "96Mi", snapshot: "cut" }),
+  );
+  await ensure(
+    persist,
+    Pods,
+    pod(namespace, "reader", "df /data; ls /data", { "/data": "restored" }, "OnFailure"),
+  );
   await reaches(persist, Pods, { namespace, name: "reader" }, (item) => item.status?.phase === "Succeeded");
 }
 

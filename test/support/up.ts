@@ -51,8 +51,14 @@ export class Up {
     const { pool = "xfs", poolSize = "4Gi" } = this.#options;
     const child = spawn(
       process.execPath,
-      [BUNDLE, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize]
-        .concat(["--listen", "127.0.0.1:0", "--node-name", "node-a", "--ready-file", readyFile]),
+      [BUNDLE, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize].concat([
+        "--listen",
+        "127.0.0.1:0",
+        "--node-name",
+        "node-a",
+        "--ready-file",
+        readyFile,
+      ]),
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.#options.env, ...env } },
     );
     this.#child = child;

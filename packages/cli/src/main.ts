@@ -10,7 +10,7 @@ import { reportError } from "./output/report-error.ts";
 function program(): Command {
   const root = new Command("mooring")
     .description("Container storage from one process")
-    .version(process.env["MOORING_VERSION"] ?? "development")
+    .version(process.env.MOORING_VERSION ?? "development")
     .showHelpAfterError()
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   for (const command of [upCommand(), demoCommand(), whyCommand(), doctorCommand(), driverCommand()]) {

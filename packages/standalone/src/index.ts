@@ -1,1 +1,2 @@
-export {};
+export type { Standalone, StandaloneOptions } from "./up/options.ts";
+export { startStandalone } from "./up/start.ts";

@@ -20,10 +20,13 @@ function kubeconfigPath(options: ClientOptions): string {
   ];
   const found = candidates.find((path) => path !== "" && existsSync(path));
   if (found !== undefined) return found;
-  throw new CommandError("no kubeconfig: neither --kubeconfig nor $KUBECONFIG names one, and the usual places have none", {
-    next: "start a standalone server with `mooring up`, or pass --kubeconfig FILE",
-    exitCode: EXIT.unreachable,
-  });
+  throw new CommandError(
+    "no kubeconfig: neither --kubeconfig nor $KUBECONFIG names one, and the usual places have none",
+    {
+      next: "start a standalone server with `mooring up`, or pass --kubeconfig FILE",
+      exitCode: EXIT.unreachable,
+    },
+  );
 }
 
 /** The API server that the other commands talk to. */

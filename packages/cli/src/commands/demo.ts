@@ -21,13 +21,18 @@ function summary(progress: Progress): string {
     progress.proofs.map((entry) => [entry.proof, entry.ok ? "ok" : "FAILED", entry.detail]),
   );
   const failed = progress.proofs.filter((entry) => !entry.ok).length;
-  const verdict = failed === 0 ? `${progress.proofs.length} proofs, all ok` : `${failed} of ${progress.proofs.length} proofs FAILED`;
+  const verdict =
+    failed === 0
+      ? `${progress.proofs.length} proofs, all ok`
+      : `${failed} of ${progress.proofs.length} proofs FAILED`;
   return `\n${steps}\n${proofs}\n${verdict}\n`;
 }
 
 async function demo(options: DemoOptions): Promise<void> {
   if (process.getuid?.() !== 0) {
-    throw new CommandError("the demo makes loop devices and mounts, which needs root", { next: "sudo mooring demo" });
+    throw new CommandError("the demo makes loop devices and mounts, which needs root", {
+      next: "sudo mooring demo",
+    });
   }
   const out = options.json ? process.stderr : process.stdout;
   const progress = new Progress((line) => out.write(`${line}\n`));
@@ -41,7 +46,9 @@ async function demo(options: DemoOptions): Promise<void> {
     failure = error;
   }
   const { steps, proofs, passed } = progress;
-  process.stdout.write(options.json ? `${JSON.stringify({ passed, steps, proofs }, null, 2)}\n` : summary(progress));
+  process.stdout.write(
+    options.json ? `${JSON.stringify({ passed, steps, proofs }, null, 2)}\n` : summary(progress),
+  );
   if (failure !== undefined) throw failure;
   if (!passed) process.exitCode = EXIT.negative;
 }

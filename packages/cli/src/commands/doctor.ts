@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Command } from "commander";
 import { createHost, findLeaks } from "@mooring/engine";
 import type { ObjectStore } from "@mooring/store";
+import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
@@ -23,14 +23,21 @@ async function reach(kubeconfig: string): Promise<ObjectStore | Check> {
     return store;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return check("API server", "warn", `not reachable, objects were not looked at: ${message}`, "start it with `mooring up`");
+    return check(
+      "API server",
+      "warn",
+      `not reachable, objects were not looked at: ${message}`,
+      "start it with `mooring up`",
+    );
   }
 }
 
 async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
   const found = await findLeaks({ store, host: createHost(), stateDir });
   if (found.length === 0) return [check("leaks", "ok", "no image, loop device or mount without its record")];
-  return found.map((leak) => check(`leak: ${leak.kind}`, "fail", `${leak.what}: ${leak.message}`, leak.next));
+  return found.map((leak) =>
+    check(`leak: ${leak.kind}`, "fail", `${leak.subject}: ${leak.message}`, leak.fix),
+  );
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
@@ -41,12 +48,25 @@ async function doctor(options: DoctorOptions): Promise<void> {
     if ("check" in store) checks.push(store);
     else checks.push(...(await objectChecks(store, new Date())), ...(await leaks(store, options.stateDir)));
   } else {
-    checks.push(check("state", "warn", `${kubeconfig} does not exist, so only the machine was looked at`, "start `mooring up`, or pass --state-dir"));
+    checks.push(
+      check(
+        "state",
+        "warn",
+        `${kubeconfig} does not exist, so only the machine was looked at`,
+        "start `mooring up`, or pass --state-dir",
+      ),
+    );
   }
   if (options.json) process.stdout.write(`${JSON.stringify(checks, null, 2)}\n`);
   else {
-    process.stdout.write(table(["CHECK", "STATE", "DETAIL"], checks.map((entry) => [entry.check, entry.state, entry.detail])));
-    for (const entry of checks) if (entry.next !== undefined) process.stdout.write(`next: ${entry.check}: ${entry.next}\n`);
+    process.stdout.write(
+      table(
+        ["CHECK", "STATE", "DETAIL"],
+        checks.map((entry) => [entry.check, entry.state, entry.detail]),
+      ),
+    );
+    for (const entry of checks)
+      if (entry.next !== undefined) process.stdout.write(`next: ${entry.check}: ${entry.next}\n`);
   }
   if (checks.some((entry) => entry.state === "fail")) process.exitCode = EXIT.negative;
 }

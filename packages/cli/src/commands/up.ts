@@ -1,10 +1,10 @@
+import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { startStandalone } from "@mooring/standalone";
+import { parseQuantity } from "@mooring/store";
 import { Command, Option } from "commander";
 import { pino } from "pino";
-import { parseQuantity } from "@mooring/store";
-import { startStandalone } from "@mooring/standalone";
 import { CommandError } from "../output/command-error.ts";
-import { writeFile } from "node:fs/promises";
 
 interface UpOptions {
   stateDir: string;
@@ -65,7 +65,10 @@ async function up(options: UpOptions): Promise<void> {
   process.stdout.write(`mooring is up\n  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
   if (options.readyFile !== undefined) {
-    await writeFile(options.readyFile, `${JSON.stringify({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig })}\n`);
+    await writeFile(
+      options.readyFile,
+      `${JSON.stringify({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig })}\n`,
+    );
   }
   await running.done;
 }
@@ -75,11 +78,19 @@ export function upCommand(): Command {
   return new Command("up")
     .description("start standalone: API server, controllers, driver and node agent, in the foreground")
     .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
-    .addOption(new Option("--pool <type>", "kind of the default pool").choices(["xfs", "btrfs", "directory"]).default("xfs"))
+    .addOption(
+      new Option("--pool <type>", "kind of the default pool")
+        .choices(["xfs", "btrfs", "directory"])
+        .default("xfs"),
+    )
     .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
     .option("--listen <address>", "address of the API server", "127.0.0.1:6443")
     .option("--node-name <name>", "name of this node", hostname().toLowerCase())
     .option("--ready-file <file>", "written when everything is ready")
-    .addOption(new Option("--log-level <level>", "least level that is logged").choices(["debug", "info", "warn", "error"]).default("info"))
+    .addOption(
+      new Option("--log-level <level>", "least level that is logged")
+        .choices(["debug", "info", "warn", "error"])
+        .default("info"),
+    )
     .action(up);
 }

@@ -49,7 +49,20 @@ export async function startDaemon(pool: string): Promise<Daemon> {
   const [, script = ""] = process.argv;
   const child = spawn(
     process.execPath,
-    [script, "up", "--state-dir", stateDir, "--pool", pool, "--pool-size", "8Gi", "--listen", "127.0.0.1:0", "--ready-file", readyFile],
+    [
+      script,
+      "up",
+      "--state-dir",
+      stateDir,
+      "--pool",
+      pool,
+      "--pool-size",
+      "8Gi",
+      "--listen",
+      "127.0.0.1:0",
+      "--ready-file",
+      readyFile,
+    ],
     { detached: true, stdio: ["ignore", "pipe", "pipe"] },
   );
   const out = createWriteStream(log);

@@ -1,5 +1,5 @@
-import type { PersistentVolumeClaim, Pod, StorageClass, VolumeSnapshot } from "@mooring/store";
 import { DRIVER_NAME } from "@mooring/engine";
+import type { PersistentVolumeClaim, Pod, StorageClass, VolumeSnapshot } from "@mooring/store";
 
 export const NAMESPACE = "demo";
 export const CLASS = "demo-xfs";
@@ -30,7 +30,9 @@ export function claim(name: string, size: string, fromSnapshot?: string): Persis
       resources: { requests: { storage: size } },
       ...(fromSnapshot === undefined
         ? {}
-        : { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: fromSnapshot } }),
+        : {
+            dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: fromSnapshot },
+          }),
     },
   };
 }

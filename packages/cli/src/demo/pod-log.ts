@@ -12,7 +12,8 @@ export async function podLog(kubeconfig: string, namespace: string, name: string
   const config: Kubeconfig = parse(await readFile(kubeconfig, "utf8"));
   const [cluster] = config.clusters;
   const [user] = config.users;
-  if (cluster === undefined || user === undefined) throw new Error(`${kubeconfig} names no cluster or no user`);
+  if (cluster === undefined || user === undefined)
+    throw new Error(`${kubeconfig} names no cluster or no user`);
   const url = new URL(`/api/v1/namespaces/${namespace}/pods/${name}/log`, cluster.cluster.server);
   const ca = Buffer.from(cluster.cluster["certificate-authority-data"], "base64");
   return new Promise((resolve, reject) => {

@@ -6,6 +6,7 @@ import {
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  type Resource,
   RestStore,
   StorageClasses,
   VolumeSnapshotContents,
@@ -66,8 +67,16 @@ async function cut(world: World): Promise<number> {
     const before = await lastAcknowledged(world);
     await world.store.create(VolumeSnapshots, manifests.snapshot);
     const key = { namespace, name: manifests.SNAPSHOT };
-    const ready = await untilObject(world.store, VolumeSnapshots, key, (item) => item.status?.readyToUse === true);
-    return { detail: `restore size ${ready.status?.restoreSize}; ${before} rows acknowledged before`, value: before };
+    const ready = await untilObject(
+      world.store,
+      VolumeSnapshots,
+      key,
+      (item) => item.status?.readyToUse === true,
+    );
+    return {
+      detail: `restore size ${ready.status?.restoreSize}; ${before} rows acknowledged before`,
+      value: before,
+    };
   });
 }
 
@@ -84,7 +93,10 @@ interface Audit {
 async function restore(world: World): Promise<Audit> {
   return world.progress.step("restore to a larger claim, audit in a second Pod", async () => {
     const { store, daemon } = world;
-    await store.create(PersistentVolumeClaims, manifests.claim(manifests.RESTORED, "1Gi", manifests.SNAPSHOT));
+    await store.create(
+      PersistentVolumeClaims,
+      manifests.claim(manifests.RESTORED, "1Gi", manifests.SNAPSHOT),
+    );
     await store.create(Pods, manifests.auditor);
     await untilObject(store, Pods, { namespace, name: "auditor" }, (pod) => {
       const { phase } = pod.status ?? {};
@@ -99,12 +111,32 @@ async function restore(world: World): Promise<Audit> {
 }
 
 function proveAudit(progress: Progress, audit: Audit, acknowledged: number): void {
-  progress.prove("the restored database is intact", audit.integrity === "ok", `integrity_check: ${audit.integrity}`);
-  progress.prove("no row is torn, missing or out of order", audit.broken === 0 && audit.rows === audit.last + 1, `${audit.rows} rows, ${audit.broken} broken`);
+  progress.prove(
+    "the restored database is intact",
+    audit.integrity === "ok",
+    `integrity_check: ${audit.integrity}`,
+  );
+  progress.prove(
+    "no row is torn, missing or out of order",
+    audit.broken === 0 && audit.rows === audit.last + 1,
+    `${audit.rows} rows, ${audit.broken} broken`,
+  );
   progress.prove("every restored row equals the live one", audit.differs === 0, `${audit.differs} differ`);
-  progress.prove("nothing acknowledged before the cut is lost", audit.last >= acknowledged, `${acknowledged} acknowledged, ${audit.last} restored`);
-  progress.prove("the writer went on meanwhile", audit.liveLast > audit.last, `${audit.liveLast - audit.last} rows since the cut`);
-  progress.prove("the restored file system has grown", audit.restoredBytes > 900 * 2 ** 20, bytes(audit.restoredBytes));
+  progress.prove(
+    "nothing acknowledged before the cut is lost",
+    audit.last >= acknowledged,
+    `${acknowledged} acknowledged, ${audit.last} restored`,
+  );
+  progress.prove(
+    "the writer went on meanwhile",
+    audit.liveLast > audit.last,
+    `${audit.liveLast - audit.last} rows since the cut`,
+  );
+  progress.prove(
+    "the restored file system has grown",
+    audit.restoredBytes > 900 * 2 ** 20,
+    bytes(audit.restoredBytes),
+  );
 }
 
 async function expand(world: World): Promise<void> {
@@ -114,14 +146,23 @@ async function expand(world: World): Promise<void> {
   await progress.step("expand the live claim while writing", async () => {
     const body = { spec: { resources: { requests: { storage: "1Gi" } } } };
     await store.patch(PersistentVolumeClaims, key, { type: "merge", body });
-    const grown = await untilObject(store, PersistentVolumeClaims, key, (item) => item.status?.capacity?.["storage"] === "1Gi");
-    return { detail: `capacity ${grown.status?.capacity?.["storage"]}`, value: undefined };
+    const grown = await untilObject(
+      store,
+      PersistentVolumeClaims,
+      key,
+      (item) => item.status?.capacity?.storage === "1Gi",
+    );
+    return { detail: `capacity ${grown.status?.capacity?.storage}`, value: undefined };
   });
   const after = await until("the writer to go on", async () => {
     const last = await lastAcknowledged(world);
     return last > before ? last : undefined;
   });
-  progress.prove("the writer never stopped for the expansion", after > before, `${after - before} rows meanwhile`);
+  progress.prove(
+    "the writer never stopped for the expansion",
+    after > before,
+    `${after - before} rows meanwhile`,
+  );
 }
 
 async function cleanUp(world: World): Promise<void> {
@@ -130,7 +171,8 @@ async function cleanUp(world: World): Promise<void> {
     for (const name of ["auditor", "writer"]) await store.delete(Pods, { namespace, name });
     for (const name of ["auditor", "writer"]) await untilGone(store, Pods, { namespace, name });
     await store.delete(VolumeSnapshots, { namespace, name: manifests.SNAPSHOT });
-    for (const name of [manifests.RESTORED, manifests.LIVE]) await store.delete(PersistentVolumeClaims, { namespace, name });
+    for (const name of [manifests.RESTORED, manifests.LIVE])
+      await store.delete(PersistentVolumeClaims, { namespace, name });
     await store.delete(Namespaces, { name: namespace });
     await untilGone(store, Namespaces, { name: namespace });
     await store.delete(StorageClasses, { name: manifests.CLASS });
@@ -143,7 +185,13 @@ async function cleanUp(world: World): Promise<void> {
   });
 }
 
-const LEFT = [PersistentVolumes, KubeVolumeAttachments, VolumeSnapshotContents, Volumes, Snapshots] as const;
+const LEFT: readonly Resource[] = [
+  PersistentVolumes,
+  KubeVolumeAttachments,
+  VolumeSnapshotContents,
+  Volumes,
+  Snapshots,
+];
 
 async function proveNothingLeft({ store, daemon, progress }: World): Promise<void> {
   const counts = await Promise.all(LEFT.map(async (resource) => (await store.list(resource)).items.length));

@@ -1,9 +1,17 @@
-import { type KubeObject, isNotFound, type ObjectKey, type ObjectStore, type Resource } from "@mooring/store";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type KubeObject, type ObjectKey, type ObjectStore, type Resource, waitFor } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
 const PATIENCE_MS = 120_000;
+
+function impatient(what: string, cause?: unknown): CommandError {
+  return new CommandError(`waited ${PATIENCE_MS / 1000} s for ${what}`, {
+    next: "run the demo with --keep and ask `mooring why` about the object",
+    exitCode: EXIT.negative,
+    cause,
+  });
+}
 
 /** Polls `probe` until it answers something other than undefined. `what` is told when patience ends. */
 export async function until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
@@ -11,38 +19,46 @@ export async function until<T>(what: string, probe: () => Promise<T | undefined>
   for (;;) {
     const answer = await probe();
     if (answer !== undefined) return answer;
-    if (Date.now() > deadline) {
-      throw new CommandError(`waited ${PATIENCE_MS / 1000} s for ${what}`, {
-        next: "run the demo with --keep and ask `mooring why` about the object",
-        exitCode: EXIT.negative,
-      });
-    }
+    if (Date.now() > deadline) throw impatient(what);
     await sleep(25);
   }
 }
 
-/** Waits until the object is as `accept` wants it. */
-export function untilObject<T extends KubeObject>(
+async function watched<T extends KubeObject>(
+  what: string,
+  store: ObjectStore,
+  resource: Resource<T>,
+  key: ObjectKey,
+  accept: (object: T | undefined) => boolean,
+): Promise<T | undefined> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    return await waitFor(store, resource, key, accept, signal);
+  } catch (error) {
+    throw signal.aborted ? impatient(what, error) : error;
+  }
+}
+
+/** Waits until the object is there and as `accept` wants it. */
+export async function untilObject<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   key: ObjectKey,
   accept: (object: T) => boolean,
 ): Promise<T> {
-  return until(`${resource.kind} ${key.name}`, async () => {
-    const object = await store.get(resource, key);
-    return accept(object) ? object : undefined;
-  });
+  const what = `${resource.kind} ${key.name}`;
+  const object = await watched(what, store, resource, key, (item) => item !== undefined && accept(item));
+  if (object === undefined) throw impatient(what);
+  return object;
 }
 
 /** Waits until the object is gone. */
-export function untilGone(store: ObjectStore, resource: Resource, key: ObjectKey): Promise<true> {
-  return until(`${resource.kind} ${key.name} to be gone`, async () => {
-    try {
-      await store.get(resource, key);
-      return undefined;
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      throw error;
-    }
-  });
+export async function untilGone(store: ObjectStore, resource: Resource, key: ObjectKey): Promise<void> {
+  await watched(
+    `${resource.kind} ${key.name} to be gone`,
+    store,
+    resource,
+    key,
+    (item) => item === undefined,
+  );
 }

@@ -17,8 +17,13 @@ const CAP_SYS_ADMIN = 21n;
 const CAP_SYS_RESOURCE = 24n;
 
 async function onPath(command: string): Promise<boolean> {
-  const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/sbin", "/sbin"];
-  const tries = folders.map((folder) => access(join(folder, command), constants.X_OK).then(() => true, () => false));
+  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
+  const tries = folders.map((folder) =>
+    access(join(folder, command), constants.X_OK).then(
+      () => true,
+      () => false,
+    ),
+  );
   return (await Promise.all(tries)).includes(true);
 }
 
@@ -51,23 +56,24 @@ async function capabilities(): Promise<Check[]> {
       : check("privileges", "fail", "may not mount (CAP_SYS_ADMIN)", "run it as root"),
     has(CAP_SYS_RESOURCE)
       ? check("online growth of ext4", "ok", "allowed")
-      : check("online growth of ext4", "warn", "CAP_SYS_RESOURCE is missing: ext4 grows only while it is not mounted", "use xfs or btrfs for volumes that must grow while in use"),
+      : check(
+          "online growth of ext4",
+          "warn",
+          "CAP_SYS_RESOURCE is missing: ext4 grows only while it is not mounted",
+          "use xfs or btrfs for volumes that must grow while in use",
+        ),
   ];
 }
 
 async function loopControl(): Promise<Check> {
   return access("/dev/loop-control", constants.R_OK | constants.W_OK).then(
     () => check("loop devices", "ok", "/dev/loop-control can be used"),
-    () => check("loop devices", "fail", "/dev/loop-control cannot be used", "modprobe loop, and run it as root"),
+    () =>
+      check("loop devices", "fail", "/dev/loop-control cannot be used", "modprobe loop, and run it as root"),
   );
 }
 
 /** Everything about the machine that Mooring depends on. */
 export async function machineChecks(): Promise<Check[]> {
-  return [
-    ...(await capabilities()),
-    await loopControl(),
-    ...(await fileSystems()),
-    ...(await tools()),
-  ];
+  return [...(await capabilities()), await loopControl(), ...(await fileSystems()), ...(await tools())];
 }

@@ -55,7 +55,14 @@ async function errors(store: ObjectStore): Promise<Check[]> {
     const error = item.status?.error;
     if (error === undefined) return [];
     const target = `${item.kind.toLowerCase()}/${item.metadata.name}`;
-    return [check(`${item.kind} ${item.metadata.name}`, "fail", `${error.code}: ${error.message}`, `mooring why ${target}`)];
+    return [
+      check(
+        `${item.kind} ${item.metadata.name}`,
+        "fail",
+        `${error.code}: ${error.message}`,
+        `mooring why ${target}`,
+      ),
+    ];
   });
 }
 
@@ -76,11 +83,19 @@ async function parts(store: ObjectStore): Promise<Check[]> {
       : check(`Pool ${metadata.name}`, "fail", status?.conditions?.[0]?.message ?? "not ready"),
   );
   const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
-    check(`NodeAgent ${metadata.name}`, status?.state === "Ready" ? "ok" : "fail", status?.state ?? "never seen"),
+    check(
+      `NodeAgent ${metadata.name}`,
+      status?.state === "Ready" ? "ok" : "fail",
+      status?.state ?? "never seen",
+    ),
   );
   const nodes = (await store.list(Nodes)).items.map(({ metadata, status }) => {
     const ready = status?.conditions?.find(({ type }) => type === "Ready");
-    return check(`Node ${metadata.name}`, ready?.status === "True" ? "ok" : "fail", ready?.message ?? "not ready");
+    return check(
+      `Node ${metadata.name}`,
+      ready?.status === "True" ? "ok" : "fail",
+      ready?.message ?? "not ready",
+    );
   });
   return [...nodes, ...agents, ...pools];
 }

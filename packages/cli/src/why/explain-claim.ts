@@ -19,7 +19,8 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       next: "set spec.storageClassName, or mark a class as default",
     });
   }
-  const storageClass = className === "" ? undefined : await read(context, StorageClasses, { name: className });
+  const storageClass =
+    className === "" ? undefined : await read(context, StorageClasses, { name: className });
   if (className !== "" && storageClass === undefined) {
     return finding("failed", subject, `StorageClass ${className} does not exist`, {
       next: `create StorageClass ${className}, or create the claim again with another class (kubectl get sc)`,
@@ -32,21 +33,39 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       name: source.name,
     });
     if (snapshot?.status?.readyToUse !== true) {
-      return finding("waiting", subject, `its source VolumeSnapshot ${source.name} is ${snapshot === undefined ? "missing" : "not ready"}`);
+      return finding(
+        "waiting",
+        subject,
+        `its source VolumeSnapshot ${source.name} is ${snapshot === undefined ? "missing" : "not ready"}`,
+      );
     }
   }
   const warning = await lastWarning(context, claim);
   if (warning !== undefined) {
-    return finding("failed", subject, `${warning.reason}: ${warning.message} (${warning.count ?? 1} times; it is retried)`);
+    return finding(
+      "failed",
+      subject,
+      `${warning.reason}: ${warning.message} (${warning.count ?? 1} times; it is retried)`,
+    );
   }
   const waitsForPod =
-    storageClass?.volumeBindingMode === "WaitForFirstConsumer" && claim.metadata.annotations?.[SELECTED_NODE] === undefined;
+    storageClass?.volumeBindingMode === "WaitForFirstConsumer" &&
+    claim.metadata.annotations?.[SELECTED_NODE] === undefined;
   if (waitsForPod) {
-    return finding("waiting", subject, `its class ${className} binds when a Pod uses the claim, and none does yet`, {
-      next: "create a Pod that mounts it",
-    });
+    return finding(
+      "waiting",
+      subject,
+      `its class ${className} binds when a Pod uses the claim, and none does yet`,
+      {
+        next: "create a Pod that mounts it",
+      },
+    );
   }
-  return finding("waiting", subject, `waits for ${storageClass?.provisioner ?? "a matching PersistentVolume"}`);
+  return finding(
+    "waiting",
+    subject,
+    `waits for ${storageClass?.provisioner ?? "a matching PersistentVolume"}`,
+  );
 }
 
 /** A claim, down to the volume behind it. */
@@ -60,11 +79,16 @@ export async function explainClaim(context: Context, namespace: string, name: st
   if (claim.status?.phase !== "Bound" || volumeName === undefined) return unbound(context, subject, claim);
   const pv = await read(context, PersistentVolumes, { name: volumeName });
   const children = [];
-  if (pv?.spec?.csi?.driver === DRIVER_NAME) children.push(await explainVolume(context, pv.spec.csi.volumeHandle));
+  if (pv?.spec?.csi?.driver === DRIVER_NAME)
+    children.push(await explainVolume(context, pv.spec.csi.volumeHandle));
   if (claim.metadata.deletionTimestamp !== undefined) {
-    return finding("waiting", subject, `is being deleted; held by ${claim.metadata.finalizers?.join(", ")}`, { children });
+    return finding("waiting", subject, `is being deleted; held by ${claim.metadata.finalizers?.join(", ")}`, {
+      children,
+    });
   }
-  const resizing = claim.status.conditions?.find((entry) => entry.status === "True" && /Resiz/.test(entry.type));
+  const resizing = claim.status.conditions?.find(
+    (entry) => entry.status === "True" && /Resiz/.test(entry.type),
+  );
   if (resizing !== undefined) {
     return finding("waiting", subject, `${resizing.type}: ${resizing.message ?? "growing"}`, { children });
   }

@@ -19,14 +19,20 @@ async function attachErrors(context: Context, pod: Pod): Promise<Finding[]> {
   return items
     .filter((item) => item.spec.nodeName === node && item.status?.attachError !== undefined)
     .map((item) =>
-      finding("failed", `VolumeAttachment ${item.metadata.name}`, item.status?.attachError?.message ?? "attach failed"),
+      finding(
+        "failed",
+        `VolumeAttachment ${item.metadata.name}`,
+        item.status?.attachError?.message ?? "attach failed",
+      ),
     );
 }
 
 function waitingContainers(pod: Pod): string[] {
   return (pod.status?.containerStatuses ?? []).flatMap((status) => {
     const waiting = status.state?.waiting;
-    return waiting === undefined ? [] : [`container ${status.name}: ${waiting.reason ?? "waiting"} ${waiting.message ?? ""}`.trim()];
+    return waiting === undefined
+      ? []
+      : [`container ${status.name}: ${waiting.reason ?? "waiting"} ${waiting.message ?? ""}`.trim()];
   });
 }
 
@@ -34,17 +40,25 @@ function waitingContainers(pod: Pod): string[] {
 export async function explainPod(context: Context, namespace: string, name: string): Promise<Finding> {
   const subject = `Pod ${namespace}/${name}`;
   const pod = await read(context, Pods, { namespace, name });
-  if (pod === undefined) return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
+  if (pod === undefined)
+    return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
   const children = [...(await claims(context, pod)), ...(await attachErrors(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
   if (phase === "Running" || phase === "Succeeded") return finding("ok", subject, phase, { children });
   if (phase === "Failed") {
-    return finding("failed", subject, `Failed: ${pod.status?.message ?? pod.status?.reason ?? "a container ended with an error"}`, {
-      next: `kubectl logs -n ${namespace} ${name}`,
-      children,
-    });
+    return finding(
+      "failed",
+      subject,
+      `Failed: ${pod.status?.message ?? pod.status?.reason ?? "a container ended with an error"}`,
+      {
+        next: `kubectl logs -n ${namespace} ${name}`,
+        children,
+      },
+    );
   }
-  const unscheduled = pod.status?.conditions?.find((entry) => entry.type === "PodScheduled" && entry.status === "False");
+  const unscheduled = pod.status?.conditions?.find(
+    (entry) => entry.type === "PodScheduled" && entry.status === "False",
+  );
   const warning = await lastWarning(context, pod);
   const told =
     unscheduled?.message ??

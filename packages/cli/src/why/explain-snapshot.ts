@@ -10,7 +10,8 @@ export async function explainEngineSnapshot(context: Context, name: string): Pro
   const snapshot = await read(context, Snapshots, { name });
   if (snapshot === undefined) return finding("failed", subject, "does not exist");
   const { status } = snapshot;
-  if (status?.error !== undefined) return finding("failed", subject, `${status.error.code}: ${status.error.message}`);
+  if (status?.error !== undefined)
+    return finding("failed", subject, `${status.error.code}: ${status.error.message}`);
   return status?.readyToUse === true
     ? finding("ok", subject, `ready, cut at ${status.creationTime}`)
     : finding("waiting", subject, `is being cut from ${snapshot.spec.volume}`);
@@ -23,11 +24,17 @@ async function behind(context: Context, contentName: string | undefined): Promis
   if (content === undefined) return [finding("failed", subject, "does not exist")];
   const handle = content.status?.snapshotHandle;
   const children =
-    handle !== undefined && content.spec.driver === DRIVER_NAME ? [await explainEngineSnapshot(context, handle)] : [];
+    handle !== undefined && content.spec.driver === DRIVER_NAME
+      ? [await explainEngineSnapshot(context, handle)]
+      : [];
   const error = content.status?.error?.message;
   if (error !== undefined) return [finding("failed", subject, error, { children })];
   const ready = content.status?.readyToUse === true;
-  return [finding(ready ? "ok" : "waiting", subject, ready ? "ready" : `waits for ${content.spec.driver}`, { children })];
+  return [
+    finding(ready ? "ok" : "waiting", subject, ready ? "ready" : `waits for ${content.spec.driver}`, {
+      children,
+    }),
+  ];
 }
 
 /** A user's snapshot, down to the image behind it. */
@@ -35,13 +42,16 @@ export async function explainSnapshot(context: Context, namespace: string, name:
   const subject = `VolumeSnapshot ${namespace}/${name}`;
   const snapshot = await read(context, VolumeSnapshots, { namespace, name });
   if (snapshot === undefined) {
-    return finding("failed", subject, "does not exist", { next: `kubectl get volumesnapshots -n ${namespace}` });
+    return finding("failed", subject, "does not exist", {
+      next: `kubectl get volumesnapshots -n ${namespace}`,
+    });
   }
   const children = await behind(context, snapshot.status?.boundVolumeSnapshotContentName);
   if (snapshot.status?.readyToUse === true) return finding("ok", subject, "ready to use", { children });
   const error = snapshot.status?.error?.message ?? (await lastWarning(context, snapshot))?.message;
   if (error !== undefined) return finding("failed", subject, error, { children });
   const claim = snapshot.spec.source.persistentVolumeClaimName;
-  if (claim !== undefined && children.length === 0) children.push(await explainClaim(context, namespace, claim));
+  if (claim !== undefined && children.length === 0)
+    children.push(await explainClaim(context, namespace, claim));
   return finding("waiting", subject, "not ready yet", { children });
 }

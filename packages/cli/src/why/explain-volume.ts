@@ -2,7 +2,12 @@ import { type AttachmentTicketStatus, type Volume, VolumeAttachments, Volumes } 
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
-function ofTicket(id: string, node: string, type: string, status: AttachmentTicketStatus | undefined): Finding {
+function ofTicket(
+  id: string,
+  node: string,
+  type: string,
+  status: AttachmentTicketStatus | undefined,
+): Finding {
   const subject = `ticket ${id} (${type}, node ${node})`;
   if (status?.satisfied === true) return finding("ok", subject, "satisfied");
   const condition = status?.conditions.find((entry) => entry.type === "Satisfied");
@@ -29,7 +34,9 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children });
   }
   if (volume.metadata.deletionTimestamp !== undefined) {
-    return finding("waiting", subject, "is being deleted: its image goes first, then its record", { children });
+    return finding("waiting", subject, "is being deleted: its image goes first, then its record", {
+      children,
+    });
   }
   if (status === undefined || status.state === "creating") {
     return finding("waiting", subject, `its image is being made in pool ${volume.spec.pool}`, { children });

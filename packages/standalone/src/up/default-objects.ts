@@ -1,4 +1,4 @@
-import { DRIVER_NAME, type Pool, Pools, type PoolType } from "@mooring/engine";
+import { DRIVER_NAME } from "@mooring/engine";
 import {
   isAlreadyExists,
   type KubeObject,
@@ -31,7 +31,11 @@ const snapshotClass: VolumeSnapshotClass = {
 };
 
 /** Creates the object unless it is there: what a person has changed or deleted since stays so until the next start. */
-async function ensure<T extends KubeObject>(store: ObjectStore, resource: Resource<T>, object: T): Promise<void> {
+async function ensure<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  object: T,
+): Promise<void> {
   try {
     await store.create(resource, object, { fieldManager: "mooring" });
   } catch (error) {
@@ -43,22 +47,4 @@ async function ensure<T extends KubeObject>(store: ObjectStore, resource: Resour
 export async function ensureClasses(store: ObjectStore): Promise<void> {
   await ensure(store, StorageClasses, storageClass);
   await ensure(store, VolumeSnapshotClasses, snapshotClass);
-}
-
-export interface DefaultPool {
-  type: PoolType;
-  size: number;
-  path: string;
-  nodeID: string;
-}
-
-/** The pool that the default class provisions from. Its type and size are settled when it is first made. */
-export async function ensureDefaultPool(store: ObjectStore, { type, size, path, nodeID }: DefaultPool): Promise<void> {
-  const pool: Pool = {
-    apiVersion: "storage.mooring.dev/v1alpha1",
-    kind: "Pool",
-    metadata: { name: "default" },
-    spec: { type, nodeID, path, ...(type === "directory" ? {} : { size }) },
-  };
-  await ensure(store, Pools, pool);
 }

@@ -1,0 +1,26 @@
+import { startAttachDetach } from "../controllers/attach-detach/index.ts";
+import { startBinder } from "../controllers/binder/index.ts";
+import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
+import { startGarbageCollector } from "../controllers/garbage-collector/index.ts";
+import { startNamespaceController } from "../controllers/namespace/index.ts";
+import { startProtection } from "../controllers/protection/index.ts";
+import { startScheduler } from "../controllers/scheduler/index.ts";
+import type { Starting } from "./start.ts";
+
+/** What a cluster's controller manager and scheduler do. */
+export async function startControllers(
+  { store, kinds, parts, logger }: Starting,
+  caPem: string,
+): Promise<ClusterView> {
+  const view = await parts.start("cluster view", (signal) => openClusterView(store, { logger, signal }));
+  const shared = { store, view, logger };
+  await parts.start("binder", (signal) => startBinder({ ...shared, signal }));
+  await parts.start("scheduler", (signal) => startScheduler({ ...shared, signal }));
+  await parts.start("attach/detach", (signal) => startAttachDetach({ ...shared, signal }));
+  await parts.start("protection", (signal) => startProtection({ ...shared, signal }));
+  await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
+  await parts.start("namespaces", (signal) =>
+    startNamespaceController({ store, kinds, caPem, logger, signal }),
+  );
+  return view;
+}

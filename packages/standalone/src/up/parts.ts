@@ -1,0 +1,55 @@
+import type { Logger } from "@mooring/store";
+
+/** Something that runs until its signal aborts. */
+export interface Running {
+  /** Settles when everything it held is released; rejects when it failed beyond repair. */
+  done: Promise<void>;
+}
+
+interface Part extends Running {
+  name: string;
+  stop: AbortController;
+}
+
+/** A part that has not let go after this long is told about, so that a person knows what to look at. */
+const SLOW_STOP_MS = 15_000;
+
+/**
+ * Parts in the order they were started. They stop in the reverse order, each only when all that build on it have:
+ * pods before their volumes, volumes before their pool, everything before the store.
+ */
+export class Parts {
+  readonly #parts: Part[] = [];
+  readonly #logger: Logger;
+  readonly #onFailure: (error: unknown) => void;
+
+  constructor(logger: Logger, onFailure: (error: unknown) => void) {
+    this.#logger = logger;
+    this.#onFailure = onFailure;
+  }
+
+  /** Starts a part with a signal of its own and waits until it is ready. */
+  async start<T extends Running>(name: string, begin: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const running = await begin(stop.signal);
+    this.#parts.push({ name, stop, done: running.done });
+    running.done.catch((error: unknown) => {
+      this.#logger.error({ err: error, part: name }, "a part has failed");
+      this.#onFailure(error);
+    });
+    return running;
+  }
+
+  /** Stops all, last first. Never rejects: what failed has been told. */
+  async stop(): Promise<void> {
+    for (const { name, stop, done } of this.#parts.splice(0).reverse()) {
+      const slow = setTimeout(
+        () => this.#logger.warn({ part: name }, "still waiting for a part to stop"),
+        SLOW_STOP_MS,
+      );
+      stop.abort();
+      await done.catch(() => {});
+      clearTimeout(slow);
+    }
+  }
+}

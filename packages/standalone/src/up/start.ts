@@ -1,0 +1,67 @@
+import type { Logger } from "@mooring/store";
+import { LocalStore, ResourceRegistry } from "@mooring/store";
+import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
+import { registerBuiltins } from "../builtin/index.ts";
+import { startApi } from "./api.ts";
+import { startControllers } from "./controllers.ts";
+import { ensureClasses } from "./default-objects.ts";
+import { startNode } from "./node.ts";
+import type { Standalone, StandaloneOptions } from "./options.ts";
+import { Parts } from "./parts.ts";
+import { openStateFolder, type StateFolder } from "./state-folder.ts";
+import { startStorage } from "./storage.ts";
+
+/** What the steps of starting share. */
+export interface Starting {
+  options: StandaloneOptions;
+  folder: StateFolder;
+  registry: ResourceRegistry;
+  kinds: MutableKindRegistry;
+  store: LocalStore;
+  parts: Parts;
+  logger: Logger;
+}
+
+/** Resolves when the signal aborts; rejects when a part fails. */
+function untilStopped(signal: AbortSignal, failed: Promise<never>): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  return Promise.race([stopped, failed]);
+}
+
+/**
+ * One machine without Kubernetes: everything from the API server to the processes of pods. Resolves when it is ready.
+ * Throws a StoreOpenError when another process has the state folder.
+ */
+export async function startStandalone(options: StandaloneOptions): Promise<Standalone> {
+  const { logger, signal } = options;
+  const folder = await openStateFolder(options.stateDir);
+  const registry = new ResourceRegistry();
+  const kinds = createKindRegistry();
+  registerBuiltins(registry, kinds);
+  const store = await LocalStore.open({ path: folder.store, registry });
+  let fail: (error: unknown) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
+  const parts = new Parts(logger, (error) => fail(error));
+  const starting: Starting = { options, folder, registry, kinds, store, parts, logger };
+  const stop = async (): Promise<void> => {
+    await parts.stop();
+    await store.close();
+  };
+  try {
+    const api = await startApi(starting);
+    await ensureClasses(store);
+    const view = await startControllers(starting, api.caPem);
+    await startStorage(starting);
+    await startNode(starting, view, api);
+    return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+import { chmod, mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+/** Where everything is below the state folder. */
+export interface StateFolder {
+  root: string;
+  store: string;
+  /** Kept short: socket paths have 107 bytes. */
+  socket: string;
+  kubelet: string;
+}
+
+/** Makes the folder, readable by nobody else: it holds a token, secrets and data. */
+export async function openStateFolder(path: string): Promise<StateFolder> {
+  const root = resolve(path);
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  await chmod(root, 0o700);
+  return { root, store: join(root, "store"), socket: join(root, "csi.sock"), kubelet: join(root, "kubelet") };
+}

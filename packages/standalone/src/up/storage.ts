@@ -1,0 +1,52 @@
+import { type CsiServer, createServer, type Services } from "@mooring/csi";
+import { createDriver } from "@mooring/driver";
+import { createHost, startAgent, startArbiter } from "@mooring/engine";
+import { startSidecars } from "@mooring/sidecars";
+import type { Running } from "./parts.ts";
+import type { Starting } from "./start.ts";
+
+/** The name of the pool that the default class provisions from. */
+const DEFAULT_POOL = "default";
+
+/** A server as a part: it serves until the signal. */
+async function serve(
+  services: Services,
+  endpoint: string,
+  { logger }: Starting,
+  signal: AbortSignal,
+): Promise<Running> {
+  const server: CsiServer = createServer(services, { endpoint, logger });
+  await server.start();
+  const done = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  }).then(() => server.stop());
+  return { done };
+}
+
+/** Mooring's own volumes behind a CSI socket, and the sidecars in front of it, which know the socket only. */
+export async function startStorage(starting: Starting): Promise<void> {
+  const { options, folder, store, parts, logger } = starting;
+  const { nodeName: nodeID, pool } = options;
+  const host = createHost();
+  const endpoint = `unix://${folder.socket}`;
+  await parts.start("node agent", (signal) =>
+    startAgent({
+      store,
+      host,
+      nodeID,
+      stateDir: folder.root,
+      logger,
+      pools: [
+        { name: DEFAULT_POOL, type: pool.type, ...(pool.type === "directory" ? {} : { size: pool.size }) },
+      ],
+      releaseOnStop: true,
+      signal,
+    }),
+  );
+  await parts.start("arbiter", (signal) => startArbiter({ store, logger, signal }));
+  const services = await createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
+  await parts.start("driver", (signal) => serve(services, endpoint, starting, signal));
+  await parts.start("sidecars", (signal) =>
+    startSidecars({ store, endpoint, nodeName: nodeID, logger, signal }),
+  );
+}
