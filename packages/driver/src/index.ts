@@ -1,1 +1,3 @@
-export {};
+export type { DriverMode, DriverOptions } from "./context.ts";
+export { createDriver } from "./driver.ts";
+export { snapshotIdOf, ticketIdOf, volumeIdOf } from "./names.ts";

@@ -1,0 +1,54 @@
+import { v1 } from "@mooring/csi";
+import type { DriverMode } from "./context.ts";
+
+const { ControllerServiceCapability_RPC_Type: Rpc, NodeServiceCapability_RPC_Type: NodeRpc } = v1;
+const { PluginCapability_Service_Type: Service, PluginCapability_VolumeExpansion_Type: Expansion } = v1;
+
+/** Everything the controller service does; what is not here is not served. */
+const CONTROLLER = [
+  Rpc.CREATE_DELETE_VOLUME,
+  Rpc.PUBLISH_UNPUBLISH_VOLUME,
+  Rpc.LIST_VOLUMES,
+  Rpc.GET_CAPACITY,
+  Rpc.CREATE_DELETE_SNAPSHOT,
+  Rpc.LIST_SNAPSHOTS,
+  Rpc.CLONE_VOLUME,
+  Rpc.PUBLISH_READONLY,
+  Rpc.EXPAND_VOLUME,
+  Rpc.LIST_VOLUMES_PUBLISHED_NODES,
+  Rpc.VOLUME_CONDITION,
+  Rpc.GET_VOLUME,
+  Rpc.SINGLE_NODE_MULTI_WRITER,
+  Rpc.MODIFY_VOLUME,
+  Rpc.GET_SNAPSHOT,
+];
+
+const NODE = [
+  NodeRpc.STAGE_UNSTAGE_VOLUME,
+  NodeRpc.GET_VOLUME_STATS,
+  NodeRpc.EXPAND_VOLUME,
+  NodeRpc.VOLUME_CONDITION,
+  NodeRpc.SINGLE_NODE_MULTI_WRITER,
+];
+
+export function controllerCapabilities() {
+  return { capabilities: CONTROLLER.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
+}
+
+export function nodeCapabilities() {
+  return { capabilities: NODE.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
+}
+
+/** A node-only plugin says that it has no controller service; everything else is true of the plugin as a whole. */
+export function pluginCapabilities(mode: DriverMode) {
+  const services = [
+    ...(mode === "node" ? [] : [Service.CONTROLLER_SERVICE]),
+    Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
+  ];
+  return {
+    capabilities: [
+      ...services.map((type) => ({ type: { case: "service" as const, value: { type } } })),
+      { type: { case: "volumeExpansion" as const, value: { type: Expansion.ONLINE } } },
+    ],
+  };
+}

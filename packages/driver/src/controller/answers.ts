@@ -1,0 +1,44 @@
+import { type Pool, type Snapshot, TOPOLOGY_NODE_KEY, type Volume } from "@mooring/engine";
+
+/** `Volume` of the specification. The context is empty: everything is found by the id. */
+export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
+  const nodeID = pool?.spec.nodeID ?? volume.status?.ownerID;
+  const { source } = volume.spec;
+  return {
+    volumeId: volume.metadata.name,
+    capacityBytes: BigInt(volume.status?.size ?? volume.spec.size),
+    volumeContext: {},
+    ...(source === undefined ? {} : { contentSource: sourceAnswer(source) }),
+    accessibleTopology: nodeID === undefined ? [] : [{ segments: { [TOPOLOGY_NODE_KEY]: nodeID } }],
+  };
+}
+
+function sourceAnswer(source: NonNullable<Volume["spec"]["source"]>) {
+  return source.kind === "Snapshot"
+    ? { type: { case: "snapshot" as const, value: { snapshotId: source.name } } }
+    : { type: { case: "volume" as const, value: { volumeId: source.name } } };
+}
+
+/** Abnormal when the volume is faulted or its last operation failed; the message is never empty. */
+export function conditionAnswer(volume: Volume): { abnormal: boolean; message: string } {
+  const { robustness, error, state = "creating" } = volume.status ?? {};
+  if (error !== undefined) return { abnormal: true, message: `${error.code}: ${error.message}` };
+  if (robustness === "faulted") return { abnormal: true, message: "the volume's data is damaged or gone" };
+  return { abnormal: false, message: `the volume is ${state}` };
+}
+
+/** `Snapshot` of the specification; only for snapshots that have been cut. */
+export function snapshotAnswer(snapshot: Snapshot) {
+  const { creationTime = "", restoreSize = 0, readyToUse = false } = snapshot.status ?? {};
+  const milliseconds = Date.parse(creationTime);
+  return {
+    snapshotId: snapshot.metadata.name,
+    sourceVolumeId: snapshot.spec.volume,
+    sizeBytes: BigInt(restoreSize),
+    readyToUse,
+    creationTime: {
+      seconds: BigInt(Math.floor(milliseconds / 1000)),
+      nanos: (milliseconds % 1000) * 1_000_000,
+    },
+  };
+}

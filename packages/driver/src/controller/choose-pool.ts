@@ -1,0 +1,77 @@
+import { CsiError, type v1 } from "@mooring/csi";
+import { type Pool, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { availableBytes } from "./capacity.ts";
+
+export interface PoolWish {
+  /** Name from the parameters. */
+  pool: string | undefined;
+  block: boolean;
+  size: bigint;
+  requirement: v1.TopologyRequirement | undefined;
+  /** Pool of the content source: clones never leave it. */
+  sourcePool: string | undefined;
+}
+
+/**
+ * The pool of a new volume: the first that fits, in the order of `preferred`, else any of `requisite`; among equals
+ * the one with the most room. Throws RESOURCE_EXHAUSTED when a topology is possible but no pool there can serve.
+ */
+export function choosePool(pools: readonly Pool[], wish: PoolWish): Pool {
+  const named = pools.filter((pool) => wish.pool === undefined || pool.metadata.name === wish.pool);
+  if (named.length === 0 && wish.pool !== undefined) {
+    const known = pools.map((pool) => pool.metadata.name).join(", ") || "none";
+    throw CsiError.invalidArgument(`there is no pool "${wish.pool}"`, { hint: `Pools: ${known}.` });
+  }
+  if (wish.sourcePool !== undefined && wish.pool !== undefined && wish.pool !== wish.sourcePool) {
+    throw CsiError.invalidArgument(
+      `the source is in pool "${wish.sourcePool}", the volume is to be in "${wish.pool}"`,
+      {
+        hint: "Clones and restores stay in the pool of their source.",
+      },
+    );
+  }
+  const kind = named.filter((pool) => !wish.block || pool.spec.type !== "directory");
+  if (named.length > 0 && kind.length === 0) {
+    throw CsiError.invalidArgument(
+      `pool "${named[0]?.metadata.name}" is a directory and has no block volumes`,
+    );
+  }
+  const source = kind.filter(
+    (pool) => wish.sourcePool === undefined || pool.metadata.name === wish.sourcePool,
+  );
+  const reachable = byTopology(source, wish.requirement);
+  if (reachable.length === 0) {
+    throw CsiError.resourceExhausted("no pool is reachable from the topology that was asked for", {
+      hint: "Look at the Pool objects: which node has one, and is it ready?",
+    });
+  }
+  const fitting = reachable.find((pool) => availableBytes(pool) >= wish.size);
+  if (fitting === undefined) throw noRoom(reachable, wish.size);
+  return fitting;
+}
+
+/** Pools in the order in which they are to be tried. */
+function byTopology(pools: readonly Pool[], requirement: v1.TopologyRequirement | undefined): Pool[] {
+  const roomiest = [...pools].sort((a, b) => {
+    const difference = availableBytes(b) - availableBytes(a);
+    return difference === 0n ? (a.metadata.name < b.metadata.name ? -1 : 1) : difference > 0n ? 1 : -1;
+  });
+  const { requisite = [], preferred = [] } = requirement ?? {};
+  const allowed =
+    requisite.length === 0 ? roomiest : roomiest.filter((pool) => requisite.some(reaches(pool)));
+  const first = preferred.flatMap((topology) => allowed.filter((pool) => reaches(pool)(topology)));
+  return [...new Set([...first, ...allowed])];
+}
+
+/** A topology with keys of others says nothing that a local pool could fulfil. */
+export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
+  return ({ segments }) =>
+    Object.entries(segments).every(([key, value]) => key === TOPOLOGY_NODE_KEY && value === pool.spec.nodeID);
+}
+
+function noRoom(pools: readonly Pool[], size: bigint): CsiError {
+  const room = pools.map((pool) => `${pool.metadata.name}: ${availableBytes(pool)}`).join(", ");
+  return CsiError.resourceExhausted(`no pool has room for ${size} bytes (${room})`, {
+    hint: "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.",
+  });
+}

@@ -1,0 +1,140 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type Volume, Volumes } from "@mooring/engine";
+import { failpoint, isAlreadyExists } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { fromEngine } from "../errors.ts";
+import { volumeIdOf } from "../names.ts";
+import {
+  differences,
+  parseVolumeRequest,
+  storedRequest,
+  toStored,
+  type VolumeRequest,
+} from "../request/volume-request.ts";
+import { waitUntil } from "../wait.ts";
+import { volumeAnswer } from "./answers.ts";
+import { reaches } from "./choose-pool.ts";
+import { findPool, findVolume } from "./objects.ts";
+import { planVolume } from "./plan-volume.ts";
+import { withdraw } from "./withdraw.ts";
+
+const recorded = failpoint("driver/create-volume/volume-recorded");
+const ready = failpoint("driver/create-volume/volume-ready");
+
+/** Failures that another attempt with the same arguments would meet again, until something else changes. */
+const FINAL = new Set([
+  "INVALID_ARGUMENT",
+  "NOT_FOUND",
+  "FAILED_PRECONDITION",
+  "RESOURCE_EXHAUSTED",
+  "OUT_OF_RANGE",
+  "DATA_LOSS",
+]);
+
+/**
+ * CreateVolume. The Volume object, named by the request's name, is the record of the attempt: whoever comes second
+ * finds it, compares the arguments and waits for the same image. An attempt that cannot succeed takes its object away
+ * again, so that the caller may try elsewhere under the same name.
+ */
+export async function createVolume(
+  driver: DriverContext,
+  request: v1.CreateVolumeRequest,
+  call: CallContext,
+) {
+  const wanted = parseVolumeRequest(request);
+  const volume = await adoptOrCreate(driver, wanted, request.accessibilityRequirements, call.signal);
+  const done = await untilReady(driver, volume, call.signal);
+  ready();
+  return { volume: volumeAnswer(done, await findPool(driver.store, done.spec.pool, call.signal)) };
+}
+
+async function adoptOrCreate(
+  driver: DriverContext,
+  wanted: VolumeRequest,
+  requirement: v1.TopologyRequirement | undefined,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const id = volumeIdOf(wanted.name);
+  for (;;) {
+    const present = await findVolume(driver.store, id, signal);
+    if (present !== undefined) {
+      await requireSame(driver, present, wanted, requirement, signal);
+      // An earlier attempt failed for good and was cut off before it could take its object away.
+      if (!failedForGood(present)) return present;
+      await withdraw(driver, Volumes, present, signal);
+      continue;
+    }
+    const volume = await planVolume(driver, id, wanted, requirement, signal);
+    try {
+      const created = await driver.store.create(Volumes, volume, { signal });
+      recorded();
+      return created;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      throw CsiError.aborted(`volume "${wanted.name}" is being created by another call`);
+    }
+  }
+}
+
+async function requireSame(
+  driver: DriverContext,
+  present: Volume,
+  wanted: VolumeRequest,
+  requirement: v1.TopologyRequirement | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const id = present.metadata.name;
+  if (present.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.aborted(`volume "${id}" of this name is being deleted`);
+  }
+  const stored = storedRequest(present.spec.request);
+  const different = stored === undefined ? ["name"] : differences(stored, toStored(wanted));
+  if (different.length > 0) {
+    throw CsiError.alreadyExists(`volume "${wanted.name}" exists with other ${different.join(", ")}`, {
+      hint: "Repeat a call with its first arguments, or use another name.",
+    });
+  }
+  const pool = await findPool(driver.store, present.spec.pool, signal);
+  const requisite = requirement?.requisite ?? [];
+  if (pool !== undefined && requisite.length > 0 && !requisite.some(reaches(pool))) {
+    throw CsiError.alreadyExists(
+      `volume "${wanted.name}" exists, but is not reachable from the requisite topology`,
+    );
+  }
+}
+
+const isReady = (volume: Volume | undefined): boolean =>
+  volume?.status !== undefined && volume.status.state !== "creating" && volume.status.size !== undefined;
+
+const failedForGood = (volume: Volume | undefined): boolean =>
+  volume !== undefined && !isReady(volume) && FINAL.has(volume.status?.error?.code ?? "");
+
+async function untilReady(
+  driver: DriverContext,
+  { metadata: { name, uid } }: Volume,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const volume = await waitUntil(
+    driver.store,
+    Volumes,
+    name,
+    {
+      what: `volume "${name}" to be created`,
+      until: (v) => v === undefined || v.metadata.uid !== uid || isReady(v) || failedForGood(v),
+      describe: (v) =>
+        v?.status?.error === undefined ? "" : `${v.status.error.code}: ${v.status.error.message}`,
+    },
+    signal,
+  );
+  if (
+    volume === undefined ||
+    volume.metadata.uid !== uid ||
+    volume.metadata.deletionTimestamp !== undefined
+  ) {
+    throw CsiError.aborted(`volume "${name}" was deleted while it was being created`);
+  }
+  const error = volume.status?.error;
+  if (!failedForGood(volume) || error === undefined) return volume;
+  await withdraw(driver, Volumes, volume, signal);
+  throw fromEngine(error);
+}

@@ -1,0 +1,97 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type Volume, Volumes } from "@mooring/engine";
+import { failpoint, mutate } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { fromEngine } from "../errors.ts";
+import { parseCapability } from "../request/capability.ts";
+import { chooseSize, parseRange } from "../request/size.ts";
+import { waitUntil } from "../wait.ts";
+import { availableBytes } from "./capacity.ts";
+import { requireCapability } from "./compatible.ts";
+import { findPool, getVolume } from "./objects.ts";
+
+const wished = failpoint("driver/expand-volume/size-recorded");
+
+/**
+ * ControllerExpandVolume: grows image and device, in use or not. Growing the file system is the node's part. A volume
+ * that is large enough already stays as it is, unless it is above the limit.
+ */
+export async function expandVolume(
+  driver: DriverContext,
+  request: v1.ControllerExpandVolumeRequest,
+  { signal }: CallContext,
+) {
+  const volume = await getVolume(driver.store, request.volumeId, signal);
+  if (request.capacityRange === undefined) throw CsiError.invalidArgument("capacity_range is required");
+  if (request.volumeCapability !== undefined) {
+    requireCapability(volume, parseCapability(request.volumeCapability, "volume_capability"));
+  }
+  const range = parseRange(request.capacityRange);
+  const current = BigInt(volume.spec.size);
+  if (range.limitBytes !== 0n && range.limitBytes < current) {
+    throw CsiError.outOfRange(`the volume has ${current} bytes, more than limit_bytes ${range.limitBytes}`, {
+      hint: "Volumes never shrink.",
+    });
+  }
+  const size = chooseSize(range, current, current);
+  const grown = await grow(driver, volume, size, signal);
+  return {
+    capacityBytes: BigInt(grown.status?.size ?? grown.spec.size),
+    nodeExpansionRequired: volume.spec.volumeMode === "Filesystem",
+  };
+}
+
+async function grow(
+  driver: DriverContext,
+  volume: Volume,
+  size: bigint,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const { name } = volume.metadata;
+  if (size > BigInt(volume.spec.size)) {
+    await requireRoom(driver, volume, size - BigInt(volume.spec.size), signal);
+    // It only ever grows: another call may have asked for more meanwhile.
+    await mutate(
+      driver.store,
+      Volumes,
+      { name },
+      (v) => {
+        v.spec.size = Math.max(v.spec.size, Number(size));
+      },
+      { signal },
+    );
+    wished();
+  }
+  const grown = await waitUntil(
+    driver.store,
+    Volumes,
+    name,
+    {
+      what: `volume "${name}" to grow to ${size} bytes`,
+      until: (v) => v === undefined || BigInt(v.status?.size ?? 0) >= size || v.status?.error !== undefined,
+      describe: (v) => v?.status?.error?.message ?? "",
+    },
+    signal,
+  );
+  if (grown === undefined) throw CsiError.notFound(`volume "${name}" was deleted`);
+  if (BigInt(grown.status?.size ?? 0) < size && grown.status?.error !== undefined)
+    throw fromEngine(grown.status.error);
+  return grown;
+}
+
+/** Asked before the wish is recorded: a wish that cannot be met would stay for ever. */
+async function requireRoom(
+  driver: DriverContext,
+  volume: Volume,
+  more: bigint,
+  signal: AbortSignal,
+): Promise<void> {
+  const pool = await findPool(driver.store, volume.spec.pool, signal);
+  if (pool === undefined || availableBytes(pool) >= more) return;
+  throw CsiError.outOfRange(
+    `pool "${volume.spec.pool}" has room for ${availableBytes(pool)} more bytes, not for ${more}`,
+    {
+      hint: "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.",
+    },
+  );
+}

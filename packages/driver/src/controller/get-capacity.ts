@@ -1,0 +1,61 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { NodeAgents, Pools } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { type Capability, modeOf, parseCapability } from "../request/capability.ts";
+import { FILE_SYSTEMS, SMALLEST_FS } from "../request/filesystems.ts";
+import { POOL_PARAMETER } from "../request/parameters.ts";
+import { max, roundUp, SECTOR } from "../request/size.ts";
+import { availableBytes } from "./capacity.ts";
+import { reaches } from "./choose-pool.ts";
+import { listObjects } from "./objects.ts";
+
+/**
+ * GetCapacity. What no pool could ever make (an unknown pool, another node, an unsupported capability) has capacity 0:
+ * the caller asks what there is, and there is none.
+ */
+export async function getCapacity(
+  driver: DriverContext,
+  request: v1.GetCapacityRequest,
+  { signal }: CallContext,
+) {
+  const pools = await listObjects(driver.store, Pools, signal);
+  const capabilities = await supported(driver, request, signal);
+  const block = capabilities?.some((capability) => capability.access === "block") ?? false;
+  const wanted = request.parameters[POOL_PARAMETER];
+  const topology = request.accessibleTopology;
+  const rooms = pools
+    .filter((pool) => capabilities !== undefined && (wanted === undefined || pool.metadata.name === wanted))
+    .filter((pool) => topology === undefined || reaches(pool)(topology))
+    .filter((pool) => !block || pool.spec.type !== "directory")
+    .map((pool) => (availableBytes(pool) / SECTOR) * SECTOR);
+  const largest = rooms.reduce(max, 0n);
+  return {
+    availableCapacity: rooms.reduce((sum, room) => sum + room, 0n),
+    maximumVolumeSize: largest,
+    minimumVolumeSize: roundUp(smallest(capabilities ?? [])),
+  };
+}
+
+/** Undefined when a capability in the request is not supported. */
+async function supported(
+  driver: DriverContext,
+  request: v1.GetCapacityRequest,
+  signal: AbortSignal,
+): Promise<Capability[] | undefined> {
+  try {
+    const parsed = request.volumeCapabilities.map((c, index) =>
+      parseCapability(c, `volume_capabilities[${index}]`),
+    );
+    if (!parsed.some((capability) => modeOf(capability).multiNode)) return parsed;
+    return (await listObjects(driver.store, NodeAgents, signal)).length <= 1 ? parsed : undefined;
+  } catch (error) {
+    if (error instanceof CsiError) return undefined;
+    throw error;
+  }
+}
+
+function smallest(capabilities: readonly Capability[]): bigint {
+  const mounts = capabilities.filter((capability) => capability.access === "mount");
+  const minimums = mounts.map(({ fsType }) => FILE_SYSTEMS[fsType ?? SMALLEST_FS].minimumBytes);
+  return minimums.reduce(max, SECTOR);
+}

@@ -1,0 +1,44 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type Snapshot, Snapshots } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { paginate } from "../paging/token.ts";
+import { snapshotAnswer } from "./answers.ts";
+import { createdAt, findSnapshot, listObjects } from "./objects.ts";
+
+/** ListSnapshots: everything that has been cut, in order of creation. Filters that match nothing give an empty list. */
+export async function listSnapshots(
+  driver: DriverContext,
+  request: v1.ListSnapshotsRequest,
+  { signal }: CallContext,
+) {
+  const all = await candidates(driver, request.snapshotId, signal);
+  const wanted = all.filter(
+    (snapshot) =>
+      snapshot.status?.creationTime !== undefined &&
+      (request.sourceVolumeId === "" || snapshot.spec.volume === request.sourceVolumeId),
+  );
+  const page = paginate(wanted, (s) => ({ createdAt: createdAt(s), name: s.metadata.name }), request);
+  return {
+    entries: page.items.map((snapshot) => ({ snapshot: snapshotAnswer(snapshot) })),
+    nextToken: page.nextToken ?? "",
+  };
+}
+
+async function candidates(driver: DriverContext, id: string, signal: AbortSignal): Promise<Snapshot[]> {
+  if (id === "") return listObjects(driver.store, Snapshots, signal);
+  const one = await findSnapshot(driver.store, id, signal);
+  return one === undefined ? [] : [one];
+}
+
+/** GetSnapshot. */
+export async function getSnapshot(
+  driver: DriverContext,
+  { snapshotId }: v1.GetSnapshotRequest,
+  { signal }: CallContext,
+) {
+  if (snapshotId === "") throw CsiError.invalidArgument("snapshot_id is required");
+  const snapshot = await findSnapshot(driver.store, snapshotId, signal);
+  if (snapshot?.status?.creationTime === undefined)
+    throw CsiError.notFound(`snapshot "${snapshotId}" does not exist`);
+  return { snapshot: snapshotAnswer(snapshot) };
+}

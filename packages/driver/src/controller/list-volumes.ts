@@ -1,0 +1,52 @@
+import type { CallContext, v1 } from "@mooring/csi";
+import { getAttachment, Pools, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { paginate } from "../paging/token.ts";
+import { conditionAnswer, volumeAnswer } from "./answers.ts";
+import { createdAt, findPool, getVolume, listObjects } from "./objects.ts";
+import { publishedNodes } from "./publish-volume.ts";
+
+/** ListVolumes, with the nodes each is published to and its condition; in order of creation. */
+export async function listVolumes(
+  driver: DriverContext,
+  request: v1.ListVolumesRequest,
+  { signal }: CallContext,
+) {
+  const [volumes, attachments, pools] = await Promise.all([
+    listObjects(driver.store, Volumes, signal),
+    listObjects(driver.store, VolumeAttachments, signal),
+    listObjects(driver.store, Pools, signal),
+  ]);
+  // A volume that was never finished has not been handed to anybody yet.
+  const made = volumes.filter((volume) => volume.status?.size !== undefined);
+  const page = paginate(made, positionOf, request);
+  const attachmentOf = new Map(attachments.map((attachment) => [attachment.metadata.name, attachment]));
+  const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
+  const entries = page.items.map((volume) => ({
+    volume: volumeAnswer(volume, poolOf.get(volume.spec.pool)),
+    status: {
+      publishedNodeIds: publishedNodes(attachmentOf.get(volume.metadata.name)),
+      volumeCondition: conditionAnswer(volume),
+    },
+  }));
+  return { entries, nextToken: page.nextToken ?? "" };
+}
+
+/** ControllerGetVolume: what ListVolumes says, for one volume. */
+export async function getVolumeStatus(
+  driver: DriverContext,
+  { volumeId }: v1.ControllerGetVolumeRequest,
+  { signal }: CallContext,
+) {
+  const volume = await getVolume(driver.store, volumeId, signal);
+  const pool = await findPool(driver.store, volume.spec.pool, signal);
+  const attachment = await getAttachment(driver.store, volumeId, signal);
+  return {
+    volume: volumeAnswer(volume, pool),
+    status: { publishedNodeIds: publishedNodes(attachment), volumeCondition: conditionAnswer(volume) },
+  };
+}
+
+function positionOf(volume: Volume) {
+  return { createdAt: createdAt(volume), name: volume.metadata.name };
+}

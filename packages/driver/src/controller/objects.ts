@@ -1,0 +1,80 @@
+import { CsiError } from "@mooring/csi";
+import {
+  type NodeAgent,
+  NodeAgents,
+  type Pool,
+  Pools,
+  type Snapshot,
+  Snapshots,
+  type Volume,
+  Volumes,
+} from "@mooring/engine";
+import { isNotFound, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
+import { isSnapshotId, isVolumeId } from "../names.ts";
+
+/** When the object was made, to the millisecond: the order of lists. */
+export const CREATED_AT = "storage.mooring.dev/created-at";
+
+export function createdAt(object: KubeObject): string {
+  return object.metadata.annotations?.[CREATED_AT] ?? object.metadata.creationTimestamp ?? "";
+}
+
+export async function findVolume(
+  store: ObjectStore,
+  id: string,
+  signal: AbortSignal,
+): Promise<Volume | undefined> {
+  return isVolumeId(id) ? find(store, Volumes, id, signal) : undefined;
+}
+
+export async function getVolume(store: ObjectStore, id: string, signal: AbortSignal): Promise<Volume> {
+  const volume = await findVolume(store, id, signal);
+  if (volume === undefined) throw CsiError.notFound(`volume "${id}" does not exist`);
+  return volume;
+}
+
+export async function findSnapshot(
+  store: ObjectStore,
+  id: string,
+  signal: AbortSignal,
+): Promise<Snapshot | undefined> {
+  return isSnapshotId(id) ? find(store, Snapshots, id, signal) : undefined;
+}
+
+export async function findPool(
+  store: ObjectStore,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pool | undefined> {
+  return find(store, Pools, name, signal);
+}
+
+export async function findNode(
+  store: ObjectStore,
+  id: string,
+  signal: AbortSignal,
+): Promise<NodeAgent | undefined> {
+  return /^[a-zA-Z0-9][-._a-zA-Z0-9]*$/.test(id) ? find(store, NodeAgents, id, signal) : undefined;
+}
+
+export async function listObjects<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  signal: AbortSignal,
+): Promise<T[]> {
+  return (await listAll(store, resource, { signal })).items;
+}
+
+async function find<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  name: string,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  try {
+    return await store.get(resource, { name }, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,115 @@
+import { CsiError, type v1 } from "@mooring/csi";
+import {
+  ENGINE_FINALIZER,
+  MOORING_API_VERSION,
+  NodeAgents,
+  type Pool,
+  Pools,
+  type Volume,
+} from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { widest } from "../request/access-modes.ts";
+import { modeOf } from "../request/capability.ts";
+import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
+import { POOL_PARAMETER } from "../request/parameters.ts";
+import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
+import { multiNodeModes, toStored, type VolumeRequest } from "../request/volume-request.ts";
+import { choosePool } from "./choose-pool.ts";
+import { CREATED_AT, listObjects } from "./objects.ts";
+import { readSource, type SourceFacts } from "./source.ts";
+
+/**
+ * Decides everything about a new volume: file system, size, pool. Throws the code that the specification gives to a
+ * request that cannot be met: nothing has been made then.
+ */
+export async function planVolume(
+  driver: DriverContext,
+  id: string,
+  wanted: VolumeRequest,
+  requirement: v1.TopologyRequirement | undefined,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const { store } = driver;
+  await requireModes(driver, wanted, signal);
+  const source = wanted.source === undefined ? undefined : await readSource(store, wanted.source, signal);
+  const mount = wanted.capabilities.some((capability) => capability.access === "mount");
+  const fixed = mount ? fsTypeOf(wanted, source) : undefined;
+  const size = sizeOf(wanted, source, mount ? (fixed ?? SMALLEST_FS) : undefined);
+  const fsType = mount ? (fixed ?? defaultFs(size)) : undefined;
+  const pool = choosePool(await listObjects(store, Pools, signal), {
+    pool: wanted.parameters[POOL_PARAMETER],
+    block: wanted.capabilities.some((capability) => capability.access === "block"),
+    size,
+    requirement,
+    sourcePool: source?.pool,
+  });
+  return volumeObject(id, wanted, pool, fsType, size, driver.host.clock.now());
+}
+
+/** A pool is on one node: modes for many nodes are honoured only where there is no second node. */
+async function requireModes(
+  driver: DriverContext,
+  wanted: VolumeRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const [multi] = multiNodeModes(wanted.capabilities);
+  if (multi === undefined) return;
+  const nodes = await listObjects(driver.store, NodeAgents, signal);
+  if (nodes.length <= 1) return;
+  throw CsiError.invalidArgument(`access mode ${multi} needs storage that several nodes can reach`, {
+    hint: "Volumes of local pools live on one node: use a SINGLE_NODE access mode.",
+  });
+}
+
+/** The file system that was asked for, or that a copy has from its source; undefined: the choice is ours. */
+function fsTypeOf(wanted: VolumeRequest, source: SourceFacts | undefined): FsType | undefined {
+  const asked = wanted.capabilities.find((capability) => capability.fsType !== undefined)?.fsType;
+  const found = source?.formatted;
+  if (found !== undefined && asked !== undefined && found !== asked) {
+    throw CsiError.invalidArgument(`the source has ${found} on it and cannot become a ${asked} volume`);
+  }
+  return found !== undefined && isFsType(found) ? found : asked;
+}
+
+function sizeOf(wanted: VolumeRequest, source: SourceFacts | undefined, fsType: FsType | undefined): bigint {
+  const { limitBytes, requiredBytes } = wanted.range;
+  const least = source?.size ?? 0n;
+  const tooSmall =
+    (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && roundUp(requiredBytes) < least);
+  if (tooSmall) {
+    throw CsiError.outOfRange(`the source has ${least} bytes; a copy cannot be smaller`);
+  }
+  const minimum = fsType === undefined ? 1n : FILE_SYSTEMS[fsType].minimumBytes;
+  return chooseSize(wanted.range, max(least, minimum), least === 0n ? DEFAULT_SIZE : least);
+}
+
+function volumeObject(
+  id: string,
+  wanted: VolumeRequest,
+  pool: Pool,
+  fsType: FsType | undefined,
+  size: bigint,
+  now: Date,
+): Volume {
+  return {
+    apiVersion: MOORING_API_VERSION,
+    kind: "Volume",
+    metadata: {
+      name: id,
+      finalizers: [ENGINE_FINALIZER],
+      annotations: { [CREATED_AT]: now.toISOString() },
+    },
+    spec: {
+      size: Number(size),
+      pool: pool.metadata.name,
+      volumeMode: fsType === undefined ? "Block" : "Filesystem",
+      accessMode: widest(wanted.capabilities.map(modeOf)),
+      request: toStored(wanted),
+      ...(fsType === undefined ? {} : { fsType }),
+      ...(wanted.source === undefined ? {} : { source: wanted.source }),
+      ...(Object.keys(wanted.mutableParameters).length === 0
+        ? {}
+        : { mutableParameters: wanted.mutableParameters }),
+    },
+  };
+}

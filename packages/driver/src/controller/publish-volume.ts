@@ -1,0 +1,174 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import {
+  type AttachmentTicket,
+  addTicket,
+  getAttachment,
+  MOORING_API_VERSION,
+  ticketStatus,
+  type Volume,
+  type VolumeAttachment,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import { failpoint, isNotFound } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { ticketIdOf } from "../names.ts";
+import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
+import { waitUntil } from "../wait.ts";
+import { requireCapability } from "./compatible.ts";
+import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
+
+const ticketAdded = failpoint("driver/publish-volume/ticket-added");
+const attached = failpoint("driver/publish-volume/attached");
+
+/** Ticket parameters that only the driver reads: what the volume was published as. */
+const READ_ONLY = "readOnly";
+const CAPABILITY = "capability";
+
+/** Key of the publish context that makes the node service mount read-only whatever else it is told. */
+export const PUBLISH_READ_ONLY = "storage.mooring.dev/read-only";
+
+/** ControllerPublishVolume: a ticket, and the arbiter's word that it is satisfied. */
+export async function publishVolume(
+  driver: DriverContext,
+  request: v1.ControllerPublishVolumeRequest,
+  { signal }: CallContext,
+) {
+  const { volumeId, nodeId, readonly } = request;
+  const capability = parseCapability(request.volumeCapability, "volume_capability");
+  const volume = await getVolume(driver.store, volumeId, signal);
+  if (volume.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.notFound(`volume "${volumeId}" is being deleted`);
+  }
+  if ((await findNode(driver.store, nodeId, signal)) === undefined) {
+    throw CsiError.notFound(`node "${nodeId}" does not exist`);
+  }
+  requireCapability(volume, capability);
+  await requireReachable(driver, volume, nodeId, signal);
+  const attachment = await getAttachment(driver.store, volumeId, signal);
+  const tickets = Object.entries(attachment?.spec.attachmentTickets ?? {});
+  const csi = tickets.map(([id, ticket]) => ({ ...ticket, id })).filter((t) => t.type === "csi-attacher");
+  const id = ticketIdOf(volumeId, nodeId);
+  const parameters = {
+    lastAttachedBy: "csi",
+    [READ_ONLY]: String(readonly),
+    [CAPABILITY]: canonical([capability]),
+  };
+  const present = csi.find((ticket) => ticket.id === id);
+  if (present === undefined) {
+    requireNoOtherNode(csi, nodeId, capability, volumeId);
+    await requireRoomOnNode(driver, nodeId, signal);
+  } else requireSameUse(present, parameters);
+  await addTicket(
+    driver.store,
+    volumeId,
+    { id, type: "csi-attacher", nodeID: nodeId, parameters, owner: ownerOf(volume) },
+    driver.host.clock.now(),
+    signal,
+  ).catch((error: unknown) => {
+    throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
+  });
+  ticketAdded();
+  await untilAttached(driver, volumeId, nodeId, id, signal);
+  attached();
+  return { publishContext: readonly ? { [PUBLISH_READ_ONLY]: "true" } : {} };
+}
+
+function ownerOf(volume: Volume): NonNullable<AttachmentTicket["owner"]> {
+  const { name, uid = "" } = volume.metadata;
+  return { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+}
+
+async function requireReachable(
+  driver: DriverContext,
+  volume: Volume,
+  nodeId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const pool = await findPool(driver.store, volume.spec.pool, signal);
+  const home = pool?.spec.nodeID ?? volume.status?.ownerID ?? nodeId;
+  if (home === nodeId) return;
+  throw CsiError.failedPrecondition(
+    `volume "${volume.metadata.name}" lives on node "${home}" and cannot be reached from "${nodeId}"`,
+    {
+      hint: "Run the workload on that node, or clone the volume's data over the network.",
+    },
+  );
+}
+
+function requireNoOtherNode(
+  tickets: readonly AttachmentTicket[],
+  nodeId: string,
+  capability: Capability,
+  volumeId: string,
+): void {
+  if (modeOf(capability).multiNode) return;
+  const other = tickets.find((ticket) => ticket.nodeID !== nodeId);
+  if (other === undefined) return;
+  throw CsiError.failedPrecondition(`volume "${volumeId}" is published to node "${other.nodeID}"`, {
+    hint: `Unpublish it from "${other.nodeID}" first.`,
+  });
+}
+
+function requireSameUse(present: AttachmentTicket, parameters: Record<string, string>): void {
+  for (const key of [READ_ONLY, CAPABILITY]) {
+    if (present.parameters?.[key] === parameters[key]) continue;
+    const field = key === READ_ONLY ? "readonly" : "volume_capability";
+    throw CsiError.alreadyExists(
+      `the volume is published to node "${present.nodeID}" with another ${field}`,
+      {
+        hint: "Unpublish it from that node first.",
+      },
+    );
+  }
+}
+
+async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: AbortSignal): Promise<void> {
+  const attachments = await listObjects(driver.store, VolumeAttachments, signal);
+  const held = attachments.filter((a) => publishedNodes(a).includes(nodeId)).length;
+  if (held < driver.maxVolumesPerNode) return;
+  throw CsiError.resourceExhausted(`node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`);
+}
+
+/** Nodes that hold a CSI ticket of this volume. */
+export function publishedNodes(attachment: VolumeAttachment | undefined): string[] {
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  return tickets.filter((ticket) => ticket.type === "csi-attacher").map((ticket) => ticket.nodeID);
+}
+
+async function untilAttached(
+  driver: DriverContext,
+  volumeId: string,
+  nodeId: string,
+  ticketId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const verdict = (attachment: VolumeAttachment | undefined) =>
+    attachment === undefined ? undefined : ticketStatus(attachment, ticketId);
+  const attachment = await waitUntil(
+    driver.store,
+    VolumeAttachments,
+    volumeId,
+    {
+      what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
+      until: (a) => verdict(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
+      describe: (a) => verdict(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
+    },
+    signal,
+  );
+  if (verdict(attachment)?.satisfied !== true) {
+    throw CsiError.aborted(`volume "${volumeId}" was unpublished from node "${nodeId}" meanwhile`);
+  }
+  // The ticket's word may be older than the volume's: only both together mean that the device is there.
+  await waitUntil(
+    driver.store,
+    Volumes,
+    volumeId,
+    {
+      what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
+      until: (v) => v === undefined || (v.status?.state === "attached" && v.status.currentNodeID === nodeId),
+      describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
+    },
+    signal,
+  );
+}

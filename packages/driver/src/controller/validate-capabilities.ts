@@ -1,0 +1,33 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import type { DriverContext } from "../context.ts";
+import { parseCapabilities } from "../request/capability.ts";
+import { parseMutableParameters, parseParameters } from "../request/parameters.ts";
+import { incompatibility } from "./compatible.ts";
+import { getVolume } from "./objects.ts";
+
+/** ValidateVolumeCapabilities: confirms all that was asked, or says in a message why not. */
+export async function validateVolumeCapabilities(
+  driver: DriverContext,
+  request: v1.ValidateVolumeCapabilitiesRequest,
+  { signal }: CallContext,
+) {
+  if (request.volumeCapabilities.length === 0)
+    throw CsiError.invalidArgument("volume_capabilities is required");
+  const volume = await getVolume(driver.store, request.volumeId, signal);
+  const reasons: string[] = [];
+  try {
+    for (const capability of parseCapabilities(request.volumeCapabilities, "volume_capabilities")) {
+      const reason = incompatibility(volume, capability);
+      if (reason !== undefined) reasons.push(reason);
+    }
+    parseParameters(request.parameters);
+    parseMutableParameters(request.mutableParameters);
+  } catch (error) {
+    // Not supported is an answer here, not a failure.
+    if (!(error instanceof CsiError)) throw error;
+    reasons.push(error.message);
+  }
+  if (reasons.length > 0) return { message: reasons.join("; ") };
+  const { volumeContext, volumeCapabilities, parameters, mutableParameters } = request;
+  return { confirmed: { volumeContext, volumeCapabilities, parameters, mutableParameters } };
+}

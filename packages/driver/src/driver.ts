@@ -1,0 +1,97 @@
+import type { CallContext, Services } from "@mooring/csi";
+import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { controllerCapabilities, nodeCapabilities } from "./capabilities.ts";
+import type { DriverContext, DriverOptions } from "./context.ts";
+import { createSnapshot } from "./controller/create-snapshot.ts";
+import { createVolume } from "./controller/create-volume.ts";
+import { deleteSnapshot } from "./controller/delete-snapshot.ts";
+import { deleteVolume } from "./controller/delete-volume.ts";
+import { expandVolume } from "./controller/expand-volume.ts";
+import { getCapacity } from "./controller/get-capacity.ts";
+import { getSnapshot, listSnapshots } from "./controller/list-snapshots.ts";
+import { getVolumeStatus, listVolumes } from "./controller/list-volumes.ts";
+import { modifyVolume } from "./controller/modify-volume.ts";
+import { publishVolume } from "./controller/publish-volume.ts";
+import { unpublishVolume } from "./controller/unpublish-volume.ts";
+import { validateVolumeCapabilities } from "./controller/validate-capabilities.ts";
+import { toCsiError } from "./errors.ts";
+import { identityService } from "./identity.ts";
+import type { NodeContext } from "./node/context.ts";
+import { expandOnNode } from "./node/expand.ts";
+import { publishOnNode } from "./node/publish.ts";
+import { NodeRecords } from "./node/records.ts";
+import { stageVolume } from "./node/stage.ts";
+import { volumeStats } from "./node/stats.ts";
+import { unpublishOnNode } from "./node/unpublish.ts";
+import { unstageVolume } from "./node/unstage.ts";
+
+const DEFAULT_MAX_VOLUMES = 1000;
+
+/**
+ * The CSI services over Mooring's volumes, for `createServer` of `@mooring/csi`. They only talk to the store and, in
+ * the node service, to this machine; an agent (`startAgent`) and the arbiter (`startArbiter`) have to run on the same
+ * store for anything to happen.
+ */
+export function createDriver(options: DriverOptions): Services {
+  const driver: DriverContext = { version: "0.1.0", maxVolumesPerNode: DEFAULT_MAX_VOLUMES, ...options };
+  return {
+    identity: identityService(driver),
+    ...(driver.mode === "node" ? {} : { controller: controllerService(driver) }),
+    ...(driver.mode === "controller" ? {} : { node: nodeService(driver) }),
+  };
+}
+
+type Handler<C, Q, A> = (context: C, request: Q, call: CallContext) => Promise<A>;
+
+/** Binds handlers to their context, and turns every failure into the CSI error that it is. */
+function binder<C>(
+  context: C,
+): <Q, A>(handler: Handler<C, Q, A>) => (request: Q, call: CallContext) => Promise<A> {
+  return (handler) => async (request, call) => {
+    try {
+      return await handler(context, request, call);
+    } catch (error) {
+      throw toCsiError(error);
+    }
+  };
+}
+
+function controllerService(driver: DriverContext): NonNullable<Services["controller"]> {
+  const bind = binder(driver);
+  return {
+    controllerGetCapabilities: controllerCapabilities,
+    createVolume: bind(createVolume),
+    deleteVolume: bind(deleteVolume),
+    controllerPublishVolume: bind(publishVolume),
+    controllerUnpublishVolume: bind(unpublishVolume),
+    validateVolumeCapabilities: bind(validateVolumeCapabilities),
+    listVolumes: bind(listVolumes),
+    controllerGetVolume: bind(getVolumeStatus),
+    getCapacity: bind(getCapacity),
+    createSnapshot: bind(createSnapshot),
+    deleteSnapshot: bind(deleteSnapshot),
+    listSnapshots: bind(listSnapshots),
+    getSnapshot: bind(getSnapshot),
+    controllerExpandVolume: bind(expandVolume),
+    controllerModifyVolume: bind(modifyVolume),
+  };
+}
+
+function nodeService(driver: DriverContext): NonNullable<Services["node"]> {
+  const node: NodeContext = { ...driver, records: new NodeRecords(driver.stateDir) };
+  const bind = binder(node);
+  return {
+    nodeGetCapabilities: nodeCapabilities,
+    nodeGetInfo: () => ({
+      nodeId: driver.nodeID,
+      maxVolumesPerNode: BigInt(driver.maxVolumesPerNode),
+      accessibleTopology: { segments: { [TOPOLOGY_NODE_KEY]: driver.nodeID } },
+    }),
+    nodeStageVolume: bind(stageVolume),
+    nodeUnstageVolume: bind(unstageVolume),
+    nodePublishVolume: bind(publishOnNode),
+    nodeUnpublishVolume: bind(unpublishOnNode),
+    nodeGetVolumeStats: bind(volumeStats),
+    nodeExpandVolume: bind(expandOnNode),
+  };
+}

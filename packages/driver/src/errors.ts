@@ -1,0 +1,31 @@
+import { Code, CsiError } from "@mooring/csi";
+import { EngineError } from "@mooring/engine";
+import { isStatus, type StatusReason } from "@mooring/store";
+
+/** What an engine object or an engine call says went wrong, as the CSI error it is. */
+export function fromEngine(error: { code: string; message: string; hint?: string | undefined }): CsiError {
+  const code = Object.hasOwn(Code, error.code) ? Code[error.code as keyof typeof Code] : Code.INTERNAL;
+  return new CsiError(code, error.message, error.hint === undefined ? {} : { hint: error.hint });
+}
+
+/** Store failures that a caller may meet; everything else about objects is this driver's own business. */
+const STORE_CODES: Partial<Record<StatusReason, Code>> = {
+  Conflict: Code.ABORTED,
+  AlreadyExists: Code.ABORTED,
+  NotFound: Code.NOT_FOUND,
+  TooManyRequests: Code.UNAVAILABLE,
+  Timeout: Code.UNAVAILABLE,
+  ServerTimeout: Code.UNAVAILABLE,
+  ServiceUnavailable: Code.UNAVAILABLE,
+  Forbidden: Code.FAILED_PRECONDITION,
+  Unauthorized: Code.FAILED_PRECONDITION,
+};
+
+/** The one place where failures of other layers become CSI errors. Aborts stay as they are: the server knows why. */
+export function toCsiError(error: unknown): unknown {
+  if (error instanceof CsiError) return error;
+  if (error instanceof EngineError) return fromEngine(error);
+  if (isStatus(error))
+    return new CsiError(STORE_CODES[error.reason] ?? Code.INTERNAL, error.message, { cause: error });
+  return error;
+}

@@ -1,0 +1,35 @@
+import { CsiError, type Services } from "@mooring/csi";
+import { DRIVER_NAME, type Pool, Pools } from "@mooring/engine";
+import { pluginCapabilities } from "./capabilities.ts";
+import type { DriverContext } from "./context.ts";
+import { listObjects } from "./controller/objects.ts";
+
+/** The Identity service. Probe looks at this node's pools only: it costs one read of the store. */
+export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {
+  return {
+    getPluginInfo: () => ({ name: DRIVER_NAME, vendorVersion: driver.version }),
+    getPluginCapabilities: () => pluginCapabilities(driver.mode),
+    probe: async (_request, { signal }) => {
+      const pools = await listObjects(driver.store, Pools, signal);
+      const own =
+        driver.mode === "controller" ? pools : pools.filter((pool) => pool.spec.nodeID === driver.nodeID);
+      const broken = own.find(isBroken);
+      if (broken !== undefined) {
+        throw CsiError.failedPrecondition(`pool "${broken.metadata.name}" is not usable: ${whyNot(broken)}`);
+      }
+      return { ready: own.every((pool) => pool.status?.ready === true) };
+    },
+  };
+}
+
+const notReady = (pool: Pool) =>
+  pool.status?.conditions?.find((c) => c.type === "Ready" && c.status === "False");
+
+/** A pool without a verdict is still being opened. */
+function isBroken(pool: Pool): boolean {
+  return pool.status?.ready === false && notReady(pool) !== undefined;
+}
+
+function whyNot(pool: Pool): string {
+  return notReady(pool)?.message ?? "it is not ready";
+}

@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { DRIVER_NAME } from "@mooring/engine";
+
+/**
+ * The volume id of a CreateVolume name. One name is one id on every attempt, so the store itself keeps two calls from
+ * making two volumes, and no index of names can be lost in a crash. Names may be any Unicode; ids are safe in paths.
+ */
+export function volumeIdOf(name: string): string {
+  return `v-${uuidOf(`volume:${name}`)}`;
+}
+
+/** The snapshot id of a CreateSnapshot name: unique over all source volumes, as the specification wants names to be. */
+export function snapshotIdOf(name: string): string {
+  return `s-${uuidOf(`snapshot:${name}`)}`;
+}
+
+/** Every id that this driver hands out; anything else cannot name one of its objects. */
+const VOLUME_ID = /^v-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** False for ids that no call of this driver ever returned; they are never used in a path or a key. */
+export function isVolumeId(id: string): boolean {
+  return VOLUME_ID.test(id);
+}
+export function isSnapshotId(id: string): boolean {
+  return SNAPSHOT_ID.test(id);
+}
+
+/** Ticket id of a published volume: the name that Kubernetes gives to its own attachment object. */
+export function ticketIdOf(volumeId: string, nodeId: string): string {
+  return `csi-${sha256(`${volumeId}${DRIVER_NAME}${nodeId}`)}`;
+}
+
+/** For comparing values that must not be kept as they are, such as mount flags. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function uuidOf(text: string): string {
+  const hex = sha256(text);
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return parts.join("-");
+}

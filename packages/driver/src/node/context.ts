@@ -1,0 +1,45 @@
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { CsiError } from "@mooring/csi";
+import type { Volume } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import type { NodeRecords } from "./records.ts";
+
+/** What the node handlers share. */
+export interface NodeContext extends DriverContext {
+  records: NodeRecords;
+}
+
+/** What a volume is on this node while it is attached: a block device, or a folder of a `directory` pool. */
+export interface AttachedVolume {
+  path: string;
+  kind: "device" | "folder";
+}
+
+/** Throws FAILED_PRECONDITION unless the volume is attached here and the device is really its own. */
+export async function attachedHere(node: NodeContext, volume: Volume): Promise<AttachedVolume> {
+  const { name } = volume.metadata;
+  const { state, currentNodeID, device = "", frontendDisabled = false } = volume.status ?? {};
+  if (state !== "attached" || currentNodeID !== node.nodeID || device === "") {
+    const where =
+      currentNodeID === undefined || currentNodeID === "" ? (state ?? "new") : `on node "${currentNodeID}"`;
+    throw CsiError.failedPrecondition(
+      `volume "${name}" is not attached to node "${node.nodeID}" (it is ${where})`,
+      {
+        hint: "Call ControllerPublishVolume for this node first.",
+      },
+    );
+  }
+  if (frontendDisabled) {
+    throw CsiError.failedPrecondition(`volume "${name}" is attached for maintenance and has no device`);
+  }
+  if (!(await stat(device)).isBlockDevice()) return { path: device, kind: "folder" };
+  // Loop device numbers are given out again: the record may be older than the last restart.
+  const loop = (await node.host.loops.list()).find((entry) => entry.path === device);
+  if (loop === undefined || basename(loop.backingFile) !== `${name}.img`) {
+    throw CsiError.unavailable(`${device} is not the device of volume "${name}" any more`, {
+      hint: "The node agent opens it again; repeat the call.",
+    });
+  }
+  return { path: device, kind: "device" };
+}

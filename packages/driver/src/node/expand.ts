@@ -1,0 +1,62 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { deviceSize, type Volume, Volumes } from "@mooring/engine";
+import { getVolume } from "../controller/objects.ts";
+import { parseCapability } from "../request/capability.ts";
+import { parseRange } from "../request/size.ts";
+import { waitUntil } from "../wait.ts";
+import { attachedHere, type NodeContext } from "./context.ts";
+import { growOnline } from "./filesystem.ts";
+import { parsePath } from "./paths.ts";
+import type { NodeRecord } from "./records.ts";
+
+/** NodeExpandVolume: grows the mounted file system to the size that the device has by now. */
+export async function expandOnNode(
+  node: NodeContext,
+  request: v1.NodeExpandVolumeRequest,
+  { signal }: CallContext,
+) {
+  const path = parsePath(request.volumePath, "volume_path");
+  const range = parseRange(request.capacityRange);
+  if (request.volumeCapability !== undefined) parseCapability(request.volumeCapability, "volume_capability");
+  const volume = await getVolume(node.store, request.volumeId, signal);
+  const record = await node.records.find(volume.metadata.name);
+  const access = accessAt(record, path);
+  if (access === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
+  const size = BigInt(volume.spec.size);
+  if (range.requiredBytes > size) {
+    throw CsiError.outOfRange(`the volume has ${size} bytes, not ${range.requiredBytes}`, {
+      hint: "Call ControllerExpandVolume first.",
+    });
+  }
+  if (range.limitBytes !== 0n && range.limitBytes < size) {
+    throw CsiError.outOfRange(
+      `the volume has ${size} bytes already, more than limit_bytes ${range.limitBytes}`,
+    );
+  }
+  await untilDeviceGrown(node, volume, signal);
+  const attached = await attachedHere(node, volume);
+  if (attached.kind === "folder") return { capacityBytes: size };
+  if (access === "mount") {
+    const top = (await node.host.mounts.at(path)).at(-1);
+    if (top === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not mounted at ${path}`);
+    await growOnline(node, { device: attached.path, mountPath: path, type: top.fsType });
+  }
+  return { capacityBytes: BigInt(await deviceSize(attached.path)) };
+}
+
+function accessAt(record: NodeRecord | undefined, path: string): "block" | "mount" | undefined {
+  if (record === undefined) return undefined;
+  return record.published[path]?.access ?? (record.staged?.path === path ? record.staged.access : undefined);
+}
+
+async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: AbortSignal): Promise<void> {
+  const { name } = volume.metadata;
+  const grown = (v: Volume | undefined) => v === undefined || (v.status?.size ?? 0) >= volume.spec.size;
+  await waitUntil(
+    node.store,
+    Volumes,
+    name,
+    { what: `the device of volume "${name}" to grow`, until: grown },
+    signal,
+  );
+}

@@ -1,0 +1,106 @@
+import { CsiError } from "@mooring/csi";
+import {
+  checkFilesystem,
+  FILESYSTEM_TYPES,
+  FILESYSTEMS,
+  type FilesystemType,
+  growMounted,
+  growUnmounted,
+  makeFilesystem,
+  probe,
+  type Volume,
+  Volumes,
+} from "@mooring/engine";
+import { failpoint, mutate } from "@mooring/store";
+import type { NodeContext } from "./context.ts";
+
+const intended = failpoint("driver/stage/format-intended");
+const made = failpoint("driver/stage/formatted");
+const recorded = failpoint("driver/stage/format-recorded");
+
+/** Set before the first mkfs of a volume: from here on, rubbish on the device is our own unfinished work. */
+const FORMATTING = "storage.mooring.dev/formatting";
+
+/**
+ * The file system of a volume that is not mounted, made if it never had one. The order is: intention, mkfs, record,
+ * mount. Nobody can have written through a mount before the record, so after a kill the steps up to it are safe to
+ * repeat, and never after it.
+ */
+export async function prepareFilesystem(
+  node: NodeContext,
+  volume: Volume,
+  device: string,
+  signal: AbortSignal,
+): Promise<FilesystemType> {
+  const { exec } = node.host;
+  const known = volume.status?.formatted;
+  const type = known === undefined ? await format(node, volume, device, signal) : supported(known);
+  if (known !== undefined) {
+    await makeFilesystem(exec, { device, type, formatted: known }, signal);
+    await checkFilesystem(exec, device, type, "preen");
+  }
+  await growUnmounted(exec, device, type);
+  return type;
+}
+
+async function format(
+  node: NodeContext,
+  volume: Volume,
+  device: string,
+  signal: AbortSignal,
+): Promise<FilesystemType> {
+  const { exec } = node.host;
+  const key = { name: volume.metadata.name };
+  const wanted = supported(volume.spec.fsType ?? "xfs");
+  const found = await probe(exec, device, signal);
+  if (found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined) {
+    // An mkfs of ours was cut off. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
+    await exec.run("blkdiscard", [device], { uninterruptible: true });
+  }
+  let type = wanted;
+  if (found.kind === "filesystem" && volume.spec.source !== undefined && isSupported(found.type)) {
+    // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.
+    type = found.type;
+  } else {
+    await mutate(
+      node.store,
+      Volumes,
+      key,
+      (v) => {
+        v.metadata.annotations = { ...v.metadata.annotations, [FORMATTING]: wanted };
+      },
+      { signal },
+    );
+    intended();
+    type = await makeFilesystem(exec, { device, type: wanted, formatted: undefined }, signal);
+  }
+  made();
+  const record = (v: Volume) => {
+    if (v.status !== undefined) v.status.formatted = type;
+  };
+  await mutate(node.store, Volumes, key, record, { subresource: "status", signal });
+  recorded();
+  return type;
+}
+
+/** After the mount; ext4 was grown before it. Also what NodeExpandVolume does while the volume is in use. */
+export async function growOnline(
+  node: NodeContext,
+  at: { device: string; mountPath: string; type: string },
+): Promise<void> {
+  if (isSupported(at.type)) await growMounted(node.host.exec, { ...at, type: at.type });
+}
+
+/** Options that a file system always gets, then the caller's. */
+export function mountOptions(type: FilesystemType, flags: readonly string[], readOnly: boolean): string[] {
+  return [...new Set([...FILESYSTEMS[type].mountOptions, ...flags, ...(readOnly ? ["ro"] : [])])];
+}
+
+function isSupported(type: string): type is FilesystemType {
+  return FILESYSTEM_TYPES.some((known) => known === type);
+}
+
+function supported(type: string): FilesystemType {
+  if (isSupported(type)) return type;
+  throw CsiError.failedPrecondition(`file system "${type}" is not supported`);
+}

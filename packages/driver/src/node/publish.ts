@@ -1,0 +1,121 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import type { Volume } from "@mooring/engine";
+import { failpoint } from "@mooring/store";
+import { requireCapability } from "../controller/compatible.ts";
+import { getVolume } from "../controller/objects.ts";
+import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
+import { sha256 } from "../names.ts";
+import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
+import { attachedHere, type NodeContext } from "./context.ts";
+import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
+import { decidePublish } from "./publish-table.ts";
+import { mountedTargets } from "./published.ts";
+import type { NodeRecord, PublishRecord } from "./records.ts";
+
+const recorded = failpoint("driver/publish/recorded");
+const targetMade = failpoint("driver/publish/target-made");
+const bound = failpoint("driver/publish/bound");
+
+/** NodePublishVolume: a bind mount of the staged file system, or of the block device itself, at the target path. */
+export async function publishOnNode(
+  node: NodeContext,
+  request: v1.NodePublishVolumeRequest,
+  { signal }: CallContext,
+) {
+  const target = parsePath(request.targetPath, "target_path");
+  const capability = parseCapability(request.volumeCapability, "volume_capability");
+  const volume = await getVolume(node.store, request.volumeId, signal);
+  requireCapability(volume, capability);
+  if (request.stagingTargetPath === "") {
+    throw CsiError.failedPrecondition("staging_target_path is missing", {
+      hint: "This driver has STAGE_UNSTAGE_VOLUME: call NodeStageVolume first and pass its path.",
+    });
+  }
+  const staging = parsePath(request.stagingTargetPath, "staging_target_path");
+  const record = await node.records.get(volume.metadata.name);
+  const wanted = publishRecord(request, target, staging, capability);
+  const mounted = await mountedTargets(node, record);
+  const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
+  if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
+  const source = await stagedSource(node, volume, record, staging, capability);
+  wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";
+  await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
+  recorded();
+  await bindAt(node, source, target, wanted, signal);
+  return {};
+}
+
+function publishRecord(
+  request: v1.NodePublishVolumeRequest,
+  target: string,
+  staging: string,
+  capability: Capability,
+): PublishRecord {
+  const { publishContext, volumeContext, readonly } = request;
+  const mode = modeOf(capability);
+  const sorted = (map: Record<string, string>) => Object.entries(map).sort();
+  // Every argument but the secrets counts.
+  const all = [
+    target,
+    staging,
+    canonical([capability]),
+    readonly,
+    sorted(publishContext),
+    sorted(volumeContext),
+  ];
+  return {
+    access: capability.access,
+    readOnly: readonly || mode.readOnly || publishContext[PUBLISH_READ_ONLY] === "true",
+    multiTarget: mode.multiTarget,
+    arguments: sha256(JSON.stringify(all)),
+    made: false,
+  };
+}
+
+/** What is bound: the staging mount, or the device. Throws FAILED_PRECONDITION when the volume is not staged there. */
+async function stagedSource(
+  node: NodeContext,
+  volume: Volume,
+  record: NodeRecord,
+  staging: string,
+  capability: Capability,
+): Promise<string> {
+  const staged = record.staged;
+  if (staged?.path !== staging || staged.access !== capability.access) {
+    throw CsiError.failedPrecondition(
+      `the volume is not staged for ${capability.access} access at ${staging}`,
+      {
+        hint: "Call NodeStageVolume with this path first.",
+      },
+    );
+  }
+  const { path, kind } = await attachedHere(node, volume);
+  if (capability.access === "block" && kind === "device") return path;
+  if ((await node.host.mounts.at(staging)).length > 0) return staging;
+  throw CsiError.failedPrecondition(`nothing is mounted at ${staging} any more`, {
+    hint: "Call NodeStageVolume again.",
+  });
+}
+
+async function bindAt(
+  node: NodeContext,
+  source: string,
+  target: string,
+  wanted: PublishRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const kind = wanted.access === "block" ? "file" : "directory";
+  await makeTarget(target, kind);
+  targetMade();
+  try {
+    // A read-only mount does not keep anybody from writing to a device node: that the device itself has to refuse.
+    if (wanted.access === "block") {
+      await node.host.exec.run("blockdev", [wanted.readOnly ? "--setro" : "--setrw", source]);
+    }
+    await node.host.mounts.bind(source, target, { readOnly: wanted.readOnly }, signal);
+  } catch (error) {
+    if (wanted.made && (await node.host.mounts.at(target)).length === 0) await removeTarget(target);
+    throw error;
+  }
+  bound();
+}

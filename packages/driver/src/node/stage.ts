@@ -1,0 +1,138 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { EngineError, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
+import { failpoint } from "@mooring/store";
+import { requireCapability } from "../controller/compatible.ts";
+import { getVolume } from "../controller/objects.ts";
+import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
+import { sha256 } from "../names.ts";
+import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
+import { type AttachedVolume, attachedHere, type NodeContext } from "./context.ts";
+import { growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
+import { checkMountFlags } from "./mount-flags.ts";
+import { kindOf, makeTarget, parsePath } from "./paths.ts";
+import type { StageRecord } from "./records.ts";
+import { applyTuning } from "./tuning.ts";
+
+const recorded = failpoint("driver/stage/recorded");
+const mounted = failpoint("driver/stage/mounted");
+const grown = failpoint("driver/stage/grown");
+
+/**
+ * NodeStageVolume: file system made once, checked, grown to the device, mounted. For block volumes and there is nothing
+ * to mount: staging only notes that the device is spoken for.
+ */
+export async function stageVolume(
+  node: NodeContext,
+  request: v1.NodeStageVolumeRequest,
+  { signal }: CallContext,
+) {
+  const path = parsePath(request.stagingTargetPath, "staging_target_path");
+  const capability = parseCapability(request.volumeCapability, "volume_capability");
+  const flags = checkMountFlags(mountFlagsOf(request.volumeCapability));
+  const volume = await getVolume(node.store, request.volumeId, signal);
+  requireCapability(volume, capability);
+  const readOnly = modeOf(capability).readOnly || request.publishContext[PUBLISH_READ_ONLY] === "true";
+  const wanted = stageRecord(path, capability, readOnly);
+  if (await isStaged(node, volume, wanted)) return {};
+  const attached = await attachedHere(node, volume);
+  const made = await note(node, volume.metadata.name, wanted);
+  recorded();
+  await applyTuning(volume, attached);
+  if (capability.access === "mount") {
+    if (made) await makeTarget(path, "directory");
+    await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
+  } else if (attached.kind !== "device") {
+    throw CsiError.invalidArgument("volumes of directory pools have no block device");
+  }
+  return {};
+}
+
+function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
+  const fingerprint = sha256(JSON.stringify([path, canonical([capability]), readOnly]));
+  return { path, access: capability.access, readOnly, arguments: fingerprint, made: false };
+}
+
+/** True when this very staging is done already. A record without its mount is unfinished work, which goes on. */
+async function isStaged(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
+  const present = (await node.records.find(volume.metadata.name))?.staged;
+  if (present === undefined) return false;
+  if (present.arguments === wanted.arguments)
+    return wanted.access === "mount" && isMounted(node, volume, wanted);
+  if (!(await inUse(node, volume, present))) return false;
+  if (present.path === wanted.path) {
+    throw CsiError.alreadyExists(`the volume is staged at ${present.path} with another capability`, {
+      hint: "Unstage it first.",
+    });
+  }
+  throw CsiError.failedPrecondition(`the volume is staged at ${present.path} already`, {
+    hint: "Unstage it there first.",
+  });
+}
+
+async function isMounted(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
+  const top = (await node.host.mounts.at(wanted.path)).at(-1);
+  return top !== undefined && (await isMountOf(volume, top)) && isReadOnly(top) === wanted.readOnly;
+}
+
+/** A block volume has no mount at its staging path: its record is all there is. */
+async function inUse(node: NodeContext, volume: Volume, present: StageRecord): Promise<boolean> {
+  if (present.access === "block") return volume.status?.currentNodeID === node.nodeID;
+  return (await node.host.mounts.at(present.path)).length > 0;
+}
+
+/** True for a mount of the volume's device, or of its folder in a `directory` pool. */
+export async function isMountOf(volume: Volume, entry: MountEntry): Promise<boolean> {
+  const device = volume.status?.device ?? "";
+  return device !== "" && (entry.source === device || entry.root.endsWith(`/${volume.metadata.name}`));
+}
+
+/** Notes the staging before anything is mounted. True when the directory is ours to make. */
+async function note(node: NodeContext, volumeId: string, wanted: StageRecord): Promise<boolean> {
+  const record = await node.records.get(volumeId);
+  const again = record.staged?.path === wanted.path && record.staged.made;
+  const made = wanted.access === "mount" && (again || (await kindOf(wanted.path)) === "missing");
+  await node.records.put({ ...record, staged: { ...wanted, made } });
+  return made;
+}
+
+async function mountAt(
+  node: NodeContext,
+  volume: Volume,
+  attached: AttachedVolume,
+  { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const { mounts } = node.host;
+  if (attached.kind === "folder") {
+    await mounts.bind(attached.path, path, { readOnly }, signal);
+    mounted();
+    return;
+  }
+  const device = attached.path;
+  if ((await mounts.at(path)).length === 0) {
+    const type = await prepareFilesystem(node, volume, device, signal);
+    const options = mountOptions(type, flags, readOnly);
+    await mounts
+      .mount({ source: device, target: path, fsType: type, options }, signal)
+      .catch(badFlags(flags));
+    mounted();
+  }
+  const top = (await mounts.at(path)).at(-1);
+  if (top === undefined || top.source !== device) {
+    throw CsiError.failedPrecondition(`something else than the volume is mounted at ${path}`);
+  }
+  // A volume restored to a larger size, or grown while it was not in use.
+  if (!readOnly) await growOnline(node, { device, mountPath: path, type: top.fsType });
+  grown();
+}
+
+/** A mount that fails with flags most likely fails because of them; the kernel does not say which. */
+function badFlags(flags: readonly string[]): (error: unknown) => never {
+  return (error) => {
+    if (flags.length === 0 || !(error instanceof EngineError) || error.code !== "INTERNAL") throw error;
+    throw CsiError.invalidArgument("the volume cannot be mounted with these mount_flags", {
+      hint: "The kernel log (dmesg) says which one it does not know.",
+      cause: error,
+    });
+  };
+}

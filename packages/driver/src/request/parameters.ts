@@ -1,0 +1,51 @@
+import { CsiError } from "@mooring/csi";
+
+/** Parameters of a StorageClass that the driver itself reads. */
+export const POOL_PARAMETER = "pool";
+/** What the Kubernetes provisioner adds about the claim; taken note of, never acted on. */
+const KUBERNETES_PREFIX = "csi.storage.k8s.io/";
+
+const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
+
+/** Returns the parameters as given. Throws INVALID_ARGUMENT for any that is not known or whose value is not valid. */
+export function parseParameters(parameters: Record<string, string>): Record<string, string> {
+  for (const [key, value] of Object.entries(parameters)) {
+    if (key.startsWith(KUBERNETES_PREFIX)) continue;
+    if (key !== POOL_PARAMETER) {
+      throw CsiError.invalidArgument(`parameter "${key}" is not known`, {
+        hint: `Known parameters: ${POOL_PARAMETER}.`,
+      });
+    }
+    if (!POOL_NAME.test(value))
+      throw CsiError.invalidArgument(`parameter "pool": "${value}" is no name of a pool`);
+  }
+  return { ...parameters };
+}
+
+interface MutableParameter {
+  describe: string;
+  valid(value: string): boolean;
+}
+
+/** Parameters that may change while the volume is in use. */
+export const MUTABLE_PARAMETERS: Readonly<Record<string, MutableParameter>> = {
+  readAheadKiB: {
+    describe: "a whole number from 0 to 65536",
+    valid: (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_536,
+  },
+};
+
+/** Throws INVALID_ARGUMENT, before anything is changed, when one of them is not known or not valid. */
+export function parseMutableParameters(parameters: Record<string, string>): Record<string, string> {
+  for (const [key, value] of Object.entries(parameters)) {
+    const rule = Object.hasOwn(MUTABLE_PARAMETERS, key) ? MUTABLE_PARAMETERS[key] : undefined;
+    if (rule === undefined) {
+      const known = Object.keys(MUTABLE_PARAMETERS).join(", ");
+      throw CsiError.invalidArgument(`mutable parameter "${key}" is not known`, { hint: `Known: ${known}.` });
+    }
+    if (!rule.valid(value)) {
+      throw CsiError.invalidArgument(`mutable parameter "${key}": "${value}" is not ${rule.describe}`);
+    }
+  }
+  return { ...parameters };
+}
