@@ -25,6 +25,10 @@ async function killedWriter(folder: string, round: number): Promise<string[]> {
   const closed = once(child, "close");
   const started = await Promise.race([once(child.stdout, "data").then(() => true), closed.then(() => false)]);
   assert.ok(started, "the writer must come up again after every kill");
+  if (round === 0) {
+    const opening = LocalStore.open({ path: folder, registry: testRegistry() });
+    await assert.rejects(opening, new RegExp(`in use by process ${child.pid}`));
+  }
   await sleep(Math.random() * 150);
   child.kill("SIGKILL");
   await closed;

@@ -40,6 +40,9 @@ export class ObjectDatabase {
       const root = open<string, string>({
         path: join(folder, "store.mdb"),
         overlappingSync: false,
+        // Every commit is one explicit batch. The implicit batches would reject a promise that nobody holds when the
+        // disk is full, and Node ends a process for that.
+        eventTurnBatching: false,
         encoding: "string",
         maxDbs: 8,
       });
@@ -100,7 +103,7 @@ export class ObjectDatabase {
     encode: (event: StoreEvent) => string,
     forget: readonly number[],
   ) {
-    await this.#root.batch(() => {
+    const written = this.#root.batch(() => {
       for (const event of events) {
         if (event.type === "DELETED") ignore(this.#objects.remove(event.path));
         else ignore(this.#objects.put(event.path, event.json));
@@ -110,6 +113,7 @@ export class ObjectDatabase {
       ignore(this.#meta.put("format", FORMAT));
       ignore(this.#meta.put("revision", events.at(-1)?.revision ?? this.revision));
     });
+    await written.catch(rethrowCause);
     // Reads of this tick may still look at the snapshot from before.
     this.#root.resetReadTxn();
   }
@@ -124,6 +128,12 @@ export class ObjectDatabase {
   #checkOpen(): void {
     if (this.#closed) throw new StatusError("ServiceUnavailable", "the store is closed");
   }
+}
+
+/** lmdb-js says "Commit failed" and hands the reason, a moment later, through a promise of its own. */
+async function rethrowCause(error: Error & { commitError?: Promise<never> }): Promise<never> {
+  if (error.commitError !== undefined) await error.commitError;
+  throw error;
 }
 
 /** The batch settles for all of its writes together. */

@@ -144,7 +144,11 @@ export class Timeline {
   }
 }
 
+/** lmdb-js gives the system's number. */
+const ENOSPC = 28;
+
 function notStored(cause: unknown): StatusError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const isFull = cause instanceof Error && "code" in cause && cause.code === ENOSPC;
+  const why = isFull ? "no space left on the device that holds the store" : String(cause);
   return new StatusError("InternalError", `Internal error occurred: the write was not stored: ${why}`);
 }
