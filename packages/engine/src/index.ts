@@ -1,4 +1,6 @@
 export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
+export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
+export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
 export * from "./api/attachment.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";

@@ -5,7 +5,10 @@ import type { OpenPool } from "./open-pools.ts";
  * Detaches the devices of a pool that nobody uses, for an agent that goes away together with all its workloads. The
  * records still say attached: the next agent opens them again, under whatever device is free then.
  */
-export async function releaseDevices({ host, logger }: AgentContext, { layout, backend }: OpenPool): Promise<void> {
+export async function releaseDevices(
+  { host, logger }: AgentContext,
+  { layout, backend }: OpenPool,
+): Promise<void> {
   if (!backend.block) return;
   for (const loop of await host.loops.list()) {
     if (!loop.backingFile.startsWith(`${layout.images}/`)) continue;

@@ -41,9 +41,16 @@ function deletion(view: VolumeView): VolumeStep | undefined {
 }
 
 function creation(view: VolumeView): VolumeStep | undefined {
-  const { volume, image } = view;
-  if (volume.status?.ownerID === undefined) return record("creating", view);
-  if (volume.status.state !== "creating") return undefined;
+  const { volume, image, device } = view;
+  const { state, size } = volume.status ?? {};
+  if (state === undefined) return record("creating", view);
+  if (state !== "creating") {
+    // Never made, whatever a hand-written status says.
+    const nothing = size === undefined && image === undefined;
+    if (nothing) return device === undefined ? record("creating", view) : { do: "close-device" };
+    // A record that was brought back from its deletion.
+    return state === "deleting" ? record("detaching", view) : undefined;
+  }
   if (image === undefined) return fromSource(view);
   // The wish may have grown while the image was being made.
   return image.size < volume.spec.size ? { do: "grow-image" } : record("created", view);
@@ -111,7 +118,7 @@ function keep(view: VolumeView): VolumeStep | undefined {
 
 function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
   const what = damageOf(view);
-  return what === undefined ? step : fail("DATA_LOSS", what, "restore the volume from a snapshot");
+  return what === undefined ? step : fail("DATA_LOSS", what);
 }
 
 function growth(view: VolumeView): VolumeStep | undefined {
@@ -122,8 +129,10 @@ function growth(view: VolumeView): VolumeStep | undefined {
   return volume.status?.size === image.size ? undefined : record("size", view);
 }
 
-/** All is well: an old error would only mislead. */
+/** Where all is well an old error would only mislead; where it is not, somebody may bring the image back. */
 function tidy(view: VolumeView): VolumeStep | undefined {
-  const { error, robustness } = view.volume.status ?? {};
-  return error === undefined || robustness === "faulted" ? undefined : record("settled", view);
+  const what = damageOf(view);
+  if (what !== undefined) return fail("DATA_LOSS", what);
+  const { error, ownerID } = view.volume.status ?? {};
+  return error === undefined && ownerID === view.nodeID ? undefined : record("settled", view);
 }

@@ -17,14 +17,13 @@ function change(
 const NEW: VolumeStatus = { state: "creating", robustness: "unknown" };
 
 const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeView) => VolumeStatus>> = {
-  creating: (status, { nodeID, source }) =>
-    change(status, { state: "creating", ownerID: nodeID, ...inherited(status, source) }),
-  created: (status, { nodeID, image, source }) =>
-    change(
-      status,
-      { state: "detached", ownerID: nodeID, size: image?.size ?? 0, ...inherited(status, source) },
-      ["error", "currentNodeID", "device"],
-    ),
+  creating: (status, { source }) => change(status, { state: "creating", ...inherited(status, source) }),
+  created: (status, { image, source }) =>
+    change(status, { state: "detached", size: image?.size ?? 0, ...inherited(status, source) }, [
+      "error",
+      "currentNodeID",
+      "device",
+    ]),
   attaching: (status) => change(status, { state: "attaching" }, ["error"]),
   attached: (status, { nodeID, volume, device, now }) =>
     change(
@@ -59,7 +58,8 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
 };
 
 export function record(what: VolumeRecord, view: VolumeView): VolumeStep {
-  return { do: "record", what, status: NEXT[what](view.volume.status ?? NEW, view) };
+  const status = { ...(view.volume.status ?? NEW), ownerID: view.nodeID };
+  return { do: "record", what, status: NEXT[what](status, view) };
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */

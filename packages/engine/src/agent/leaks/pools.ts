@@ -1,0 +1,22 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Leak } from "./leak.ts";
+import type { KnownPool } from "./records.ts";
+
+/** Pool files in the default place whose Pool object is gone. */
+export async function strayPools(stateDir: string, pools: readonly KnownPool[]): Promise<Leak[]> {
+  const home = join(stateDir, "pools");
+  const names = await readdir(home).catch(() => []);
+  const known = new Set(pools.map(({ layout }) => layout.folder));
+  return names
+    .map((name) => join(home, name))
+    .filter((folder) => !known.has(folder))
+    .filter((folder) => existsSync(join(folder, "pool.img")) || existsSync(join(folder, "images")))
+    .map((folder) => ({
+      kind: "pool-without-record" as const,
+      subject: folder,
+      message: `${folder} looks like a pool, but no Pool object names it`,
+      fix: `create a Pool with spec.path ${folder}, or remove the folder if nobody needs the data`,
+    }));
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hasFinalizer } from "@mooring/store";
+import fc from "fast-check";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import type { VolumeState, VolumeStatus } from "../../api/volume.ts";
+import { volumeObject } from "../../testing/agent.ts";
+import { ATTACHMENT_TABLE, type AttachmentState, type Place } from "./attachment-table.ts";
+import { decide } from "./decide.ts";
+import type { VolumeStep, VolumeView } from "./view.ts";
+
+const NODE = "here";
+const NOW = new Date("2026-01-01T00:00:00Z");
+const STATES: readonly VolumeState[] = [
+  "creating",
+  "detached",
+  "attaching",
+  "attached",
+  "detaching",
+  "deleting",
+];
+const nodes = fc.constantFrom(undefined, "", NODE, "elsewhere");
+
+const statuses: fc.Arbitrary<VolumeStatus | undefined> = fc.option(
+  fc.record(
+    {
+      state: fc.constantFrom(...STATES),
+      ownerID: fc.constant(NODE),
+      robustness: fc.constantFrom("unknown" as const, "healthy" as const, "faulted" as const),
+      currentNodeID: fc.constantFrom("", NODE, "elsewhere"),
+      device: fc.constantFrom("/dev/loop1", "/dev/loop2"),
+      size: fc.constantFrom(4096, 8192),
+      formatted: fc.constantFrom("ext4", "xfs"),
+      error: fc.constant({ code: "INTERNAL", message: "old" }),
+    },
+    { requiredKeys: ["state"] },
+  ) as fc.Arbitrary<VolumeStatus>,
+  { nil: undefined },
+);
+
+const views: fc.Arbitrary<VolumeView> = fc
+  .record({
+    nodeID: nodes,
+    size: fc.constantFrom(4096, 8192, 16384),
+    status: statuses,
+    finalizer: fc.boolean(),
+    deleting: fc.boolean(),
+    open: fc.boolean(),
+    image: fc.option(fc.constantFrom({ size: 4096 }, { size: 8192 }), { nil: undefined }),
+    device: fc.option(
+      fc.constantFrom({ path: "/dev/loop1", sizeBytes: 4096 }, { path: "/dev/loop3", sizeBytes: 8192 }),
+      {
+        nil: undefined,
+      },
+    ),
+    source: fc.constantFrom<VolumeView["source"]>(
+      { state: "none" },
+      { state: "ready", formatted: "xfs" },
+      { state: "ready" },
+      { state: "waiting", message: "w" },
+      { state: "missing", message: "m" },
+      { state: "unfit", message: "u" },
+    ),
+  })
+  .map(({ nodeID, size, status, finalizer, deleting, open, image, device, source }) => {
+    const volume = volumeObject("v-p-1", { size, ...(nodeID === undefined ? {} : { nodeID }) });
+    if (status !== undefined) volume.status = status;
+    if (finalizer) volume.metadata.finalizers = [ENGINE_FINALIZER];
+    if (deleting) volume.metadata.deletionTimestamp = NOW.toISOString();
+    return {
+      volume,
+      nodeID: NODE,
+      pool: open ? { block: true } : undefined,
+      image,
+      device,
+      source,
+      now: NOW,
+    };
+  });
+
+/** What the machine and the store would do. */
+function perform(view: VolumeView, step: VolumeStep): VolumeView | undefined {
+  const { volume, image } = view;
+  const wish = Math.ceil(volume.spec.size / 4096) * 4096;
+  switch (step.do) {
+    case "record":
+      return { ...view, volume: { ...volume, status: step.status } };
+    case "add-finalizer":
+      return {
+        ...view,
+        volume: { ...volume, metadata: { ...volume.metadata, finalizers: [ENGINE_FINALIZER] } },
+      };
+    case "create-image":
+    case "grow-image":
+      return { ...view, image: { size: wish } };
+    case "open-device":
+      return { ...view, device: { path: "/dev/loop7", sizeBytes: image?.size ?? 0 } };
+    case "refresh-device":
+      return { ...view, device: { path: view.device?.path ?? "", sizeBytes: image?.size ?? 0 } };
+    case "close-device":
+      return { ...view, device: undefined };
+    case "remove-image":
+      return { ...view, image: undefined };
+    default:
+      return undefined;
+  }
+}
+
+function run(start: VolumeView): { view: VolumeView; end: VolumeStep; trail: [VolumeView, VolumeStep][] } {
+  const trail: [VolumeView, VolumeStep][] = [];
+  for (let view = start; ; ) {
+    const step = decide(view);
+    trail.push([view, step]);
+    const next = perform(view, step);
+    if (next === undefined) return { view, end: step, trail };
+    assert.ok(trail.length < 20, `no rest: ${trail.map(([, s]) => s.do).join(" ")}`);
+    view = next;
+  }
+}
+
+const frozen = <T>(value: T): T => {
+  if (typeof value === "object" && value !== null && !(value instanceof Date)) {
+    Object.values(value).forEach(frozen);
+    Object.freeze(value);
+  }
+  return value;
+};
+
+test("[LHA-004] [LHA-080] every combination of wanted node, current node and state has an action", () => {
+  const places: readonly Place[] = ["nowhere", "here", "elsewhere"];
+  const states: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
+  for (const wanted of places) {
+    for (const current of places) {
+      for (const state of states) assert.ok(ATTACHMENT_TABLE[wanted][current][state]);
+    }
+  }
+});
+
+test("[LHA-004] whatever the volume was, it comes to where it is wanted, or an error says why not", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      const { view, end } = run(frozen(start));
+      const { volume, device, image } = view;
+      const { nodeID = "" } = volume.spec;
+      if (end.do === "fail" || end.do === "remove-finalizer") return;
+      if (view.volume.metadata.deletionTimestamp !== undefined && !hasFinalizer(volume, ENGINE_FINALIZER))
+        return;
+      assert.equal(end.do, "rest");
+      assert.ok(image !== undefined);
+      if (nodeID === NODE) {
+        assert.equal(volume.status?.state, "attached");
+        assert.equal(volume.status?.currentNodeID, NODE);
+        assert.equal(volume.status?.device, device?.path);
+      } else {
+        assert.equal(volume.status?.state, "detached");
+        assert.equal(volume.status?.currentNodeID ?? "", "");
+        assert.equal(device, undefined);
+      }
+      assert.equal(volume.status?.error, undefined);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("[LHA-026] [LHA-027] the current node is set with an open device only, and cleared with a closed one only", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      for (const [view, step] of run(start).trail) {
+        if (step.do !== "record") continue;
+        const before = view.volume.status?.currentNodeID ?? "";
+        const after = step.status.currentNodeID ?? "";
+        if (after === before) continue;
+        if (after !== "") assert.ok(view.device !== undefined && after === NODE);
+        else assert.equal(view.device === undefined || step.what === "created", true);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("data is never made anew, nor removed under a user or without a deletion", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      for (const [view, step] of run(start).trail) {
+        const { volume, device, image } = view;
+        if (step.do === "create-image") {
+          assert.equal(volume.status?.state, "creating");
+          assert.equal(image, undefined);
+        }
+        if (step.do === "remove-image") {
+          assert.ok(volume.metadata.deletionTimestamp !== undefined && device === undefined);
+        }
+        if (step.do === "remove-finalizer") assert.ok(image === undefined && device === undefined);
+        if (step.do === "record" && step.what !== "creating") {
+          assert.equal(
+            step.status.formatted ?? volume.status?.formatted,
+            volume.status?.formatted ?? step.status.formatted,
+          );
+        }
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("a volume that is held on this node stays while it is being deleted", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      if (start.volume.spec.nodeID !== NODE || start.volume.status?.state !== "attached") return;
+      const { currentNodeID, size } = start.volume.status;
+      if (currentNodeID !== NODE || size === undefined) return;
+      const { trail } = run(start);
+      for (const [, step] of trail)
+        assert.ok(!["close-device", "remove-image", "remove-finalizer"].includes(step.do));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("an image that is gone or was cut opens no device and makes no volume healthy", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      for (const [view, step] of run(start).trail) {
+        const size = view.volume.status?.size;
+        const damaged = size !== undefined && (view.image === undefined || view.image.size < size);
+        if (damaged) assert.notEqual(step.do, "open-device");
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("the same view gives the same step", () => {
+  fc.assert(fc.property(views, (view) => assert.deepEqual(decide(view), decide(structuredClone(view)))));
+});
