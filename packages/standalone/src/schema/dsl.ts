@@ -79,7 +79,9 @@ export class TypeTable {
       return { type: "array", items: this.#resolve(type.slice(2)), "x-kubernetes-list-type": "atomic" };
     }
     if (type.startsWith("{}")) return { type: "object", additionalProperties: this.#resolve(type.slice(2)) };
-    return { ...this.get(type) };
+    // Fields say what they are for; what the type is, is said once, at the type.
+    const { description: _description, ...schema } = this.get(type);
+    return schema;
   }
 }
 

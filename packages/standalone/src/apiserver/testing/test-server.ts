@@ -13,6 +13,7 @@ import { builtinKinds, registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
 import { customResourceDefinitions, startCrdController } from "../../crd/index.ts";
+import { createOpenApi } from "../../schema/index.ts";
 import type { KubeletLogs } from "../api.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
@@ -58,6 +59,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...common,
     listen: "127.0.0.1:0",
     stateDir: folder,
+    openapi: createOpenApi(kinds),
     ...(kubelet === undefined ? {} : { kubelet }),
   });
   const parts: { done: Promise<void> }[] = [api];
