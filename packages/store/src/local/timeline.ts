@@ -144,11 +144,14 @@ export class Timeline {
   }
 }
 
-/** lmdb-js gives the system's number. */
-const ENOSPC = 28;
+/** By the system's error number, which is what lmdb-js gives. LMDB makes an EIO of a write that only half fits. */
+const DISK_FAILURE: Readonly<Record<number, string>> = {
+  5: "input/output error, or no space left on the device that holds the store",
+  28: "no space left on the device that holds the store",
+};
 
 function notStored(cause: unknown): StatusError {
-  const isFull = cause instanceof Error && "code" in cause && cause.code === ENOSPC;
-  const why = isFull ? "no space left on the device that holds the store" : String(cause);
+  const code = cause instanceof Error && "code" in cause ? Number(cause.code) : 0;
+  const why = DISK_FAILURE[code] ?? String(cause);
   return new StatusError("InternalError", `Internal error occurred: the write was not stored: ${why}`);
 }
