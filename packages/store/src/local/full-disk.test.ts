@@ -15,12 +15,13 @@ test("a full disk refuses writes, loses nothing, and everything works again when
   assert.equal(process.getuid?.(), 0, "this test mounts a file system: run it as root");
   const folder = await mkdtemp(join(tmpdir(), "mooring-full-"));
   await command("mount", ["-t", "tmpfs", "-o", "size=2m", "mooring-test", folder]);
+  const path = join(folder, "store");
+  let store = await LocalStore.open({ path, registry: testRegistry() });
   t.after(async () => {
+    await store.close();
     await command("umount", [folder]);
     await rmdir(folder);
   });
-  const path = join(folder, "store");
-  let store = await LocalStore.open({ path, registry: testRegistry() });
   const stored: string[] = [];
   const create = async (name: string) => {
     await store.create(Shelves, shelf(name, { filler: "x".repeat(4_000) }));
@@ -40,5 +41,4 @@ test("a full disk refuses writes, loses nothing, and everything works again when
   await store.close();
   store = await LocalStore.open({ path, registry: testRegistry() });
   assert.deepEqual(await names(), [...stored].sort());
-  await store.close();
 });

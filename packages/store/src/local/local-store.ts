@@ -53,6 +53,7 @@ export class LocalStore implements ObjectStore {
   readonly #history: History;
   readonly #timeline: Timeline;
   readonly #clock: () => number;
+  #closing: Promise<void> | undefined;
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
     this.registry = options.registry;
@@ -75,7 +76,12 @@ export class LocalStore implements ObjectStore {
   }
 
   /** Ends all watches, waits for the writes under way, and lets go of the files. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     this.#history.close();
     await this.#timeline.close();
     await this.#database.close();
