@@ -38,7 +38,7 @@ export interface Api {
   kinds: KindRegistry;
   logger: Logger;
   kubelet?: KubeletLogs;
-  openapi?: OpenApiDocuments;
+  openapi: OpenApiDocuments;
   readToken: TokenReader;
   metrics: RequestMetrics;
   /** Aborts when the server stops: watches end. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { LocalStore, Logger } from "@mooring/store";
+import { createOpenApi } from "../schema/index.ts";
 import type { Api, KubeletLogs } from "./api.ts";
 import { singleToken } from "./auth/authenticate.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
@@ -24,6 +25,7 @@ export interface ApiServerOptions {
   /** Stops the server. */
   signal: AbortSignal;
   kubelet?: KubeletLogs;
+  /** Default: the documents of `kinds`. */
   openapi?: OpenApiDocuments;
 }
 
@@ -41,7 +43,7 @@ export interface ApiServer {
 
 /** Serves the Kubernetes API; resolves when it listens, the default namespaces exist and the kubeconfig is written. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { store, kinds, stateDir, logger, signal, kubelet, openapi } = options;
+  const { store, kinds, stateDir, logger, signal, kubelet } = options;
   const at = parseListen(options.listen);
   const folder = join(stateDir, "pki");
   const names = serverNames(at.host);
@@ -55,8 +57,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     signal,
     metrics,
     readToken: singleToken(pki.token),
+    openapi: options.openapi ?? createOpenApi(kinds),
     ...(kubelet === undefined ? {} : { kubelet }),
-    ...(openapi === undefined ? {} : { openapi }),
   };
   const { server, address } = await listen(api, pki.server, at);
   const url = `https://${reachable(at.host)}:${address.port}`;
@@ -73,9 +75,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const stop = () => {
       clearInterval(renewal);
       metrics.stop();
-      server.close(() => resolve());
-      server.closeIdleConnections();
-      setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
+      // Connections become idle one by one, as the watches on them end.
+      const closing = setInterval(() => server.closeIdleConnections(), 20);
+      const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+      server.close(() => {
+        clearInterval(closing);
+        clearTimeout(force);
+        resolve();
+      });
     };
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });

@@ -30,7 +30,6 @@ function encoded(document: object): { text: string; hash: string } {
 
 /** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/PATH`. */
 export async function handleOpenApi(call: Call, { openapi }: Api): Promise<void> {
-  if (openapi === undefined) throw pathNotFound();
   requireJson(call);
   const [, version, ...rest] = call.segments;
   if (version === "v2" && rest.length === 0) return sendDocument(call, openapi.v2());

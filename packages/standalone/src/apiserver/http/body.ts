@@ -17,26 +17,29 @@ export interface Body {
 const tooLarge = () =>
   new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${LIMIT_BYTES}`);
 
-/** The whole request body; throws RequestEntityTooLarge before it has taken in more than the limit. */
-export async function readBytes(call: Call): Promise<Buffer> {
+/** The whole request body; throws RequestEntityTooLarge before it has kept more than the limit. */
+export function readBytes(call: Call): Promise<Buffer> {
   const { request, response } = call;
-  const chunks: Buffer[] = [];
-  let size = Number(request.headers["content-length"] ?? 0);
-  if (size > LIMIT_BYTES) {
-    // The rest of the body would be taken for the next request.
-    response.setHeader("Connection", "close");
-    throw tooLarge();
-  }
-  size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LIMIT_BYTES) {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const refuse = () => {
+      // What still comes is read and dropped, so that the client gets to read the answer; then the connection ends.
       response.setHeader("Connection", "close");
-      throw tooLarge();
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+      request.off("data", keep);
+      request.resume();
+      reject(tooLarge());
+    };
+    const keep = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > LIMIT_BYTES) refuse();
+      else chunks.push(chunk);
+    };
+    if (Number(request.headers["content-length"] ?? 0) > LIMIT_BYTES) return refuse();
+    request.on("data", keep);
+    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("error", reject);
+  });
 }
 
 /** Media type of the body without parameters; none means JSON. */

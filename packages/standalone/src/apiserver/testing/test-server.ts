@@ -9,11 +9,10 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
-import { builtinKinds, registerBuiltins } from "../../builtin/index.ts";
+import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
-import { customResourceDefinitions, startCrdController } from "../../crd/index.ts";
-import { createOpenApi } from "../../schema/index.ts";
+import { startCrdController } from "../../crd/index.ts";
 import type { KubeletLogs } from "../api.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
@@ -45,7 +44,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const folder = await mkdtemp(join(tmpdir(), "mooring-apiserver-"));
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
-  registerBuiltins(registry, kinds, [...builtinKinds, customResourceDefinitions]);
+  registerBuiltins(registry, kinds);
   const stopping = new AbortController();
   const { signal } = stopping;
   setMaxListeners(0, signal);
@@ -59,7 +58,6 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ...common,
     listen: "127.0.0.1:0",
     stateDir: folder,
-    openapi: createOpenApi(kinds),
     ...(kubelet === undefined ? {} : { kubelet }),
   });
   const parts: { done: Promise<void> }[] = [api];
