@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { alreadyExists, badRequest, notFound } from "../object/errors.ts";
+import { Namespaces } from "../kinds/kubernetes.ts";
+import { alreadyExists, badRequest, namespaceTerminating, notFound } from "../object/errors.ts";
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
 import { StatusError } from "../object/status-error.ts";
@@ -34,6 +35,8 @@ export interface LocalStoreOptions {
   /** Milliseconds since the epoch; default `Date.now`. */
   clock?: () => number;
   history?: Partial<HistoryLimits>;
+  /** Refuse new objects in namespaces that are not there or are being deleted; default false. */
+  requireNamespaces?: boolean;
 }
 
 interface Located {
@@ -53,11 +56,13 @@ export class LocalStore implements ObjectStore {
   readonly #history: History;
   readonly #timeline: Timeline;
   readonly #clock: () => number;
+  readonly #requireNamespaces: boolean;
   #closing: Promise<void> | undefined;
 
   private constructor(options: LocalStoreOptions, database: ObjectDatabase) {
     this.registry = options.registry;
     this.#clock = options.clock ?? Date.now;
+    this.#requireNamespaces = options.requireNamespaces ?? false;
     this.#database = database;
     const past = [...database.events()].map(({ revision, text }) => decodeEvent(revision, text));
     const limits = { events: 8_192, characters: 32_000_000, ...options.history };
@@ -141,6 +146,7 @@ export class LocalStore implements ObjectStore {
     const name = this.#newName(resource, input);
     const at = this.#locate(resource, keyFor(definition, input.metadata.namespace, name));
     if (this.#timeline.latest(at.path) !== undefined) throw alreadyExists(resource, name);
+    this.#checkNamespace(at);
     const stored = inVersion(definition, input, definition.resource);
     return this.#carryOut<T>(
       at,
@@ -223,6 +229,7 @@ export class LocalStore implements ObjectStore {
     if (!options.fieldManager) throw badRequest("fieldManager is required for apply patch");
     const exists = this.#timeline.latest(at.path) !== undefined;
     if (!exists && options.subresource !== undefined) throw notFound(at.resource, at.key.name);
+    if (!exists) this.#checkNamespace(at);
     const context = this.#context(at, options, options.subresource);
     const current = exists ? this.#current(at) : undefined;
     const body = plain(patch.body as KubeObject);
@@ -288,6 +295,15 @@ export class LocalStore implements ObjectStore {
       const { path } = this.#locate(resource, { ...(namespace ? { namespace } : {}), name: candidate });
       if (this.#timeline.latest(path) === undefined) return candidate;
     }
+  }
+
+  /** Also for writers inside the process: what they make in a namespace after its clean-up would stay for ever. */
+  #checkNamespace({ resource, key }: Located): void {
+    if (!this.#requireNamespaces || key.namespace === undefined) return;
+    const json = this.#timeline.latest(pathOf("namespaces", undefined, key.namespace));
+    if (json === undefined) throw notFound(Namespaces, key.namespace);
+    const { metadata } = JSON.parse(json) as KubeObject;
+    if (metadata.deletionTimestamp !== undefined) throw namespaceTerminating(resource, key);
   }
 
   #checkKey(at: Located, object: UnstructuredObject): void {

@@ -56,6 +56,21 @@ export function forbidden(resource: Coordinates, name: string, why: string): Sta
   return new StatusError("Forbidden", message, about(resource, name));
 }
 
+/** The namespace is on its way out: nothing new may come in. */
+export function namespaceTerminating(
+  resource: Coordinates,
+  { namespace = "", name }: { namespace?: string; name: string },
+): StatusError {
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const { reason, message, details } = forbidden(resource, name, why);
+  const cause = {
+    reason: "NamespaceTerminating",
+    message: `namespace ${namespace} is being terminated`,
+    field: "metadata.namespace",
+  };
+  return new StatusError(reason, message, { ...details, causes: [cause] });
+}
+
 /** The revision has left the history: list again. */
 export function expired(requested: number, oldest: number): StatusError {
   return new StatusError("Expired", `too old resource version: ${requested} (${oldest})`);
