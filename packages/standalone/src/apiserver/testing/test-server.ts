@@ -50,6 +50,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   setMaxListeners(0, signal);
   const store = await LocalStore.open({
     path: join(folder, "store"),
+    requireNamespaces: true,
     registry,
     ...(history === undefined ? {} : { history }),
   });
