@@ -1,4 +1,5 @@
 export { EventRecorder, type EventRecorderOptions, type EventSubject } from "./controller/event-recorder.ts";
+export { type EventExpiryOptions, startEventExpiry } from "./controller/expire-events.ts";
 export * from "./controller/finalizers.ts";
 export * from "./controller/informer.ts";
 export { acquireLease, type HeldLease, LeaseElection, type LeaseOptions } from "./controller/lease.ts";

@@ -97,6 +97,7 @@ export function listsContract(title: string, open: OpenStore): void {
     await assert.rejects(names(store, { continue: "garbage", limit: 1 }), (e) =>
       isStatus(e, "BadRequest", "Expired"),
     );
+    await assert.rejects(names(store, { fieldSelector: "spec.size=1" }), (e) => isStatus(e, "BadRequest"));
     await assert.rejects(names(store, { resourceVersion: "abc" }), (e) =>
       isStatus(e, "Invalid", "BadRequest"),
     );

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events } from "../kinds/kubernetes.ts";
+import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import { ResourceRegistry } from "../local/registry.ts";
+import type { KubeObject } from "../object/meta.ts";
 import { openStore } from "../testing/open-store.ts";
 import { EventRecorder, type EventSubject } from "./event-recorder.ts";
+import { startEventExpiry } from "./expire-events.ts";
+import { waitFor } from "./wait-for.ts";
 
-const registry = () => new ResourceRegistry([{ resource: Events, hasStatus: false }]);
+const registry = () =>
+  new ResourceRegistry([{ resource: Events, hasStatus: false, strategy: { selectableFields } }]);
+const selectableFields = (event: KubeObject) => ({ reason: String((event as KubeEvent).reason ?? "") });
 const subject: EventSubject = {
   apiVersion: "v1",
   kind: "PersistentVolumeClaim",
@@ -60,6 +65,37 @@ test("a cluster-scoped object's events are in the namespace default; long names 
   const [event] = (await store.list(Events, { namespace: "default" })).items;
   assert.equal(event?.message?.length, 1024);
   assert.equal(event?.involvedObject.name, name);
+});
+
+test("events go an hour after their last repetition", async (t) => {
+  let now = Date.parse("2030-01-01T00:00:00Z");
+  const clock = () => now;
+  const store = await openStore(t, { registry: registry(), clock });
+  const recorder = new EventRecorder(store, { component: "test", clock });
+  for (const reason of ["Old", "Repeated"]) recorder.event(subject, "Normal", reason, "hello");
+  await recorder.flush();
+  now += 3_000_000;
+  recorder.event(subject, "Normal", "Repeated", "hello");
+  await recorder.flush();
+  now += 1_000_000;
+  const stop = new AbortController();
+  const expiry = startEventExpiry({ store, clock, signal: stop.signal });
+  await waitFor(
+    store,
+    Events,
+    {
+      namespace: "work",
+      name: (await store.list(Events, { fieldSelector: "reason=Old" })).items[0]?.metadata.name ?? "",
+    },
+    (event) => event === undefined,
+    AbortSignal.timeout(10_000),
+  );
+  stop.abort();
+  await expiry.done;
+  assert.deepEqual(
+    (await store.list(Events)).items.map(({ reason }) => reason),
+    ["Repeated"],
+  );
 });
 
 test("a store that refuses events disturbs nobody", async (t) => {

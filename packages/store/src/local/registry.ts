@@ -35,7 +35,10 @@ export interface ResourceStrategy {
   create?(object: UnstructuredObject, context: StrategyContext): UnstructuredObject;
   /** The same for a change. Status and spec are already kept apart as the subresource demands. */
   update?(next: UnstructuredObject, old: UnstructuredObject, context: StrategyContext): UnstructuredObject;
-  /** Fields beyond metadata.name and metadata.namespace that a field selector may use. */
+  /**
+   * Fields beyond metadata.name and metadata.namespace that a field selector may use. Every one must be there for
+   * every object, "" where it has no value: the store also asks with an object that has nothing but a kind.
+   */
   selectableFields?(object: UnstructuredObject): Record<string, string>;
   /** Applies a strategic merge patch. Without it the kind answers 415, as custom resources do. */
   strategicMerge?(current: UnstructuredObject, patch: unknown): UnstructuredObject;

@@ -29,6 +29,7 @@ export class Selection {
     this.collection = groupResource(resource);
     this.#labels = parseLabelSelector(options.labelSelector);
     this.#fields = parseFieldSelector(options.fieldSelector);
+    this.#checkFields();
     const namespace = definition.resource.namespaced ? options.namespace : undefined;
     ({ start: this.start, end: this.end } = this.#range(namespace));
     this.#jsonPrefix = `{"apiVersion":"${apiVersionOf(resource)}"`;
@@ -81,13 +82,28 @@ export class Selection {
   }
 
   #matchesFields(object: UnstructuredObject): boolean {
-    if (this.#fields.length === 0) return true;
+    return this.#fields.length === 0 || matchesFields(this.#fields, this.#fieldsOf(object));
+  }
+
+  #fieldsOf(object: UnstructuredObject): Record<string, string> {
     const { name, namespace = "" } = object.metadata;
-    return matchesFields(this.#fields, {
-      "metadata.name": name,
-      "metadata.namespace": namespace,
-      ...this.definition.strategy?.selectableFields?.(object),
-    });
+    const own = { "metadata.name": name, "metadata.namespace": namespace };
+    return { ...own, ...this.definition.strategy?.selectableFields?.(object) };
+  }
+
+  /** Refuses unknown fields even where there is no object yet to look at. */
+  #checkFields(): void {
+    if (this.#fields.length === 0) return;
+    const { kind } = this.definition.resource;
+    const blank: UnstructuredObject = {
+      apiVersion: apiVersionOf(this.#resource),
+      kind,
+      metadata: { name: "" },
+    };
+    matchesFields(
+      this.#fields.map((requirement) => ({ ...requirement, value: "" })),
+      this.#fieldsOf(blank),
+    );
   }
 }
 

@@ -11,6 +11,9 @@ interface Staged {
   revision: number;
 }
 
+/** Handing a transaction to the disk's thread takes this one a few microseconds per event: nobody should notice. */
+const MAX_EVENTS = 512;
+
 interface Commit {
   events: StoreEvent[];
   settle: Promise<void>;
@@ -74,9 +77,11 @@ export class Timeline {
     this.#staged.set(event.path, { json, visible, revision: event.revision });
     this.#lastDecided = event.revision;
     this.#pending.push(event);
-    this.#next ??= this.#begin();
-    this.#next.events.push(event);
-    return this.#next.settle;
+    let commit = this.#next;
+    if (commit === undefined || commit.events.length >= MAX_EVENTS) commit = this.#begin();
+    this.#next = commit;
+    commit.events.push(event);
+    return commit.settle;
   }
 
   /** Resolves when everything decided so far is on disk. */

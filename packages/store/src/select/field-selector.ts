@@ -24,8 +24,7 @@ export function matchesFields(
   requirements: readonly FieldRequirement[],
   fields: Readonly<Record<string, string>>,
 ): boolean {
-  return requirements.every(({ field, equal, value }) => {
-    if (!Object.hasOwn(fields, field)) throw badRequest(`field label not supported: ${field}`);
-    return (fields[field] === value) === equal;
-  });
+  const unknown = requirements.find(({ field }) => !Object.hasOwn(fields, field));
+  if (unknown !== undefined) throw badRequest(`field label not supported: ${unknown.field}`);
+  return requirements.every(({ field, equal, value }) => (fields[field] === value) === equal);
 }
