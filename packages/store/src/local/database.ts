@@ -1,5 +1,5 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, open as openFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StatusError } from "../object/status-error.ts";
 import type { StoreEvent } from "./event.ts";
@@ -37,8 +37,10 @@ export class ObjectDatabase {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const unlock = await lockFolder(folder);
     try {
+      const file = join(folder, "store.mdb");
+      await checkFile(file);
       const root = open<string, string>({
-        path: join(folder, "store.mdb"),
+        path: file,
         overlappingSync: false,
         // Every commit is one explicit batch. The implicit batches would reject a promise that nobody holds when the
         // disk is full, and Node ends a process for that.
@@ -47,6 +49,7 @@ export class ObjectDatabase {
         maxDbs: 8,
       });
       const database = new ObjectDatabase(root, unlock);
+      await syncFolders(folder);
       const format = database.#meta.get("format") ?? FORMAT;
       if (format > FORMAT) {
         await root.close();
@@ -127,6 +130,40 @@ export class ObjectDatabase {
   /** Reading unmapped files would end the process. */
   #checkOpen(): void {
     if (this.#closed) throw new StatusError("ServiceUnavailable", "the store is closed");
+  }
+}
+
+/** Where LMDB's first page says what it is, and how. */
+const MAGIC_OFFSET = 24;
+const MAGIC = 0xbeefc0de;
+
+/** LMDB maps whatever is there into memory and would end the process over a file that is not its own. */
+async function checkFile(path: string): Promise<void> {
+  const head = Buffer.alloc(MAGIC_OFFSET + 4);
+  try {
+    const handle = await openFile(path, "r");
+    try {
+      const { bytesRead } = await handle.read(head, 0, head.length, 0);
+      if (bytesRead === 0 || (bytesRead === head.length && head.readUInt32LE(MAGIC_OFFSET) === MAGIC)) return;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw error;
+  }
+  throw new StoreOpenError("Damaged", `${path} is not a database: restore it, or move it away to begin anew`);
+}
+
+/** LMDB syncs its file, not the entry that leads to it: a power cut could take the whole new file. */
+async function syncFolders(folder: string): Promise<void> {
+  for (const path of [folder, dirname(resolve(folder))]) {
+    const handle = await openFile(path, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
   }
 }
 

@@ -90,6 +90,7 @@ function startingPoint(
 ): { revision: number; start: string } {
   if (options.continue) {
     const token = parseContinue(options.continue);
+    if (token.rv > current) throw tooLarge(token.rv, current);
     return { revision: token.rv, start: selection.start + token.start };
   }
   const wanted = parseRevision(options.resourceVersion);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -114,6 +114,16 @@ test("files of a newer version are refused and left alone", async (t) => {
   });
   // The lock has been given back: the next try says the same.
   await assert.rejects(LocalStore.open({ path: folder, registry: testRegistry() }), /format 99/);
+});
+
+test("a file that is no database is refused, not mapped", async (t) => {
+  const { folder, remove } = await tempFolder();
+  t.after(remove);
+  await writeFile(join(folder, "store.mdb"), "x".repeat(100_000));
+  await assert.rejects(
+    LocalStore.open({ path: folder, registry: testRegistry() }),
+    (error) => error instanceof StoreOpenError && error.reason === "Damaged",
+  );
 });
 
 test("a pod-like object stays for its grace period, until it is deleted with none", async (t) => {

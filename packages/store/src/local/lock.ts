@@ -76,9 +76,11 @@ function readOwner(file: string): { pid: number; startTime: string } | undefined
 /** Boot and tick at which the process started: a pid alone may have been given to somebody else. */
 function startTimeOf(pid: number): string | undefined {
   try {
-    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1) ?? "";
+    const afterName = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+    // Killed, and only waiting for its parent to notice.
+    if (afterName[0] === "Z" || afterName[0] === "X") return undefined;
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    return `${boot}:${afterName.split(" ")[19]}`;
+    return `${boot}:${afterName[19]}`;
   } catch {
     return undefined;
   }

@@ -1,5 +1,8 @@
-/** Why a store cannot be opened. `Locked`: somebody has it (`pid`). `FutureFormat`: written by a newer version. */
-export type StoreOpenReason = "Locked" | "FutureFormat";
+/**
+ * Why a store cannot be opened. `Locked`: somebody has it (`pid`). `FutureFormat`: written by a newer version.
+ * `Damaged`: the file is not a database.
+ */
+export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged";
 
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";
