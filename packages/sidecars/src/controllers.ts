@@ -1,5 +1,8 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
+import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
+import { type HealthOptions, runHealth } from "./health/index.ts";
+import { type RegistrationOptions, runNodeRegistration } from "./node-registration/index.ts";
 import { type ProvisionOptions, runProvision } from "./provision/index.ts";
 import { runReclaim } from "./reclaim/index.ts";
 import { runResize } from "./resize/index.ts";
@@ -12,11 +15,16 @@ export interface ControllerOptions {
   provision?: Partial<ProvisionOptions>;
   attach?: Partial<AttachOptions>;
   snapshot?: Partial<SnapshotOptions>;
+  capacity?: Partial<CapacityOptions>;
+  health?: Partial<HealthOptions>;
+  nodeRegistration?: Partial<RegistrationOptions>;
+  /** The node that the driver runs on; needed for `node-registration`. */
+  nodeName?: string;
 }
 
 interface Controller {
   /** Whether the driver and the cluster allow it. */
-  supported(context: SidecarContext): boolean;
+  supported(context: SidecarContext, options: ControllerOptions): boolean;
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
@@ -51,6 +59,19 @@ export const CONTROLLERS = {
     supported: canSnapshot,
     run: (context, options, signal) =>
       all(runSnapshot(context, signal), runSnapshotContent(context, options.snapshot ?? {}, signal)),
+  },
+  capacity: {
+    supported: ({ driver }) => driver.info.can.has("GET_CAPACITY"),
+    run: (context, options, signal) => runCapacity(context, options.capacity ?? {}, signal),
+  },
+  health: {
+    supported: () => true,
+    run: (context, options, signal) => runHealth(context, options.health ?? {}, signal),
+  },
+  "node-registration": {
+    supported: (_context, { nodeName }) => nodeName !== undefined,
+    run: (context, options, signal) =>
+      runNodeRegistration(context, options.nodeName ?? "", options.nodeRegistration ?? {}, signal),
   },
 } as const satisfies Record<string, Controller>;
 

@@ -13,6 +13,7 @@ import { CONTROLLERS, type ControllerName, type ControllerOptions } from "./cont
 import { type Driver, describeDriver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { waitUntilReady } from "./csi/probe.ts";
+import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
 
 export interface SidecarOptions extends ControllerOptions {
@@ -41,6 +42,8 @@ export interface Sidecars {
   driver: DriverInfo;
   /** Which controllers run. */
   controllers: readonly ControllerName[];
+  /** Whether the driver answers; live. */
+  health: Readonly<DriverHealth>;
   /** Settles when everything has stopped and the connection is closed. Rejects when a controller broke. */
   done: Promise<void>;
 }
@@ -60,12 +63,15 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
     await waitUntilReady(client, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
     const info = await describeDriver(client, { signal, timeoutMs });
     const context = await contextFor({ ...options, signal }, { info, client });
-    const names = (options.controllers ?? ALL).filter((name) => CONTROLLERS[name].supported(context));
+    const names = (options.controllers ?? ALL).filter((name) =>
+      CONTROLLERS[name].supported(context, options),
+    );
     logger.info({ driver: info.name, version: info.version, controllers: names }, "starting sidecars");
     const running = names.map((name) => CONTROLLERS[name].run(context, options, context.cluster.signal));
-    return { driver: info, controllers: names, done: finish(context, running, own) };
+    return { driver: info, controllers: names, health: context.health, done: finish(context, running, own) };
   } catch (error) {
-    await client.close();
+    own.abort();
+    client.close();
     throw error;
   }
 }
@@ -86,6 +92,7 @@ async function contextFor(options: SidecarOptions, driver: Driver): Promise<Side
     timeoutMs: options.timeoutMs ?? 60_000,
     retry: { startMs: 1_000, maxMs: 300_000, infeasibleMs: 300_000, ...options.retry },
     concurrency: options.concurrency ?? 50,
+    health: { ready: true, message: "", since: now() },
     hasSnapshotKinds: await isServed(store),
   };
 }
@@ -114,6 +121,6 @@ async function finish(
     await Promise.allSettled(running);
     await events.flush();
     await cluster.done;
-    await driver.client.close();
+    driver.client.close();
   }
 }

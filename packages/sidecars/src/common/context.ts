@@ -1,5 +1,6 @@
 import type { EventRecorder, Logger, ObjectStore } from "@mooring/store";
 import type { Driver } from "../csi/driver.ts";
+import type { DriverHealth } from "../health/index.ts";
 import type { Cluster } from "../kube/cluster.ts";
 
 /** What every controller of one driver is given. */
@@ -18,6 +19,8 @@ export interface SidecarContext {
   /** Pauses between failing calls, in milliseconds. */
   retry: { startMs: number; maxMs: number; infeasibleMs: number };
   concurrency: number;
+  /** Kept up to date by the health controller. */
+  health: DriverHealth;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
 }

@@ -1,6 +1,8 @@
 import {
   type ConfigMap,
   ConfigMaps,
+  type CSIDriver,
+  CSIDrivers,
   type CSINode,
   CSINodes,
   CSIStorageCapacities,
@@ -101,6 +103,10 @@ export class Cluster {
 
   get nodes(): ObjectCache<Node> {
     return this.#cache(Nodes, {});
+  }
+
+  get csiDrivers(): ObjectCache<CSIDriver> {
+    return this.#cache(CSIDrivers, {});
   }
 
   get csiNodes(): ObjectCache<CSINode> {

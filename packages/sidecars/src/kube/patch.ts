@@ -7,6 +7,8 @@ export interface MetadataChange {
   removeFinalizers?: readonly string[];
   annotations?: Readonly<Record<string, string | null>>;
   labels?: Readonly<Record<string, string | null>>;
+  /** Fail with Conflict when the object has moved on: for values that are computed from what was there. */
+  guarded?: boolean;
 }
 
 export function objectKey(object: KubeObject): ObjectKey {
@@ -31,7 +33,10 @@ export async function patchMetadata<T extends KubeObject>(
   const touchesFinalizers = addFinalizers.length > 0 || removeFinalizers.length > 0;
   const metadata = {
     uid: object.metadata.uid,
-    ...(touchesFinalizers ? { resourceVersion: object.metadata.resourceVersion, finalizers } : {}),
+    ...(touchesFinalizers ? { finalizers } : {}),
+    ...(touchesFinalizers || change.guarded === true
+      ? { resourceVersion: object.metadata.resourceVersion }
+      : {}),
     ...(annotations === undefined ? {} : { annotations }),
     ...(labels === undefined ? {} : { labels }),
   };

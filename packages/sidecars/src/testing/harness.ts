@@ -51,28 +51,31 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   await store.create(StorageClasses, storageClass());
   for (const [resource, object] of options.objects ?? []) await store.create(resource, object);
   const kube = runMiniKube(store, world.signal);
+  let running: Sidecars | undefined;
+  t.after(async () => {
+    stop.abort();
+    world.abort();
+    await Promise.allSettled([running?.done, kube]);
+    await driver.stop();
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  running = await begin();
   const harness: Harness = {
     store,
     driver,
-    sidecars: await begin(),
+    sidecars: running,
     signal: world.signal,
     until,
     find: (resource, name, namespace) => getIfAny(store, resource, keyFor(name, namespace)),
     restart: async () => {
       stop.abort();
-      await harness.sidecars.done;
+      await running?.done;
       stop = new AbortController();
-      harness.sidecars = await begin();
+      running = await begin();
+      harness.sidecars = running;
     },
   };
-  t.after(async () => {
-    stop.abort();
-    world.abort();
-    await Promise.allSettled([harness.sidecars.done, kube]);
-    await driver.stop();
-    await store.close();
-    await rm(folder, { recursive: true, force: true });
-  });
   return harness;
 }
 

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  CSINodes,
+  CSIStorageCapacities,
+  type KubeObject,
+  Nodes,
+  type Resource,
+  StorageClasses,
+} from "@mooring/store";
+import { type Harness, startHarness } from "../testing/harness.ts";
+import { csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
+
+const late = storageClass({
+  metadata: { name: "late" },
+  volumeBindingMode: "WaitForFirstConsumer",
+  parameters: { tier: "gold", "csi.storage.k8s.io/fstype": "xfs" },
+});
+const objects: [Resource, KubeObject][] = [
+  [StorageClasses, late],
+  [Nodes, node("n1", { zone: "a" })],
+  [Nodes, node("n2", { zone: "b" })],
+  [CSINodes, csiNode("n1", ["zone"])],
+  [CSINodes, csiNode("n2", ["zone"])],
+];
+const options = { driver: { topology: true }, sidecars: { capacity: { pollMs: 20 } }, objects };
+const published = async (h: Harness) =>
+  (await h.store.list(CSIStorageCapacities)).items
+    .map(
+      ({ storageClassName, nodeTopology, capacity }) =>
+        `${storageClassName} ${nodeTopology?.matchLabels?.zone} ${capacity}`,
+    )
+    .sort()
+    .join(", ");
+const shows = (h: Harness, text: string) =>
+  h.until(
+    text,
+    async () => (await published(h)) === text,
+    () => published(h),
+  );
+
+test("one object per place and late-binding class, with what the driver says, followed as it changes", async (t) => {
+  const h = await startHarness(t, options);
+  h.driver.availableBytes = ({ zone }) => (zone === "a" ? 1n : 2n) * 1024n ** 3n;
+  await shows(h, "late a 1Gi, late b 2Gi");
+  const [object] = (await h.store.list(CSIStorageCapacities)).items;
+  assert.deepEqual(object?.metadata.labels, {
+    "csi.storage.k8s.io/drivername": DRIVER,
+    "csi.storage.k8s.io/managed-by": "external-provisioner",
+  });
+  const [asked] = h.driver.calls.filter(({ method }) => method === "GetCapacity");
+  assert.deepEqual((asked?.request as { parameters: object } | undefined)?.parameters, { tier: "gold" });
+  h.driver.availableBytes = () => 0n;
+  await shows(h, "late a 0, late b 0");
+  await h.restart();
+  h.driver.availableBytes = () => 1024n;
+  await shows(h, "late a 1Ki, late b 1Ki");
+});
+
+test("objects of places and classes that are gone are deleted, duplicates of others too", async (t) => {
+  const h = await startHarness(t, options);
+  h.driver.availableBytes = () => 1024n;
+  const stranger = {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSIStorageCapacity",
+    metadata: {
+      name: "csisc-abcde",
+      namespace: "kube-system",
+      labels: { "csi.storage.k8s.io/drivername": DRIVER },
+    },
+    storageClassName: "late",
+    nodeTopology: { matchLabels: { zone: "a" } },
+    capacity: "7",
+  };
+  await h.store.create(CSIStorageCapacities, stranger);
+  await shows(h, "late a 1Ki, late b 1Ki");
+  await h.store.delete(CSINodes, { name: "n2" });
+  await shows(h, "late a 1Ki");
+  await h.store.create(Nodes, node("n3", { zone: "c" }));
+  await h.store.create(CSINodes, csiNode("n3", ["zone"]));
+  await shows(h, "late a 1Ki, late c 1Ki");
+  await h.store.delete(StorageClasses, { name: "late" });
+  await shows(h, "");
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Events, PersistentVolumeClaims } from "@mooring/store";
+import { VOLUME_CONDITION } from "../common/names.ts";
+import { type Harness, startHarness } from "../testing/harness.ts";
+import { claim } from "../testing/objects.ts";
+
+const sidecars = { health: { probeMs: 10, volumesMs: 10 } };
+const eventsOf = async (h: Harness, reason: string) =>
+  (await h.store.list(Events)).items.filter((event) => event.reason === reason);
+
+test("a volume in a bad state is told once on its claim, and so is its recovery", async (t) => {
+  const can = ["CREATE_DELETE_VOLUME", "LIST_VOLUMES", "GET_VOLUME", "VOLUME_CONDITION"] as const;
+  const h = await startHarness(t, { driver: { can: [...can] }, sidecars });
+  const { metadata, ...rest } = claim("data");
+  await h.store.create(PersistentVolumeClaims, {
+    ...rest,
+    metadata: { name: metadata.name, namespace: "default" },
+  });
+  const find = async () => h.find(PersistentVolumeClaims, "data", "default");
+  await h.until("it is bound", async () => (await find())?.status?.phase === "Bound");
+  const [volume] = h.driver.backend.volumes.values();
+  assert.ok(volume);
+  volume.abnormal = "disk 3 has failed";
+  await h.until(
+    "it is told",
+    async () => (await find())?.metadata.annotations?.[VOLUME_CONDITION] === "disk 3 has failed",
+  );
+  await h.restart();
+  const before = h.driver.called("ListVolumes");
+  await h.until("it was looked at again", () => h.driver.called("ListVolumes") > before + 2);
+  const [abnormal, ...more] = await h.until("the event", async () => {
+    const found = await eventsOf(h, "VolumeConditionAbnormal");
+    return found.length > 0 && found;
+  });
+  assert.equal(abnormal?.count, 1);
+  assert.equal(more.length, 0);
+  delete volume.abnormal;
+  await h.until("recovery is told", async () => (await eventsOf(h, "VolumeConditionNormal")).length === 1);
+  assert.equal((await find())?.metadata.annotations?.[VOLUME_CONDITION], undefined);
+  h.driver.backend.volumes.clear();
+  await h.until("the loss is told", async () =>
+    (await eventsOf(h, "VolumeConditionAbnormal")).some(({ message }) =>
+      /does not know the volume/.test(message ?? ""),
+    ),
+  );
+});
+
+test("whether the driver answers is known all the time, and work goes on when it is back", async (t) => {
+  const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 300 } });
+  assert.equal(h.sidecars.health.ready, true);
+  await h.driver.pause();
+  await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
+  const { metadata, ...rest } = claim("data");
+  await h.store.create(PersistentVolumeClaims, {
+    ...rest,
+    metadata: { name: metadata.name, namespace: "default" },
+  });
+  await h.driver.listen();
+  await h.until("it is seen to be back", () => h.sidecars.health.ready);
+  await h.until(
+    "it is bound",
+    async () => (await h.find(PersistentVolumeClaims, "data", "default"))?.status?.phase === "Bound",
+  );
+  assert.equal(h.driver.backend.volumes.size, 1);
+});

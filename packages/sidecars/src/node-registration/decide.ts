@@ -1,0 +1,104 @@
+import type { CSIDriver, CSINode, Node } from "@mooring/store";
+import { NODE_IDS } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import type { Segments } from "../topology/terms.ts";
+
+/** What the driver says about the node that it runs on (NodeGetInfo). */
+export interface NodeInfo {
+  nodeId: string;
+  /** 0: no limit. */
+  maxVolumes: number;
+  segments: Segments;
+}
+
+export type CsiNodeEntry = CSINode["spec"]["drivers"][number];
+
+export interface RegistrationView {
+  driver: string;
+  nodeName: string;
+  info: NodeInfo;
+  node: Node | undefined;
+  csiNode: CSINode | undefined;
+  csiDriver: CSIDriver | undefined;
+}
+
+export type RegistrationStep =
+  | { do: "create-csi-driver" }
+  | { do: "create-csi-node"; drivers: CsiNodeEntry[] }
+  | { do: "update-csi-node"; drivers: CsiNodeEntry[] }
+  | { do: "update-node"; annotations: Record<string, string>; labels: Record<string, string> }
+  | { do: "report"; message: string };
+
+/**
+ * The next step to make a node known as one of the driver's (K8S-016 to K8S-019). Labels come before the CSINode entry: who
+ * sees the entry may rely on them.
+ */
+export function decideRegistration(view: RegistrationView): RegistrationStep | Rest {
+  const { csiDriver, csiNode, driver, info, node } = view;
+  if (csiDriver === undefined) return { do: "create-csi-driver" };
+  if (node === undefined) return DONE;
+  const collision = collidingLabel(node, info.segments);
+  if (collision !== undefined) return { do: "report", message: collision };
+  const update = nodeUpdate(node, driver, info);
+  if (update !== undefined) return update;
+  const entry = entryFor(driver, info);
+  if (csiNode === undefined) return { do: "create-csi-node", drivers: [entry] };
+  const known = csiNode.spec.drivers.find(({ name }) => name === driver);
+  if (known !== undefined && isSameEntry(known, entry)) return DONE;
+  const others = csiNode.spec.drivers.filter(({ name }) => name !== driver);
+  return { do: "update-csi-node", drivers: [...others, entry] };
+}
+
+function entryFor(name: string, { nodeId, maxVolumes, segments }: NodeInfo): CsiNodeEntry {
+  return {
+    name,
+    nodeID: nodeId,
+    topologyKeys: Object.keys(segments).sort(),
+    ...(maxVolumes > 0 ? { allocatable: { count: maxVolumes } } : {}),
+  };
+}
+
+function isSameEntry(a: CsiNodeEntry, b: CsiNodeEntry): boolean {
+  return (
+    a.nodeID === b.nodeID &&
+    a.allocatable?.count === b.allocatable?.count &&
+    [...(a.topologyKeys ?? [])].sort().join() === (b.topologyKeys ?? []).join()
+  );
+}
+
+/** A place that somebody else describes differently would send volumes to the wrong nodes. */
+function collidingLabel({ metadata: { labels = {} } }: Node, segments: Segments): string | undefined {
+  const key = Object.keys(segments).find(
+    (name) => labels[name] !== undefined && labels[name] !== segments[name],
+  );
+  return key === undefined
+    ? undefined
+    : `the driver reports topology ${key}=${segments[key]}, but the node has the label ${key}=${labels[key]}`;
+}
+
+function nodeUpdate(
+  { metadata }: Node,
+  driver: string,
+  { nodeId, segments }: NodeInfo,
+): RegistrationStep | undefined {
+  const { annotations = {}, labels = {} } = metadata;
+  const ids = parseNodeIds(annotations[NODE_IDS]);
+  const missing = Object.entries(segments).filter(([key]) => labels[key] === undefined);
+  if (ids[driver] === nodeId && missing.length === 0) return undefined;
+  return {
+    do: "update-node",
+    annotations: { [NODE_IDS]: JSON.stringify({ ...ids, [driver]: nodeId }) },
+    labels: Object.fromEntries(missing),
+  };
+}
+
+/** The annotation is one JSON object of driver name to node id; anything else in it is replaced. */
+export function parseNodeIds(text: string | undefined): Record<string, string> {
+  try {
+    const value: unknown = JSON.parse(text ?? "{}");
+    const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isMap ? (value as Record<string, string>) : {};
+  } catch {
+    return {};
+  }
+}

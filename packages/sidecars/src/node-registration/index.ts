@@ -1,0 +1,141 @@
+import {
+  type CSIDriver,
+  CSIDrivers,
+  type CSINode,
+  CSINodes,
+  failpoint,
+  runController,
+  WorkQueue,
+} from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { source } from "../common/source.ts";
+import { runSteps } from "../common/steps.ts";
+import { objectKey, patchMetadata } from "../kube/patch.ts";
+import {
+  type CsiNodeEntry,
+  decideRegistration,
+  type NodeInfo,
+  type RegistrationStep,
+  type RegistrationView,
+} from "./decide.ts";
+
+export interface RegistrationOptions {
+  /** What the CSIDriver object says where it does not exist yet; the rest follows from the capabilities. */
+  csiDriver: Partial<CSIDriver["spec"]>;
+}
+
+const gaps = {
+  driverCreated: failpoint("sidecars/node-registration/csi-driver-created"),
+  nodeUpdated: failpoint("sidecars/node-registration/node-updated"),
+  csiNodeWritten: failpoint("sidecars/node-registration/csi-node-written"),
+};
+
+/** Keeps the node known as one of the driver's: CSIDriver, CSINode, the node's annotation and labels. */
+export async function runNodeRegistration(
+  context: SidecarContext,
+  nodeName: string,
+  given: Partial<RegistrationOptions>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cluster, driver, logger, timeoutMs } = context;
+  const answer = await driver.client.node.nodeGetInfo({}, { signal, timeoutMs });
+  const info: NodeInfo = {
+    nodeId: answer.nodeId,
+    maxVolumes: Number(answer.maxVolumesPerNode),
+    segments: { ...answer.accessibleTopology?.segments },
+  };
+  const look = async (fresh: boolean): Promise<RegistrationView> => ({
+    driver: driver.info.name,
+    nodeName,
+    info,
+    node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
+    csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
+    csiDriver: fresh
+      ? await cluster.csiDrivers.refresh(driver.info.name)
+      : cluster.csiDrivers.get(driver.info.name),
+  });
+  const apply = (step: RegistrationStep, view: RegistrationView) =>
+    applyStep(context, step, view, given.csiDriver ?? {});
+  const isThis = ({ metadata }: { metadata: { name: string } }) =>
+    metadata.name === nodeName ? ["node"] : [];
+  // There may be no object yet whose change could begin the work.
+  const queue = new WorkQueue();
+  queue.add("node");
+  await runController(
+    {
+      name: "node-registration",
+      logger,
+      sources: [
+        source(cluster.nodes, isThis),
+        source(cluster.csiNodes, isThis),
+        source(cluster.csiDrivers, ({ metadata }) => (metadata.name === driver.info.name ? ["node"] : [])),
+      ],
+      queue,
+      reconcile: () => runSteps({ look, decide: decideRegistration, apply }, signal),
+    },
+    signal,
+  );
+}
+
+async function applyStep(
+  context: SidecarContext,
+  step: RegistrationStep,
+  { csiNode, node }: RegistrationView,
+  overrides: Partial<CSIDriver["spec"]>,
+): Promise<void> {
+  const { store, cluster, events } = context;
+  switch (step.do) {
+    case "create-csi-driver":
+      cluster.csiDrivers.wrote(await store.create(CSIDrivers, csiDriverFor(context, overrides)));
+      return gaps.driverCreated();
+    case "update-node": {
+      if (node === undefined) return;
+      const { annotations, labels } = step;
+      // The annotation is shared with the registrars of other drivers: nothing of theirs may be lost.
+      await patchMetadata(store, cluster.nodes, node, { annotations, labels, guarded: true });
+      return gaps.nodeUpdated();
+    }
+    case "create-csi-node":
+      if (node === undefined) return;
+      cluster.csiNodes.wrote(await store.create(CSINodes, csiNodeFor(node, step.drivers)));
+      return gaps.csiNodeWritten();
+    case "update-csi-node": {
+      if (csiNode === undefined) return;
+      const { resourceVersion, uid } = csiNode.metadata;
+      const body = { metadata: { resourceVersion, uid }, spec: { drivers: step.drivers } };
+      cluster.csiNodes.wrote(await store.patch(CSINodes, objectKey(csiNode), { type: "merge", body }));
+      return gaps.csiNodeWritten();
+    }
+    case "report":
+      if (node !== undefined) events.event(node, "Warning", "TopologyLabelCollision", step.message);
+      throw new Error(step.message);
+  }
+}
+
+function csiDriverFor({ driver }: SidecarContext, overrides: Partial<CSIDriver["spec"]>): CSIDriver {
+  const { can, name, topology } = driver.info;
+  return {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSIDriver",
+    metadata: { name },
+    spec: {
+      attachRequired: can.has("PUBLISH_UNPUBLISH_VOLUME"),
+      podInfoOnMount: false,
+      volumeLifecycleModes: ["Persistent"],
+      storageCapacity: can.has("GET_CAPACITY") && topology,
+      fsGroupPolicy: "ReadWriteOnceWithFSType",
+      requiresRepublish: false,
+      ...overrides,
+    },
+  };
+}
+
+function csiNodeFor(node: NonNullable<RegistrationView["node"]>, drivers: CsiNodeEntry[]): CSINode {
+  const { name, uid = "" } = node.metadata;
+  return {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSINode",
+    metadata: { name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }] },
+    spec: { drivers },
+  };
+}
