@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Widget, Widgets, widget } from "../contract/kinds.ts";
+import { openStore } from "../testing/open-store.ts";
+
+const revisionOf = (object: Widget | undefined) => Number(object?.metadata.resourceVersion);
+const NAMES = ["a", "b", "c"];
+const WRITES = 150;
+
+test("a list shows exactly its revision, a read never less than was acknowledged, while writes are under way", async (t) => {
+  const store = await openStore(t);
+  for (const name of NAMES) await store.create(Widgets, widget(name, { size: 0 }));
+  let writing = true;
+  const write = async (name: string) => {
+    const key = { namespace: "default", name };
+    for (let size = 1; size <= WRITES; size++) {
+      // The second is decided while the first is being written.
+      const body = (value: number) => ({ type: "merge" as const, body: { spec: { size: value } } });
+      const first = store.patch(Widgets, key, body(-size));
+      await nextTurn();
+      const second = store.patch(Widgets, key, body(size));
+      const acknowledged = Number((await first).metadata.resourceVersion);
+      const seen = await store.get(Widgets, key);
+      assert.ok(Number(seen.metadata.resourceVersion) >= acknowledged, "read your writes");
+      await second;
+      assert.equal((await store.get(Widgets, key)).spec?.size, size);
+    }
+  };
+  const read = async () => {
+    const pictures = new Map<string, string>();
+    while (writing) {
+      const before = await store.get(Widgets, { namespace: "default", name: "a" });
+      const { items, resourceVersion } = await store.list(Widgets);
+      for (const { metadata } of items) {
+        assert.ok(Number(metadata.resourceVersion) <= Number(resourceVersion), "nothing newer than the list");
+      }
+      const after = items.find(({ metadata }) => metadata.name === "a");
+      assert.ok(revisionOf(after) >= revisionOf(before), "reads never go back");
+      const picture = JSON.stringify(items);
+      assert.equal(pictures.get(resourceVersion) ?? picture, picture, "one revision, one picture");
+      pictures.set(resourceVersion, picture);
+      await nextTurn();
+    }
+    return pictures.size;
+  };
+  const reading = [read(), read()];
+  await Promise.all(NAMES.map(write));
+  writing = false;
+  for (const count of await Promise.all(reading)) assert.ok(count > 1);
+});
