@@ -6,7 +6,6 @@ import { parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import { growOnline } from "./filesystem.ts";
-import { parsePath } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";
 
 /** NodeExpandVolume: grows the mounted file system to the size that the device has by now. */
@@ -15,7 +14,9 @@ export async function expandOnNode(
   request: v1.NodeExpandVolumeRequest,
   { signal }: CallContext,
 ) {
-  const path = parsePath(request.volumePath, "volume_path");
+  if (request.volumePath === "") throw CsiError.invalidArgument("volume_path is required");
+  // Only ever compared with the paths of our own records, so it may be anything.
+  const path = request.volumePath;
   const range = parseRange(request.capacityRange);
   if (request.volumeCapability !== undefined) parseCapability(request.volumeCapability, "volume_capability");
   const volume = await getVolume(node.store, request.volumeId, signal);

@@ -3,7 +3,6 @@ import { deviceSize, filesystemUsage, isReadOnly, type MountEntry, type Volume }
 import { conditionAnswer } from "../controller/answers.ts";
 import { getVolume } from "../controller/objects.ts";
 import type { NodeContext } from "./context.ts";
-import { parsePath } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;
@@ -14,11 +13,13 @@ export async function volumeStats(
   request: v1.NodeGetVolumeStatsRequest,
   { signal }: CallContext,
 ) {
-  const path = parsePath(request.volumePath, "volume_path");
+  if (request.volumePath === "") throw CsiError.invalidArgument("volume_path is required");
+  // Only ever compared with the paths of our own records, so it may be anything.
+  const path = request.volumePath;
   const volume = await getVolume(node.store, request.volumeId, signal);
   const record = await node.records.find(volume.metadata.name);
   const use = useAt(record, path);
-  const top = (await node.host.mounts.at(path)).at(-1);
+  const top = use === undefined ? undefined : (await node.host.mounts.at(path)).at(-1);
   if (use === undefined || (top === undefined && use.mounted)) {
     throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
   }

@@ -1,0 +1,172 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { CsiError } from "@mooring/csi";
+import { type DriverMode, serveDriver } from "@mooring/driver";
+import { parseQuantity, StoreOpenError } from "@mooring/store";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { type Logger, pino } from "pino";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+
+interface DriverOptions {
+  mode: DriverMode;
+  endpoint?: string;
+  stateDir: string;
+  nodeId: string;
+  pool: "xfs" | "btrfs" | "directory";
+  poolSize: number;
+  maxVolumes: number;
+  logLevel: string;
+}
+
+function size(text: string): number {
+  try {
+    return Number(parseQuantity(text));
+  } catch {
+    throw new InvalidArgumentError("write it like 20Gi");
+  }
+}
+
+/** Node ids are values of topology segments, which have at most 63 characters and begin and end alphanumeric. */
+function nodeId(text: string): string {
+  if (/^[a-zA-Z0-9]([-._a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/.test(text)) return text;
+  throw new InvalidArgumentError("use up to 63 letters, digits, '-', '_' or '.', alphanumeric at both ends");
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError("a whole number above 0");
+}
+
+/** The specification wants `unix://` and a path that ends in `.sock` (section "CSI_ENDPOINT"). */
+function endpointOf(options: DriverOptions): string {
+  const endpoint = options.endpoint ?? "";
+  if (endpoint === "") {
+    throw new CommandError("CSI_ENDPOINT is not set", {
+      next: "set it to a socket, for example CSI_ENDPOINT=unix:///run/csi/csi.sock, or use --endpoint",
+    });
+  }
+  if (!/^unix:\/\/\/.+\.sock$/.test(endpoint)) {
+    throw new CommandError(`CSI_ENDPOINT ${endpoint} is not a unix socket path that ends in .sock`, {
+      next: "write it like unix:///run/csi/csi.sock",
+    });
+  }
+  return endpoint;
+}
+
+/** A supervisor may send its signal to the process and to its group: that is one wish, not two. */
+const SAME_WISH_MS = 500;
+
+/** Aborts with the first SIGINT or SIGTERM; a later one ends the process at once. */
+function stopSignal(logger: Logger): AbortSignal {
+  const stop = new AbortController();
+  let first = 0;
+  const onSignal = (name: string): void => {
+    if (stop.signal.aborted) {
+      if (Date.now() - first > SAME_WISH_MS) process.exit(130);
+      return;
+    }
+    first = Date.now();
+    logger.info({ signal: name }, "stopping; once more to stop at once");
+    stop.abort();
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+  return stop.signal;
+}
+
+async function driver(options: DriverOptions): Promise<void> {
+  const endpoint = endpointOf(options);
+  if (options.pool !== "directory" && process.getuid?.() !== 0) {
+    throw new CommandError(`a pool of type ${options.pool} needs root for loop devices and mounts`, {
+      next: "run it as root, or try it with --pool directory",
+    });
+  }
+  const logger = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const signal = stopSignal(logger);
+  const { poolSize, pool } = options;
+  const serving = await serveDriver({
+    ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
+    stateDir: resolve(options.stateDir),
+    pool: pool === "directory" ? { type: pool } : { type: pool, size: poolSize },
+    version: process.env.MOORING_VERSION ?? "0.1.0",
+    logger,
+    signal,
+  }).catch((error: unknown) => {
+    throw startFailure(error);
+  });
+  logger.info({ endpoint, mode: options.mode, node: options.nodeId, pid: process.pid }, "serving CSI");
+  await serving.done;
+}
+
+function startFailure(error: unknown): unknown {
+  if (error instanceof StoreOpenError) {
+    const holder = error.pid === undefined ? "" : ` (pid ${error.pid})`;
+    return error.reason === "Locked"
+      ? new CommandError(`another process uses this state folder${holder}`, {
+          next: "stop it, or choose another --state-dir",
+          exitCode: EXIT.busy,
+          cause: error,
+        })
+      : new CommandError(error.message, {
+          next: "use the version that wrote it, or a newer one",
+          cause: error,
+        });
+  }
+  if (error instanceof CsiError) {
+    const busy = error.reason === "CSI_SOCKET_IN_USE";
+    return new CommandError(error.message, {
+      ...(error.hint === undefined ? {} : { next: error.hint }),
+      exitCode: busy ? EXIT.busy : EXIT.usage,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** `mooring driver`: the CSI driver alone, for Nomad, a test suite or a script. Needs no Kubernetes. */
+export function driverCommand(): Command {
+  const choice = (flags: string, text: string, values: string[], fallback: string) =>
+    new Option(flags, text).choices(values).default(fallback);
+  return new Command("driver")
+    .description("serve CSI on a unix socket, with volumes of this machine; in the foreground")
+    .addOption(choice("--mode <mode>", "services to serve", ["controller", "node", "all"], "all"))
+    .addOption(
+      new Option("--endpoint <socket>", "where to listen: unix:///path/csi.sock").env("CSI_ENDPOINT"),
+    )
+    .addOption(
+      new Option("--state-dir <folder>", "where everything is kept")
+        .env("MOORING_STATE_DIR")
+        .default("/var/lib/mooring"),
+    )
+    .addOption(
+      new Option("--node-id <name>", "CSI node id of this machine")
+        .env("MOORING_NODE_ID")
+        .default(hostname().toLowerCase())
+        .argParser(nodeId),
+    )
+    .addOption(
+      choice("--pool <type>", "kind of the pool", ["xfs", "btrfs", "directory"], "xfs").env("MOORING_POOL"),
+    )
+    .addOption(
+      new Option("--pool-size <size>", "size of the pool file, when it is made")
+        .env("MOORING_POOL_SIZE")
+        .default(size("20Gi"), "20Gi")
+        .argParser(size),
+    )
+    .addOption(
+      new Option("--max-volumes <number>", "volumes that may be attached to this node at once")
+        .env("MOORING_MAX_VOLUMES")
+        .default(1000)
+        .argParser(count),
+    )
+    .addOption(
+      choice("--log-level <level>", "least level that is logged", ["debug", "info", "warn", "error"], "info"),
+    )
+    .action(driver)
+    .addHelpText(
+      "after",
+      "\nExit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder or socket in use · 70 unforeseen",
+    );
+}

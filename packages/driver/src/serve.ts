@@ -1,0 +1,96 @@
+import { setMaxListeners } from "node:events";
+import { join } from "node:path";
+import { createServer } from "@mooring/csi";
+import {
+  createHost,
+  NodeAgents,
+  Pools,
+  type PoolType,
+  Snapshots,
+  startAgent,
+  startArbiter,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import { Events, LocalStore, type Logger, ResourceRegistry } from "@mooring/store";
+import type { DriverMode } from "./context.ts";
+import { createDriver } from "./driver.ts";
+
+/** The pool that volumes get when their parameters name none. */
+const DEFAULT_POOL = "default";
+
+export interface ServeOptions {
+  /** `unix:///path/csi.sock` */
+  endpoint: string;
+  mode: DriverMode;
+  /** Absolute; everything is kept below it. One process at a time. */
+  stateDir: string;
+  nodeID: string;
+  pool: { type: PoolType; size?: number };
+  maxVolumesPerNode?: number;
+  version?: string;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+export interface Serving {
+  /** Settles when everything is released; volumes in use stay mounted. */
+  readonly done: Promise<void>;
+}
+
+/** The kinds that volumes are made of, without the rest of Kubernetes. */
+function registry(): ResourceRegistry {
+  const kinds = [Pools, NodeAgents, Volumes, VolumeAttachments, Snapshots];
+  return new ResourceRegistry([
+    ...kinds.map((resource) => ({ resource, hasStatus: true })),
+    { resource: Events, hasStatus: false },
+  ]);
+}
+
+/**
+ * The driver as a process of its own: store, node agent, arbiter and CSI server. Resolves when the socket answers.
+ * Parts are stopped in the reverse of the order in which they were started.
+ */
+export async function serveDriver(options: ServeOptions): Promise<Serving> {
+  const { stateDir, nodeID, mode, logger, signal, endpoint } = options;
+  const host = createHost();
+  const store = await LocalStore.open({ path: join(stateDir, "store"), registry: registry() });
+  // Calls under way may still need the engine while the server says good-bye.
+  const engine = new AbortController();
+  setMaxListeners(0, engine.signal);
+  const parts: Promise<void>[] = [];
+  const release = async () => {
+    engine.abort();
+    await Promise.allSettled(parts);
+    await store.close();
+  };
+  try {
+    const common = { store, logger, signal: engine.signal };
+    const pools = [{ name: DEFAULT_POOL, ...options.pool }];
+    parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
+    parts.push((await startArbiter(common)).done);
+    const { maxVolumesPerNode, version } = options;
+    const services = createDriver({
+      ...{ store, host, nodeID, mode, stateDir, logger },
+      ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
+      ...(version === undefined ? {} : { version }),
+    });
+    const server = createServer(services, { endpoint, logger });
+    await server.start();
+    return {
+      done: aborted(signal)
+        .then(() => server.stop())
+        .then(release),
+    };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,172 @@
+#!/usr/bin/env node
+// Runs csi-sanity, the conformance suite of the Kubernetes CSI project, against `mooring driver` with real volumes.
+// Needs root and Go: the suite is a Go program. Nothing may fail, and nothing may be skipped.
+//
+//   npm run test:conformance [-- --pool xfs,btrfs --access mount,block --runs 1 --seed N --keep]
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const MODULE = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@latest";
+const START_DEADLINE_MS = 60_000;
+const SUITE_DEADLINE = "10m";
+
+const { values: options } = parseArgs({
+  options: {
+    pool: { type: "string", default: "xfs,btrfs" },
+    access: { type: "string", default: "mount,block" },
+    runs: { type: "string", default: "1" },
+    seed: { type: "string" },
+    keep: { type: "boolean", default: false },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+/** Ends with the program's exit code; its output goes to `sink` or to ours. */
+function run(file, args, { env, sink } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", sink ? "pipe" : "inherit", sink ? "pipe" : "inherit"],
+    });
+    if (sink) for (const stream of [child.stdout, child.stderr]) stream.on("data", sink);
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+/** The suite's program, built once per release of the suite into .cache. */
+async function suite() {
+  const folder = join(root, ".cache", "bin");
+  await mkdir(folder, { recursive: true });
+  const code = await run("go", ["install", MODULE], { env: { GOBIN: folder, GOFLAGS: "-mod=mod" } }).catch(
+    () => 127,
+  );
+  const program = join(folder, "csi-sanity");
+  if (code === 127)
+    fail("csi-sanity is a Go program and there is no `go` here: install Go, then run this again.");
+  if (code !== 0 && !existsSync(program)) fail(`go install ${MODULE} failed`);
+  return program;
+}
+
+/** A driver on its own state folder; resolves when its socket is there. */
+async function startDriver(folder, pool) {
+  const socket = join(folder, "csi.sock");
+  let log = "";
+  const child = spawn(
+    process.execPath,
+    [
+      ...[
+        "scripts/mooring.mjs",
+        "driver",
+        "--state-dir",
+        join(folder, "state"),
+        "--node-id",
+        "conformance-node",
+      ],
+      // The suite fills the node up to its limit, with volumes of 10 GiB: the limit is low and the pool thin.
+      ...["--pool", pool, "--pool-size", "40Gi", "--max-volumes", "8"],
+    ],
+    {
+      cwd: root,
+      env: { ...process.env, CSI_ENDPOINT: `unix://${socket}` },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (log += chunk));
+  let code;
+  const ended = new Promise((resolve) =>
+    child.once("exit", (status, signal) => resolve((code = status ?? signal))),
+  );
+  const deadline = Date.now() + START_DEADLINE_MS;
+  while (!existsSync(socket)) {
+    if (code !== undefined) fail(`mooring driver ended with ${code}:\n${log}`);
+    if (Date.now() > deadline) fail(`mooring driver did not listen within ${START_DEADLINE_MS} ms:\n${log}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const stop = async () => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  return { socket, stop, log: () => log };
+}
+
+/** Mounts and loop devices of ours that are still there. */
+async function remains(folder) {
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8"))
+    .split("\n")
+    .filter((line) => line.includes(folder));
+  let loops = "";
+  await run("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"], {
+    sink: (chunk) => (loops += chunk),
+  });
+  return [...mounts, ...loops.split("\n").filter((line) => line.includes(folder))];
+}
+
+async function round(program, { pool, access, seed }) {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-csi-"));
+  const parameters = async (name, yaml) => {
+    const file = join(folder, name);
+    await writeFile(file, yaml);
+    return file;
+  };
+  const driver = await startDriver(folder, pool);
+  let output = "";
+  const code = await run(
+    program,
+    [
+      ...["--csi.endpoint", `unix://${driver.socket}`, "--csi.testvolumeaccesstype", access],
+      ...["--csi.mountdir", join(folder, "mount"), "--csi.stagingdir", join(folder, "staging")],
+      ...["--csi.testvolumemutableparameters", await parameters("mutable.yaml", 'readAheadKiB: "256"\n')],
+      "--csi.testnodevolumeattachlimit",
+      ...["--ginkgo.randomize-all", "--ginkgo.no-color", "--ginkgo.timeout", SUITE_DEADLINE],
+      ...(seed === undefined ? [] : ["--ginkgo.seed", seed]),
+    ],
+    { sink: (chunk) => (output += chunk) },
+  );
+  const ended = await driver.stop();
+  const left = await remains(folder);
+  const summary =
+    /Ran (\d+) of (\d+) Specs.*\n.*?(\d+) Passed \| (\d+) Failed \| (\d+) Pending \| (\d+) Skipped/.exec(
+      output,
+    );
+  const [, , , passed = "0", failed = "?", pending = "?", skipped = "?"] = summary ?? [];
+  const used = /Random Seed: (\d+)/i.exec(output)?.[1];
+  const good = code === 0 && ended === 0 && left.length === 0 && summary !== null;
+  process.stdout.write(
+    `${good ? "ok  " : "FAIL"} ${pool} ${access}: ${passed} passed, ${failed} failed, ${pending} pending upstream, ` +
+      `${skipped} skipped (seed ${used})\n`,
+  );
+  if (!good || options.verbose) {
+    process.stdout.write(`${output}\n--- driver ended with ${ended}\n${left.join("\n")}\n`);
+    if (!good) await writeFile(join(folder, "driver.log"), driver.log());
+  }
+  for (const line of output.match(/^S .*|^\s*\[SKIPPED\].*/gm) ?? [])
+    process.stdout.write(`  ${line.trim()}\n`);
+  if (good && !options.keep) await rm(folder, { recursive: true });
+  else process.stdout.write(`  kept: ${folder}\n`);
+  return good;
+}
+
+if (process.getuid?.() !== 0) fail("csi-sanity mounts real volumes: run this as root.");
+const program = await suite();
+let good = true;
+for (let index = 0; index < Number(options.runs); index++) {
+  for (const pool of options.pool.split(",")) {
+    for (const access of options.access.split(",")) {
+      good = (await round(program, { pool, access, seed: options.seed })) && good;
+    }
+  }
+}
+process.exit(good ? 0 : 1);
