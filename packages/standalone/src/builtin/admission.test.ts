@@ -14,6 +14,7 @@ function kindOf(name: string): KindSchema {
     kind,
     schema: found.schema,
     custom: false,
+    hasStatus: found.hasStatus === true,
     ...(found.rules && { rules: found.rules }),
   };
 }

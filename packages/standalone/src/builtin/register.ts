@@ -58,6 +58,7 @@ function schemaOf(kind: BuiltinKind): KindSchema {
     kind: name,
     schema: kind.schema,
     custom: false,
+    hasStatus: kind.hasStatus === true,
     ...(kind.rules === undefined ? {} : { rules: kind.rules }),
   };
 }

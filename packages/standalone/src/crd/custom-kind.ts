@@ -50,6 +50,7 @@ export function customKind(crd: CustomResourceDefinition): CustomKind {
         kind: names.kind,
         schema: full,
         custom: true,
+        hasStatus,
         rules: { name: "subdomain", selectableFields: (object) => selectable(storage, object) },
       }),
     },

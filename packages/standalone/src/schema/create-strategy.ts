@@ -1,7 +1,9 @@
 import { type ResourceStrategy, StatusError, type UnstructuredObject } from "@mooring/store";
+import { applyObject } from "./apply/apply.ts";
+import { trackUpdate } from "./apply/track.ts";
 import { strategicMerge } from "./merge/strategic.ts";
 import { isObject } from "./model.ts";
-import { admitCreate, admitUpdate, type KindSchema } from "./strategy.ts";
+import { admitCreate, admitUpdate, decodeApplied, type KindSchema } from "./strategy.ts";
 
 /** The hooks of one kind as a `LocalStore` calls them. */
 export function createStrategy(kind: KindSchema): ResourceStrategy {
@@ -9,6 +11,8 @@ export function createStrategy(kind: KindSchema): ResourceStrategy {
   return {
     create: (object) => admitCreate(kind, object),
     update: (next, old, context) => admitUpdate(kind, next, old, context.subresource),
+    apply: (current, applied, context) => applyObject(current, decodeApplied(kind, applied), kind, context),
+    trackManagers: (old, next, context) => trackUpdate(old, next, kind, context),
     ...(kind.custom ? {} : { strategicMerge: (current, patch) => patched(kind, current, patch) }),
     ...(rules?.selectableFields === undefined ? {} : { selectableFields: rules.selectableFields }),
     ...(rules?.gracefulDelete === undefined ? {} : { gracefulDelete: rules.gracefulDelete }),

@@ -33,6 +33,8 @@ export interface KindSchema {
   schema: Schema;
   /** Kinds of CRDs validate types and keep nulls where the schema allows them; built-in ones decode into fixed types. */
   custom: boolean;
+  /** There is a status subresource. */
+  hasStatus: boolean;
   rules?: KindRules;
 }
 
@@ -68,6 +70,18 @@ function metaProblems(kind: KindSchema, object: UnstructuredObject): FieldError[
 
 function nameOf(object: UnstructuredObject): string {
   return object.metadata.name ?? object.metadata.generateName ?? "";
+}
+
+/** What a client applies, as far as it can be brought into form before it is part of an object. */
+export function decodeApplied(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
+  dropNulls(object.metadata);
+  decodeBuiltin({ metadata: object.metadata }, META_ONLY, kind);
+  if (kind.custom) dropForbiddenNulls(object, kind.schema);
+  else {
+    dropNulls(object);
+    decodeBuiltin(object, kind.schema, kind);
+  }
+  return object;
 }
 
 function shape(kind: KindSchema, object: UnstructuredObject, prepare: () => void): void {

@@ -1,0 +1,97 @@
+import { childSchema, clone, isObject, type JsonObject, type Schema } from "../model.ts";
+import { EMPTY, type FieldSet } from "./field-set.ts";
+import { elementOf, shapeOf } from "./typed.ts";
+
+/** `live` with everything that `applied` says. Neither is changed. */
+export function mergeApplied(live: unknown, applied: unknown, schema: Schema | undefined): unknown {
+  const shape = shapeOf(applied, schema);
+  if (shape === "fields" && isObject(live)) return mergeFields(live, applied as JsonObject, schema);
+  if (shape === "set" && Array.isArray(live))
+    return mergeList(live, applied as unknown[], schema, (_old, item) => item);
+  if (shape === "map" && Array.isArray(live)) {
+    return mergeList(live, applied as unknown[], schema, (old, item) =>
+      mergeApplied(old, item, schema?.items),
+    );
+  }
+  return clone(applied);
+}
+
+function mergeFields(live: JsonObject, applied: JsonObject, schema: Schema | undefined): JsonObject {
+  const result = clone(live);
+  for (const [field, item] of Object.entries(applied)) {
+    if (item === undefined) continue;
+    result[field] = mergeApplied(live[field], item, childSchema(schema, field));
+  }
+  return result;
+}
+
+/** The applied elements in their order; elements that only the live list has keep their place among them. */
+function mergeList(
+  live: unknown[],
+  applied: unknown[],
+  schema: Schema | undefined,
+  merge: (old: unknown, item: unknown) => unknown,
+): unknown[] {
+  const before = new Map(live.map((item) => [elementOf(item, schema), item]));
+  const wanted = new Set(applied.map((item) => elementOf(item, schema)));
+  const rest = live.map((item) => ({ item, element: elementOf(item, schema) }));
+  const result: unknown[] = [];
+  const takeForeign = () => {
+    for (let next = rest[0]; next !== undefined && !wanted.has(next.element); next = rest[0]) {
+      result.push(clone(next.item));
+      rest.shift();
+    }
+  };
+  for (const item of applied) {
+    takeForeign();
+    const element = elementOf(item, schema);
+    const old = before.get(element);
+    result.push(old === undefined ? clone(item) : merge(old, item));
+    const at = rest.findIndex((each) => each.element === element);
+    if (at >= 0) rest.splice(at, 1);
+  }
+  takeForeign();
+  return result;
+}
+
+/**
+ * `value` without the paths of `set` and all that is below them; undefined when nothing is left of it, unless `kept`
+ * has the empty rest.
+ */
+export function removePaths(
+  value: unknown,
+  set: FieldSet,
+  schema: Schema | undefined,
+  kept: FieldSet = EMPTY,
+): unknown {
+  const shape = shapeOf(value, schema);
+  if (shape === "fields") {
+    const before = Object.entries(value as JsonObject);
+    const after = before.flatMap(([field, item]) => {
+      const left = removeElement(item, `f:${field}`, set, childSchema(schema, field), kept);
+      return left === undefined ? [] : [[field, left] as const];
+    });
+    return after.length === 0 && before.length > 0 && !kept.member ? undefined : Object.fromEntries(after);
+  }
+  if (shape === "set" || shape === "map") {
+    const before = value as unknown[];
+    const after = before.flatMap((item) => {
+      const left = removeElement(item, elementOf(item, schema), set, schema?.items, kept);
+      return left === undefined ? [] : [left];
+    });
+    return after.length === 0 && before.length > 0 && !kept.member ? undefined : after;
+  }
+  return value;
+}
+
+function removeElement(
+  value: unknown,
+  element: string,
+  set: FieldSet,
+  schema: Schema | undefined,
+  kept: FieldSet,
+): unknown {
+  const below = set.children.get(element);
+  if (below === undefined) return value;
+  return below.member ? undefined : removePaths(value, below, schema, kept.children.get(element));
+}
