@@ -29,7 +29,7 @@ import { claimKeysOf } from "./pod-claims.ts";
 
 /** Live copies of what binding, scheduling, attaching and the kubelet look at; one set serves them all. */
 export interface ClusterView {
-  /** Indexed by `node` and by `claim` (namespace/name). */
+  /** Indexed by `uid`, by `node` and by `claim` (namespace/name). */
   readonly pods: Informer<Pod>;
   /** Indexed by `volume` and, while unbound, by `class`. */
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -62,7 +62,11 @@ export async function openClusterView(
     return created;
   }
   const view = {
-    pods: informer(Pods, { node: (pod) => some(pod.spec?.nodeName), claim: claimKeysOf }),
+    pods: informer(Pods, {
+      uid: (pod) => some(pod.metadata.uid),
+      node: (pod) => some(pod.spec?.nodeName),
+      claim: claimKeysOf,
+    }),
     claims: informer(PersistentVolumeClaims, {
       volume: (claim) => some(claim.spec?.volumeName),
       class: (claim) => (claim.spec?.volumeName ? [] : [claim.spec?.storageClassName ?? ""]),

@@ -17,6 +17,7 @@ import {
   source,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
+import { isStopped } from "../node-stopped.ts";
 import { decideNode, type NodePlan, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
 import { nodesHolding, podsUsing, wantedVolumes } from "./wanted.ts";
@@ -79,7 +80,8 @@ async function reconcileNode(
   const plan = decideNode({
     nodeName,
     node,
-    wanted: wantedVolumes(view, nodeName),
+    // The pods of a node that was stopped are still there, and start again with it; until then they need nothing.
+    wanted: isStopped(node) ? [] : wantedVolumes(view, nodeName),
     attachments: view.attachments.byIndex("node", nodeName),
     heldElsewhere: (volume) => nodesHolding(view, volume, nodeName),
   });

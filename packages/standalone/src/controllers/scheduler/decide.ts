@@ -1,10 +1,11 @@
-import type {
-  CSIStorageCapacity,
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  StorageClass,
+import {
+  type CSIStorageCapacity,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  parseQuantity,
+  type StorageClass,
 } from "@mooring/store";
 import { findVolume } from "../binder/match.ts";
 import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
@@ -128,7 +129,7 @@ const CHECKS: readonly Check[] = [
   ({ pod }, { node }) =>
     matchesPod(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector",
   (_, { node, pods }) =>
-    pods < Number(node.status?.allocatable?.pods ?? Infinity) ? undefined : "Too many pods",
+    BigInt(pods) < parseQuantity(node.status?.allocatable?.pods ?? Number.MAX_SAFE_INTEGER) ? undefined : "Too many pods",
   ({ claims }, { node }) =>
     claims.every(({ volume }) => selectsNode(volume?.spec?.nodeAffinity?.required, node))
       ? undefined

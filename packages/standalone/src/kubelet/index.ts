@@ -1,0 +1,2 @@
+export type { LogRequest } from "./logs.ts";
+export { type Kubelet, type KubeletOptions, startKubelet } from "./start.ts";

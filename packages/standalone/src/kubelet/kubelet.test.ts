@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { KubeVolumeAttachments, Nodes, PersistentVolumes } from "@mooring/store";
+import {
+  assertNothingLeft,
+  claim,
+  eventually,
+  logOf,
+  NODE,
+  PersistentVolumeClaims,
+  Pods,
+  phase,
+  pod,
+  podWithClaim,
+  startTestCluster,
+  type TestCluster,
+} from "./testing/test-cluster.ts";
+
+let cluster: TestCluster;
+let folder: string;
+
+before(async () => {
+  folder = await mkdtemp("/tmp/mooring-kubelet-");
+  cluster = await startTestCluster(folder);
+});
+
+after(async () => {
+  await cluster.stop();
+  await assertNothingLeft(folder);
+  await rm(folder, { recursive: true });
+});
+
+test("[K8S-062] [K8S-101] [K8S-104] [K8S-032] a claim is provisioned, attached, staged, published and written to by a pod", async () => {
+  const { store, driver } = cluster;
+  await store.create(PersistentVolumeClaims, claim("main"));
+  await store.create(Pods, podWithClaim("writer", "main", "echo content > /data/file; hostname"));
+  await eventually(store, Pods, "writer", phase("Succeeded"));
+  assert.equal(await logOf(cluster, "writer"), "writer\n");
+  await store.delete(Pods, { namespace: "default", name: "writer" });
+  await eventually(store, Pods, "writer", (object) => object === undefined);
+  await store.create(Pods, podWithClaim("reader", "main", "cat /data/file"));
+  await eventually(store, Pods, "reader", phase("Succeeded"));
+  assert.equal(await logOf(cluster, "reader"), "content\n");
+  await store.delete(Pods, { namespace: "default", name: "reader" });
+  await store.delete(PersistentVolumeClaims, { namespace: "default", name: "main" });
+  await eventually(store, PersistentVolumeClaims, "main", (object) => object === undefined);
+  const handle = driver.calls.find((call) => call.startsWith("DeleteVolume"));
+  const volume = (await store.list(PersistentVolumes)).items[0]?.metadata.name;
+  if (handle === undefined && volume !== undefined) {
+    await eventually(store, PersistentVolumes, volume, (object) => object === undefined);
+  }
+  assert.deepEqual((await store.list(KubeVolumeAttachments)).items, []);
+  const node = await store.get(Nodes, { name: NODE });
+  assert.deepEqual(node.status?.volumesInUse ?? [], []);
+});
+
+test("a pod without the host image stays Pending and says what to do", async () => {
+  const { store } = cluster;
+  const wanted = pod("image", "true");
+  for (const container of wanted.spec?.containers ?? []) container.image = "nginx:1.27";
+  await store.create(Pods, wanted);
+  const seen = await eventually(
+    store,
+    Pods,
+    "image",
+    (object) => object?.status?.containerStatuses !== undefined,
+  );
+  assert.equal(seen?.status?.phase, "Pending");
+  const waiting = seen?.status?.containerStatuses?.[0]?.state?.waiting;
+  assert.equal(waiting?.reason, "ImageUnsupported");
+  assert.match(waiting?.message ?? "", /image: host/);
+  await store.delete(Pods, { namespace: "default", name: "image" });
+  await eventually(store, Pods, "image", (object) => object === undefined);
+});

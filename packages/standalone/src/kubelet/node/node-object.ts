@@ -1,0 +1,93 @@
+import type { Node } from "@mooring/store";
+
+type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
+
+/** What the machine is. */
+export interface MachineFacts {
+  nodeName: string;
+  hostname: string;
+  /** The pods', too: they share the machine's network. */
+  address: string;
+  architecture: string;
+  kernelVersion: string;
+  osImage: string;
+  bootID: string;
+  machineID: string;
+  cpus: number;
+  memoryBytes: number;
+  diskBytes: number;
+}
+
+/** Pods that fit on the machine as far as Kubernetes' bookkeeping goes; what they really need decides before that. */
+const MAX_PODS = 1000;
+const VERSION = "v1.35.0-mooring";
+
+export function nodeLabels(facts: MachineFacts): Record<string, string> {
+  return {
+    "kubernetes.io/hostname": facts.nodeName,
+    "kubernetes.io/os": "linux",
+    "kubernetes.io/arch": facts.architecture,
+  };
+}
+
+/** The status that the kubelet keeps; what others keep in it (volumes in use and attached) stays. */
+export function nodeStatus(
+  old: Node["status"],
+  facts: MachineFacts,
+  ready: Omit<Condition, "type" | "lastHeartbeatTime">,
+  now: string,
+): NonNullable<Node["status"]> {
+  const resources = {
+    cpu: String(facts.cpus),
+    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    "ephemeral-storage": `${Math.floor(facts.diskBytes / 1024)}Ki`,
+    pods: String(MAX_PODS),
+  };
+  return {
+    ...old,
+    capacity: resources,
+    allocatable: resources,
+    addresses: [
+      { type: "InternalIP", address: facts.address },
+      { type: "Hostname", address: facts.hostname },
+    ],
+    nodeInfo: {
+      architecture: facts.architecture,
+      bootID: facts.bootID,
+      containerRuntimeVersion: "mooring://0.1.0",
+      kernelVersion: facts.kernelVersion,
+      kubeProxyVersion: "",
+      kubeletVersion: VERSION,
+      machineID: facts.machineID,
+      operatingSystem: "linux",
+      osImage: facts.osImage,
+      systemUUID: facts.machineID,
+    },
+    conditions: [
+      ...PRESSURES.map((pressure) =>
+        condition(
+          old,
+          { type: pressure.type, status: "False", reason: pressure.reason, message: pressure.message },
+          now,
+        ),
+      ),
+      condition(old, { type: "Ready", ...ready }, now),
+    ],
+  };
+}
+
+const PRESSURES = [
+  {
+    type: "MemoryPressure",
+    reason: "KubeletHasSufficientMemory",
+    message: "kubelet has sufficient memory available",
+  },
+  { type: "DiskPressure", reason: "KubeletHasNoDiskPressure", message: "kubelet has no disk pressure" },
+  { type: "PIDPressure", reason: "KubeletHasSufficientPID", message: "kubelet has sufficient PID available" },
+];
+
+function condition(old: Node["status"], next: Omit<Condition, "lastHeartbeatTime">, now: string): Condition {
+  const before = (old?.conditions ?? []).find(({ type }) => type === next.type);
+  const since = before?.status === next.status ? (before.lastTransitionTime ?? now) : now;
+  return { ...next, lastHeartbeatTime: now, lastTransitionTime: since };
+}

@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  delay,
+  failpoint,
+  isAlreadyExists,
+  isNotFound,
+  type Lease,
+  Leases,
+  type Logger,
+  mutate,
+  Nodes,
+  type ObjectStore,
+} from "@mooring/store";
+import { STOPPED_REASON } from "../../controllers/node-stopped.ts";
+import { type MachineFacts, nodeLabels, nodeStatus } from "./node-object.ts";
+
+const afterRegister = failpoint("standalone/kubelet/node-registered");
+
+const HEARTBEAT_MS = 10_000;
+const LEASE_SECONDS = 40;
+const LEASE_NAMESPACE = "kube-node-lease";
+
+/** The Node object of this machine, and the sign of life beside it. */
+export interface NodeRegistration {
+  /** Tells everyone that no pod runs here any more and no volume is needed. */
+  markStopped(): Promise<void>;
+  readonly done: Promise<void>;
+}
+
+export async function registerNode(
+  store: ObjectStore,
+  facts: MachineFacts,
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
+): Promise<NodeRegistration> {
+  const key = { name: facts.nodeName };
+  await createNode(store, facts);
+  await mutate(store, Nodes, key, (node) => ({
+    ...node,
+    metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...nodeLabels(facts) } },
+  }));
+  await setReady(store, facts, {
+    status: "True",
+    reason: "KubeletReady",
+    message: "kubelet is posting ready status",
+  });
+  afterRegister();
+  const done = beat(store, facts, logger, signal);
+  return {
+    done,
+    markStopped: () =>
+      setReady(store, facts, {
+        status: "False",
+        reason: STOPPED_REASON,
+        message: "Mooring was stopped on this machine; its pods start again with it",
+      }),
+  };
+}
+
+async function createNode(store: ObjectStore, facts: MachineFacts): Promise<void> {
+  try {
+    await store.create(Nodes, {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: facts.nodeName, labels: nodeLabels(facts) },
+      spec: {},
+    });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+type Ready = Parameters<typeof nodeStatus>[2];
+
+async function setReady(store: ObjectStore, facts: MachineFacts, ready: Ready): Promise<void> {
+  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  await mutate(
+    store,
+    Nodes,
+    { name: facts.nodeName },
+    (node) => {
+      const status = nodeStatus(node.status, facts, ready, now);
+      return same(node.status, status) ? node : { ...node, status };
+    },
+    { subresource: "status" },
+  );
+}
+
+/** Alive is said by the lease; the heartbeat times in the status alone are not worth a write. */
+function same(a: object | undefined, b: object): boolean {
+  const plain = (status: object | undefined) =>
+    JSON.parse(
+      JSON.stringify(status ?? {}, (name, value) => (name === "lastHeartbeatTime" ? undefined : value)),
+    );
+  return isDeepStrictEqual(plain(a), plain(b));
+}
+
+async function beat(
+  store: ObjectStore,
+  facts: MachineFacts,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await renew(store, facts.nodeName);
+      // Also brings the object back when somebody has deleted it.
+      await setReady(store, facts, {
+        status: "True",
+        reason: "KubeletReady",
+        message: "kubelet is posting ready status",
+      });
+    } catch (error) {
+      if (isNotFound(error)) await createNode(store, facts).catch(() => {});
+      logger.warn({ err: error }, "cannot renew the node's sign of life");
+    }
+    await delay(HEARTBEAT_MS, signal).catch(() => {});
+  }
+}
+
+async function renew(store: ObjectStore, nodeName: string): Promise<void> {
+  const key = { namespace: LEASE_NAMESPACE, name: nodeName };
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  const spec = { holderIdentity: nodeName, leaseDurationSeconds: LEASE_SECONDS, renewTime };
+  try {
+    await mutate(store, Leases, key, (lease) => ({ ...lease, spec: { ...lease.spec, ...spec } }));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const lease: Lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: key, spec };
+    await store.create(Leases, lease);
+  }
+}

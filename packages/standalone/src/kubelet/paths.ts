@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+
+/** Where a kubelet keeps things, as CSI drivers and people know it. */
+export interface KubeletPaths {
+  readonly root: string;
+  pods: string;
+  pod(uid: string): string;
+  /** `kubernetes.io~empty-dir` and the like. */
+  localVolume(uid: string, plugin: string, name: string): string;
+  /** Folder of one volume of one pod; holds `vol_data.json` and, for a file system, `mount`. */
+  publication(uid: string, volume: string): string;
+  /** Target of NodePublishVolume. */
+  publishTarget(uid: string, volume: string, block: boolean): string;
+  devices: string;
+  /** Folder of one staged volume; holds `vol_data.json` and, for a file system, `globalmount`. */
+  device(driver: string, handle: string): string;
+  /** Target of NodeStageVolume. */
+  stageTarget(driver: string, handle: string, volume: string, block: boolean): string;
+}
+
+export function kubeletPaths(root: string): KubeletPaths {
+  const pods = join(root, "pods");
+  const devices = join(root, "plugins/kubernetes.io/csi");
+  const blocks = join(devices, "volumeDevices");
+  const pod = (uid: string) => join(pods, uid);
+  const publication = (uid: string, volume: string) => join(pod(uid), "volumes/kubernetes.io~csi", volume);
+  const device = (driver: string, handle: string) =>
+    join(devices, driver, createHash("sha256").update(handle).digest("hex"));
+  return {
+    root,
+    pods,
+    pod,
+    localVolume: (uid, plugin, name) => join(pod(uid), "volumes", plugin, name),
+    publication,
+    publishTarget: (uid, volume, block) =>
+      block ? join(blocks, "publish", volume, uid) : join(publication(uid, volume), "mount"),
+    devices,
+    device,
+    stageTarget: (driver, handle, volume, block) =>
+      block ? join(blocks, "staging", volume) : join(device(driver, handle), "globalmount"),
+  };
+}

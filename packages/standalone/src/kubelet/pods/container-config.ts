@@ -1,0 +1,133 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ObjectStore, Pod } from "@mooring/store";
+import type { ContainerConfig, ContainerDevice, ContainerMount } from "../../runtime/index.ts";
+import { ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
+import { expandVariables } from "./expand-variables.ts";
+import type { Container, NodeFacts } from "./field-ref.ts";
+
+/** What container runtimes give to root when nothing else is said. */
+const DEFAULT_CAPABILITIES = [
+  ...[
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FSETID",
+    "FOWNER",
+    "MKNOD",
+    "NET_RAW",
+    "SETGID",
+    "SETUID",
+    "SETFCAP",
+    "SETPCAP",
+  ],
+  ...["NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE"],
+];
+
+export interface ContainerSources {
+  store: ObjectStore;
+  node: NodeFacts;
+  /** Where each of the pod's volumes is on the machine. */
+  volumes: ReadonlyMap<string, { path: string; readOnly: boolean }>;
+  /** Binds a path inside a volume to a place that nobody can change, and returns that. */
+  subPath(container: string, index: number, volume: string, path: string): Promise<string>;
+}
+
+export function containerID(pod: Pod, container: string, attempt: number): string {
+  return `${pod.metadata.uid}_${container}_${attempt}`;
+}
+
+/** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what a person must mend. */
+export async function containerConfig(
+  sources: ContainerSources,
+  pod: Pod,
+  container: Container,
+  attempt: number,
+): Promise<ContainerConfig> {
+  const env = await containerEnvironment(sources.store, pod, container, sources.node);
+  const argv = [...(container.command ?? []), ...(container.args ?? [])].map((word) =>
+    expandVariables(word, env),
+  );
+  if (argv.length === 0) {
+    throw new ContainerConfigError(
+      `container "${container.name}" has no command: \`image: host\` has none of its own; set spec.containers[].command`,
+    );
+  }
+  const { uid = "", namespace = "", name } = pod.metadata;
+  const user = userOf(pod, container);
+  return {
+    id: containerID(pod, container.name, attempt),
+    pod: { uid, namespace, name },
+    name: container.name,
+    attempt,
+    argv,
+    env: { HOME: user.uid === 0 ? "/root" : "/", ...env },
+    workingDir: container.workingDir || "/",
+    hostname: hostnameOf(pod),
+    user,
+    ...capabilitiesOf(container),
+    mounts: await mountsOf(sources, pod, container, env),
+    devices: await devicesOf(sources, container),
+  };
+}
+
+function userOf(pod: Pod, container: Container): ContainerConfig["user"] {
+  const all = pod.spec?.securityContext ?? {};
+  const own = container.securityContext ?? {};
+  const uid = own.runAsUser ?? all.runAsUser ?? 0;
+  if ((own.runAsNonRoot ?? all.runAsNonRoot) === true && uid === 0) {
+    throw new ContainerConfigError(
+      `container has runAsNonRoot and would run as root; set securityContext.runAsUser (pod: "${pod.metadata.name}", container: ${container.name})`,
+    );
+  }
+  const groups = [...(all.supplementalGroups ?? []), ...(all.fsGroup === undefined ? [] : [all.fsGroup])];
+  return { uid, gid: own.runAsGroup ?? all.runAsGroup ?? 0, groups };
+}
+
+function capabilitiesOf({ securityContext }: Container): { capabilities?: string[] } {
+  if (securityContext?.privileged === true) return {};
+  const { add = [], drop = [] } = securityContext?.capabilities ?? {};
+  const short = (name: string) => name.replace(/^CAP_/, "");
+  if (add.includes("ALL")) return {};
+  const kept = drop.includes("ALL")
+    ? []
+    : DEFAULT_CAPABILITIES.filter((name) => !drop.map(short).includes(name));
+  return { capabilities: [...new Set([...kept, ...add.map(short)])] };
+}
+
+async function mountsOf(
+  sources: ContainerSources,
+  pod: Pod,
+  container: Container,
+  env: Readonly<Record<string, string>>,
+): Promise<ContainerMount[]> {
+  const mounts: ContainerMount[] = [];
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const volume = sources.volumes.get(mount.name);
+    if (volume === undefined)
+      throw new ContainerConfigError(`volume "${mount.name}" is not a volume of pod ${pod.metadata.name}`);
+    const inside =
+      mount.subPathExpr === undefined ? (mount.subPath ?? "") : expandVariables(mount.subPathExpr, env);
+    const source =
+      inside === "" ? volume.path : await sources.subPath(container.name, index, volume.path, inside);
+    mounts.push({
+      source,
+      target: mount.mountPath.startsWith("/") ? mount.mountPath : join("/", mount.mountPath),
+      readOnly: mount.readOnly === true || volume.readOnly,
+    });
+  }
+  return mounts;
+}
+
+async function devicesOf(sources: ContainerSources, container: Container): Promise<ContainerDevice[]> {
+  const devices: ContainerDevice[] = [];
+  for (const { name, devicePath } of container.volumeDevices ?? []) {
+    const source = sources.volumes.get(name)?.path;
+    if (source === undefined || !(await stat(source)).isBlockDevice()) {
+      throw new ContainerConfigError(
+        `volume "${name}" is no block device; use volumeMounts, or a claim with volumeMode Block`,
+      );
+    }
+    devices.push({ source, target: devicePath });
+  }
+  return devices;
+}

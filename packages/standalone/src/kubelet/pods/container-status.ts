@@ -1,0 +1,99 @@
+import type { Pod } from "@mooring/store";
+import type { ContainerStatus as Attempt } from "../../runtime/index.ts";
+import { restartDelayMs, waitBeforeRestart } from "./back-off.ts";
+import {
+  type ContainerView,
+  HOST_IMAGE,
+  outcomeOf,
+  type PodView,
+  restarts,
+  unsupportedImages,
+} from "./pod-view.ts";
+
+export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+type State = NonNullable<ContainerStatus["state"]>;
+
+/** One container as the API shows it. */
+export function containerStatus(view: PodView, each: ContainerView): ContainerStatus {
+  const { spec, role, latest, previous, probes } = each;
+  const known = recorded(view.pod, spec.name);
+  // Its record was removed with the pod's other things; what was said about it before still holds.
+  if (latest === undefined && known?.state?.terminated !== undefined)
+    return { ...known, ready: false, started: false };
+  const waiting = waitingState(view, each);
+  const state: State = waiting ?? (latest === undefined ? {} : stateOf(latest));
+  const last = waiting !== undefined && latest?.exit !== undefined ? latest : previous;
+  const running = latest?.state === "running";
+  const done = role === "init" && latest?.exit?.code === 0;
+  return {
+    name: spec.name,
+    image: spec.image ?? "",
+    imageID: spec.image === HOST_IMAGE ? "host" : "",
+    restartCount: latest?.attempt ?? 0,
+    ready: done || (running && probes.started && probes.ready),
+    started: running && probes.started,
+    state,
+    lastState: last === undefined ? {} : stateOf(last),
+    ...(latest === undefined ? {} : { containerID: `mooring://${latest.id}` }),
+  };
+}
+
+function recorded(pod: Pod, name: string): ContainerStatus | undefined {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses].find((status) => status.name === name);
+}
+
+function stateOf({ id, startedAt, createdAt, exit }: Attempt): State {
+  if (exit === undefined) return { running: { startedAt: seconds(startedAt ?? createdAt) } };
+  const { code, reason, message, finishedAt } = exit;
+  return {
+    terminated: {
+      exitCode: code,
+      reason,
+      ...(message === undefined ? {} : { message }),
+      startedAt: seconds(startedAt ?? createdAt),
+      finishedAt: seconds(finishedAt),
+      containerID: `mooring://${id}`,
+    },
+  };
+}
+
+/** Why it does not run although it should; undefined when it runs, or has ended for good. */
+function waitingState(view: PodView, each: ContainerView): State | undefined {
+  const { spec, role, latest, startError } = each;
+  if (latest?.state === "running") return undefined;
+  const over = outcomeOf(view) !== undefined || view.pod.metadata.deletionTimestamp !== undefined;
+  if (latest?.state === "exited") {
+    if (over || !restarts(each, view.pod)) return undefined;
+    if (role === "init" && latest.exit?.code === 0) return undefined;
+    const left = waitBeforeRestart(latest, view.now);
+    return left === 0 && startError === undefined
+      ? undefined
+      : waiting(startError ?? crashLoop(view.pod, spec.name, latest));
+  }
+  if (unsupportedImages(view.pod).includes(spec.name)) {
+    const message = `image "${spec.image}" cannot be run: Mooring has no container images. Set \`image: ${HOST_IMAGE}\` to run the command on the machine's own root file system, read-only`;
+    return waiting({ reason: "ImageUnsupported", message });
+  }
+  if (startError !== undefined) return waiting(startError);
+  const initializing = role === "app" && view.containers.some((other) => other.role !== "app");
+  return waiting({ reason: initializing && view.volumesReady ? "PodInitializing" : "ContainerCreating" });
+}
+
+function crashLoop(pod: Pod, container: string, latest: Attempt): { reason: string; message: string } {
+  const { name, namespace, uid } = pod.metadata;
+  const delay = `${restartDelayMs(latest) / 1000}s`;
+  return {
+    reason: "CrashLoopBackOff",
+    message: `back-off ${delay} restarting failed container=${container} pod=${name}_${namespace}(${uid})`,
+  };
+}
+
+function waiting(state: { reason: string; message?: string }): State {
+  return { waiting: state };
+}
+
+/** The API keeps whole seconds. */
+function seconds(time: string): string {
+  return `${time.slice(0, 19)}Z`;
+}

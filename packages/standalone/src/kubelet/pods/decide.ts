@@ -1,0 +1,109 @@
+import { waitBeforeRestart } from "./back-off.ts";
+import {
+  type ContainerView,
+  deadlineOf,
+  outcomeOf,
+  type PodView,
+  restarts,
+  unsupportedImages,
+} from "./pod-view.ts";
+
+export type PodStep =
+  /** Ask for the pod's volumes, and wait until they are there. */
+  | { do: "mountVolumes" }
+  | { do: "start"; container: string; attempt: number }
+  /** SIGTERM, then SIGKILL after the grace period. */
+  | { do: "stop"; containers: string[]; graceSeconds: number; why: string }
+  | { do: "releaseVolumes" }
+  | { do: "removeFolder" }
+  | { do: "removeContainers" }
+  | { do: "deleteObject" }
+  | { do: "wait"; milliseconds?: number };
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+/** The next step for one pod on this node. */
+export function decidePod(view: PodView): PodStep {
+  const deleting = view.pod.metadata.deletionTimestamp !== undefined;
+  if (deleting || outcomeOf(view) !== undefined) return decideEnding(view, deleting);
+  if (unsupportedImages(view.pod).length > 0) return { do: "wait" };
+  if (!view.volumesReady) return { do: "mountVolumes" };
+  return decideUnhealthy(view) ?? decideInit(view) ?? decideApps(view);
+}
+
+/** Nothing that a later step needs is taken away by an earlier one: processes, volumes, folder, records, object. */
+function decideEnding(view: PodView, deleting: boolean): PodStep {
+  const running = view.containers.filter(isRunning);
+  if (running.length > 0) {
+    const apps = running.filter(({ role }) => role !== "sidecar");
+    const first = apps.length > 0 ? apps : running;
+    return stop(first, graceSeconds(view), deleting ? "the pod is being deleted" : "the pod has ended");
+  }
+  if (view.volumesHeld) return { do: "releaseVolumes" };
+  if (view.onDisk) return { do: "removeFolder" };
+  if (!deleting) return { do: "wait" };
+  return view.containers.some(({ latest }) => latest !== undefined)
+    ? { do: "removeContainers" }
+    : { do: "deleteObject" };
+}
+
+/** What a delete asked for; else what the pod says. */
+function graceSeconds({ pod }: PodView): number {
+  return (
+    pod.metadata.deletionGracePeriodSeconds ??
+    pod.spec?.terminationGracePeriodSeconds ??
+    DEFAULT_GRACE_SECONDS
+  );
+}
+
+function stop(containers: readonly ContainerView[], graceSeconds: number, why: string): PodStep {
+  return { do: "stop", containers: containers.map(({ spec }) => spec.name), graceSeconds, why };
+}
+
+function decideUnhealthy(view: PodView): PodStep | undefined {
+  const unhealthy = view.containers.find((each) => isRunning(each) && each.probes.unhealthy !== undefined);
+  if (unhealthy === undefined) return undefined;
+  return stop([unhealthy], graceSeconds(view), unhealthy.probes.unhealthy ?? "");
+}
+
+/** Init containers one after the other; a sidecar counts as done when it has started. */
+function decideInit(view: PodView): PodStep | undefined {
+  // Once an app container was started all of them had ended well; they do not run again.
+  const begun = view.containers.some(({ role, latest }) => role === "app" && latest !== undefined);
+  for (const each of view.containers.filter(({ role }) => role !== "app")) {
+    if (each.role === "init" && begun) continue;
+    if (each.role === "init" && each.latest?.exit?.code === 0) continue;
+    if (each.role === "sidecar" && isRunning(each) && (begun || each.probes.started)) continue;
+    const step = startOrWait(view, each);
+    // A sidecar that crashed later holds up nobody.
+    if (begun && step.do === "wait") continue;
+    return step;
+  }
+  return undefined;
+}
+
+function decideApps(view: PodView): PodStep {
+  const waits: number[] = [];
+  for (const each of view.containers) {
+    if (each.role === "init" || isRunning(each)) continue;
+    if (each.latest?.state === "exited" && !restarts(each, view.pod)) continue;
+    const step = startOrWait(view, each);
+    if (step.do !== "wait") return step;
+    if (step.milliseconds !== undefined) waits.push(step.milliseconds);
+  }
+  const deadline = deadlineOf(view.pod);
+  if (deadline !== undefined) waits.push(Math.max(0, deadline - view.now));
+  return waits.length === 0 ? { do: "wait" } : { do: "wait", milliseconds: Math.min(...waits) };
+}
+
+function startOrWait(view: PodView, { spec, latest }: ContainerView): PodStep {
+  if (latest === undefined) return { do: "start", container: spec.name, attempt: 0 };
+  if (latest.state !== "exited") return { do: "wait" };
+  const milliseconds = waitBeforeRestart(latest, view.now);
+  if (milliseconds > 0) return { do: "wait", milliseconds };
+  return { do: "start", container: spec.name, attempt: latest.attempt + 1 };
+}
+
+export function isRunning({ latest }: Pick<ContainerView, "latest">): boolean {
+  return latest !== undefined && latest.state !== "exited";
+}

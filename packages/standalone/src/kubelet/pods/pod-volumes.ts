@@ -1,0 +1,131 @@
+import { lstat, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Host } from "@mooring/engine";
+import type { EventRecorder, Pod } from "@mooring/store";
+import type { ClusterView } from "../../controllers/cluster-view.ts";
+import type { KubeletPaths } from "../paths.ts";
+import { type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
+import { type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
+import type { VolumeManager } from "../volumes/manager.ts";
+import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
+
+/** All volumes of the pods of this node, whatever they are made of. */
+export interface PodVolumes {
+  /** Starts what is to be done for the pod's volumes, and tells whether all of them are there. */
+  ensure(pod: Pod): Promise<boolean>;
+  /** Where they are, once they are there. */
+  sources(pod: Pod): Map<string, { path: string; readOnly: boolean }>;
+  subPath(pod: Pod, container: string, index: number, volume: string, path: string): Promise<string>;
+  release(podUID: string): Promise<void>;
+  holds(podUID: string): boolean;
+  hasFolder(podUID: string): Promise<boolean>;
+  /** Removes what is left of a pod that has let go of its volumes. */
+  removeFolder(podUID: string): Promise<void>;
+}
+
+export interface PodVolumesOptions extends LocalVolumeContext {
+  view: ClusterView;
+  host: Host;
+  paths: KubeletPaths;
+  manager: VolumeManager;
+  events: EventRecorder;
+}
+
+export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
+  const { view, host, paths, manager, events } = options;
+  const prepared = new Map<string, Map<string, string>>();
+
+  function trace(pod: Pod): { volumes: CsiVolume[]; problems: string[] } {
+    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
+    const volumes = traced.filter((each) => each !== undefined && !("problem" in each)) as CsiVolume[];
+    const problems = traced.flatMap((each) =>
+      each !== undefined && "problem" in each ? [each.problem] : [],
+    );
+    return { volumes, problems };
+  }
+
+  async function prepareLocal(pod: Pod): Promise<void> {
+    const uid = pod.metadata.uid ?? "";
+    const done = prepared.get(uid) ?? new Map<string, string>();
+    prepared.set(uid, done);
+    for (const volume of pod.spec?.volumes ?? []) {
+      if (
+        done.has(volume.name) ||
+        volume.persistentVolumeClaim !== undefined ||
+        volume.ephemeral !== undefined
+      )
+        continue;
+      try {
+        done.set(volume.name, await prepareLocalVolume(options, pod, volume));
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        events.event(
+          pod,
+          "Warning",
+          "FailedMount",
+          `MountVolume.SetUp failed for volume "${volume.name}" : ${text}`,
+        );
+        throw error;
+      }
+    }
+  }
+
+  const subPaths = (podUID: string) => join(paths.pod(podUID), "volume-subpaths");
+
+  return {
+    async ensure(pod) {
+      const { volumes, problems } = trace(pod);
+      for (const problem of problems) {
+        events.event(pod, "Warning", "FailedMount", `Unable to attach or mount volumes: ${problem}`);
+      }
+      manager.want(pod, volumes);
+      await prepareLocal(pod);
+      return problems.length === 0 && manager.isReady(pod.metadata.uid ?? "", volumes);
+    },
+    sources(pod) {
+      const uid = pod.metadata.uid ?? "";
+      const csi = trace(pod).volumes.map(
+        (volume) => [volume.name, { path: manager.pathOf(uid, volume), readOnly: volume.readOnly }] as const,
+      );
+      const local = [...(prepared.get(uid) ?? [])].map(
+        ([name, path]) => [name, { path, readOnly: isPayload(pod, name) }] as const,
+      );
+      return new Map([...csi, ...local]);
+    },
+    async subPath(pod, container, index, volume, path) {
+      const target = join(subPaths(pod.metadata.uid ?? ""), container, String(index));
+      await bindSubPath(host, volume, path, target);
+      return target;
+    },
+    async release(podUID) {
+      prepared.delete(podUID);
+      // They are mounts of the volumes themselves, which would stay busy.
+      await removeSubPaths(host, subPaths(podUID));
+      manager.release(podUID);
+    },
+    holds: (podUID) => manager.holds(podUID),
+    hasFolder: (podUID) =>
+      lstat(paths.pod(podUID)).then(
+        () => true,
+        () => false,
+      ),
+    async removeFolder(podUID) {
+      prepared.delete(podUID);
+      const folder = paths.pod(podUID);
+      await removeSubPaths(host, subPaths(podUID));
+      for (const { target, fsType } of await host.mounts.list()) {
+        if (!target.startsWith(`${folder}/`)) continue;
+        // Memory of an emptyDir. Anything else may be somebody's data.
+        if (fsType !== "tmpfs") throw new Error(`${target} is still mounted`);
+        await host.mounts.unmount(target);
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** ConfigMaps, Secrets and the like are for reading. */
+function isPayload(pod: Pod, name: string): boolean {
+  const volume = (pod.spec?.volumes ?? []).find((each) => each.name === name);
+  return volume !== undefined && volume.emptyDir === undefined && volume.hostPath === undefined;
+}

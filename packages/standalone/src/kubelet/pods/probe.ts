@@ -1,0 +1,82 @@
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect } from "node:net";
+import type { Container } from "./field-ref.ts";
+
+export type Probe = NonNullable<Container["livenessProbe"]>;
+
+export interface ProbeTarget {
+  /** Address that the container's ports are on. */
+  host: string;
+  ports: NonNullable<Container["ports"]>;
+  exec(
+    argv: readonly string[],
+    timeoutMs: number,
+  ): Promise<{ exitCode: number; output: string; timedOut: boolean }>;
+}
+
+/** Undefined when the probe succeeds, else what went wrong. */
+export async function runProbe(probe: Probe, target: ProbeTarget): Promise<string | undefined> {
+  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  try {
+    if (probe.exec !== undefined) {
+      const { exitCode, output, timedOut } = await target.exec(probe.exec.command ?? [], timeoutMs);
+      if (timedOut) return `command timed out after ${timeoutMs / 1000}s`;
+      return exitCode === 0 ? undefined : `command exited with ${exitCode}: ${output.slice(-512)}`;
+    }
+    if (probe.httpGet !== undefined) return await probeHttp(probe.httpGet, target, timeoutMs);
+    if (probe.tcpSocket !== undefined) {
+      await probeTcp(probe.tcpSocket.host || target.host, portOf(probe.tcpSocket.port, target), timeoutMs);
+      return undefined;
+    }
+    return "this kind of probe is not supported; use exec, httpGet or tcpSocket";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function portOf(port: string | number, { ports }: ProbeTarget): number {
+  const named = ports.find(({ name }) => name === port)?.containerPort;
+  return named ?? Number(port);
+}
+
+type HttpGet = NonNullable<Probe["httpGet"]>;
+
+function probeHttp(get: HttpGet, target: ProbeTarget, timeoutMs: number): Promise<string | undefined> {
+  const request = get.scheme === "HTTPS" ? httpsRequest : httpRequest;
+  const headers = Object.fromEntries((get.httpHeaders ?? []).map(({ name, value }) => [name, value]));
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: get.host || target.host,
+        port: portOf(get.port, target),
+        path: get.path || "/",
+        headers: { "User-Agent": "kube-probe/mooring", ...headers },
+        signal: AbortSignal.timeout(timeoutMs),
+        // A probe asks whether it answers, not who it is; as in Kubernetes.
+        rejectUnauthorized: false,
+      },
+      (response) => {
+        response.resume();
+        const code = response.statusCode ?? 0;
+        resolve(code >= 200 && code < 400 ? undefined : `HTTP probe failed with statuscode: ${code}`);
+      },
+    );
+    sent.once("error", reject);
+    sent.end();
+  });
+}
+
+function probeTcp(host: string, port: number, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    socket.setTimeout(timeoutMs, () =>
+      socket.destroy(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`)),
+    );
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once("error", reject);
+  });
+}

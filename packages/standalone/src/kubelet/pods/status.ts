@@ -1,0 +1,123 @@
+import type { Pod } from "@mooring/store";
+import { type PodCondition, withCondition } from "../../controllers/pod-conditions.ts";
+import { containerStatus } from "./container-status.ts";
+import { isRunning } from "./decide.ts";
+import { deadlineOf, HOST_IMAGE, outcomeOf, type PodView, restarts, unsupportedImages } from "./pod-view.ts";
+
+export type PodStatus = NonNullable<Pod["status"]>;
+
+/** The status that Kubernetes would report. `address`: of the node, which its pods share. */
+export function podStatus(view: PodView, address: string): PodStatus {
+  const { pod } = view;
+  const now = `${new Date(view.now).toISOString().slice(0, 19)}Z`;
+  const outcome = outcomeOf(view);
+  // The last word is said when the last process is gone.
+  const phase = outcome !== undefined && !view.containers.some(isRunning) ? outcome : phaseOf(view);
+  const { reason: _, message: __, ...old } = pod.status ?? {};
+  const statuses = view.containers.map((each) => ({ role: each.role, status: containerStatus(view, each) }));
+  const init = statuses.filter(({ role }) => role !== "app").map(({ status }) => status);
+  const deadline = deadlineOf(pod);
+  const late = deadline !== undefined && view.now >= deadline && phase === "Failed";
+  const reason = late
+    ? { reason: "DeadlineExceeded", message: "Pod was active on the node longer than the specified deadline" }
+    : {};
+  const kept = pod.status?.phase === phase && phase === "Failed" ? keptReason(pod) : {};
+  return {
+    ...old,
+    ...reason,
+    ...kept,
+    phase,
+    startTime: pod.status?.startTime ?? now,
+    hostIP: address,
+    hostIPs: [{ ip: address }],
+    ...(view.volumesReady ? { podIP: address, podIPs: [{ ip: address }] } : {}),
+    conditions: conditionsOf(view, phase).reduce<PodCondition[]>(
+      (list, condition) => withCondition(list, condition, now),
+      pod.status?.conditions ?? [],
+    ),
+    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    containerStatuses: statuses.filter(({ role }) => role === "app").map(({ status }) => status),
+  };
+}
+
+function keptReason(pod: Pod): Pick<PodStatus, "reason" | "message"> {
+  const { reason, message } = pod.status ?? {};
+  return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+}
+
+function phaseOf(view: PodView): string {
+  const apps = view.containers.filter(({ role }) => role === "app");
+  return apps.some(({ latest }) => latest !== undefined) ? "Running" : "Pending";
+}
+
+type Verdict = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+
+function conditionsOf(view: PodView, phase: string): Verdict[] {
+  const ended = phase === "Succeeded" || phase === "Failed";
+  const completed = phase === "Succeeded" ? "PodCompleted" : "PodFailed";
+  const notReady = view.containers
+    .filter((each) => each.role !== "init" && !isReady(view, each))
+    .map(({ spec }) => spec.name);
+  const incomplete = view.containers
+    .filter((each) => each.role !== "app" && !isInitialized(each))
+    .map(({ spec }) => spec.name);
+  const running = view.containers.some(isRunning);
+  const ready: Omit<Verdict, "type"> = ended
+    ? { status: "False", reason: completed }
+    : notReady.length > 0
+      ? {
+          status: "False",
+          reason: "ContainersNotReady",
+          message: `containers with unready status: [${notReady.join(" ")}]`,
+        }
+      : { status: "True" };
+  const initialized: Omit<Verdict, "type"> =
+    incomplete.length > 0 && phase !== "Succeeded"
+      ? {
+          status: "False",
+          reason: "ContainersNotInitialized",
+          message: `containers with incomplete status: [${incomplete.join(" ")}]`,
+        }
+      : { status: "True", ...(phase === "Succeeded" ? { reason: completed } : {}) };
+  return [
+    { type: "PodReadyToStartContainers", ...startable(view, ended && !running) },
+    { type: "Initialized", ...initialized },
+    { type: "Ready", ...withGates(view, ready) },
+    { type: "ContainersReady", ...ready },
+    { type: "PodScheduled", status: "True" },
+  ];
+}
+
+function startable(view: PodView, over: boolean): Omit<Verdict, "type"> {
+  const unsupported = unsupportedImages(view.pod);
+  if (unsupported.length > 0) {
+    const message = `containers [${unsupported.join(" ")}] ask for an image. Mooring runs containers on the machine's own root file system: set \`image: ${HOST_IMAGE}\``;
+    return { status: "False", reason: "ImageUnsupported", message };
+  }
+  return view.volumesReady && !over ? { status: "True" } : { status: "False" };
+}
+
+/** Readiness gates are conditions that somebody else sets. */
+function withGates({ pod }: PodView, ready: Omit<Verdict, "type">): Omit<Verdict, "type"> {
+  const unmet = (pod.spec?.readinessGates ?? []).filter(
+    ({ conditionType }) =>
+      !(pod.status?.conditions ?? []).some(({ type, status }) => type === conditionType && status === "True"),
+  );
+  if (ready.status !== "True" || unmet.length === 0) return ready;
+  const names = unmet.map(({ conditionType }) => conditionType).join(", ");
+  return {
+    status: "False",
+    reason: "ReadinessGatesNotReady",
+    message: `corresponding condition of pod readiness gate "${names}" does not exist or is not True.`,
+  };
+}
+
+function isReady(view: PodView, each: PodView["containers"][number]): boolean {
+  // A container that ended well and stays so is not missed.
+  if (each.latest?.exit?.code === 0 && !restarts(each, view.pod)) return true;
+  return each.latest?.state === "running" && each.probes.started && each.probes.ready;
+}
+
+function isInitialized({ role, latest, probes }: PodView["containers"][number]): boolean {
+  return role === "init" ? latest?.exit?.code === 0 : latest?.state === "running" && probes.started;
+}

@@ -1,0 +1,42 @@
+import type { Logger } from "@mooring/store";
+import type { ClusterView } from "../controllers/cluster-view.ts";
+import type { Runtime } from "../runtime/index.ts";
+import { runPreStop } from "./pods/hooks.ts";
+import { rolesOf } from "./pods/pod-view.ts";
+import type { PodVolumes } from "./pods/pod-volumes.ts";
+import type { VolumeManager } from "./volumes/manager.ts";
+
+export interface StopOptions {
+  view: ClusterView;
+  runtime: Runtime;
+  volumes: PodVolumes;
+  manager: VolumeManager;
+  nodeName: string;
+  logger: Logger;
+}
+
+/** A person who stops Mooring does not wait for minutes, whatever a pod says. */
+const LONGEST_GRACE_MS = 30_000;
+const UNMOUNT_MS = 60_000;
+
+/** Ends all processes and takes all volumes away; objects stay as they are. */
+export async function stopPods({ view, runtime, volumes, manager, nodeName }: StopOptions): Promise<void> {
+  const running = runtime.list().filter(({ state }) => state !== "exited");
+  const none = new AbortController().signal;
+  await Promise.all(
+    running.map(async ({ id, pod, name }) => {
+      const object = view.pods.byIndex("uid", pod.uid)[0];
+      const graceMs = Math.min((object?.spec?.terminationGracePeriodSeconds ?? 30) * 1000, LONGEST_GRACE_MS);
+      const until = Date.now() + graceMs;
+      const spec =
+        object === undefined ? undefined : rolesOf(object).find((each) => each.spec.name === name)?.spec;
+      if (spec !== undefined) await runPreStop(runtime, spec, id, graceMs, none);
+      await runtime.stop(id, { graceMs: Math.max(0, until - Date.now()) });
+    }),
+  );
+  const here = view.pods.byIndex("node", nodeName).map(({ metadata }) => metadata.uid ?? "");
+  for (const uid of new Set([...here, ...manager.podsOnDisk(), ...running.map(({ pod }) => pod.uid)])) {
+    await volumes.release(uid);
+  }
+  await manager.empty(AbortSignal.timeout(UNMOUNT_MS));
+}

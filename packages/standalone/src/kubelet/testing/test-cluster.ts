@@ -1,0 +1,235 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { startSidecars } from "@mooring/sidecars";
+import {
+  type KubeObject,
+  LocalStore,
+  type Logger,
+  Namespaces,
+  type ObjectStore,
+  type PersistentVolumeClaim,
+  PersistentVolumeClaims,
+  type Pod,
+  Pods,
+  type Resource,
+  ResourceRegistry,
+  StorageClasses,
+  silentLogger,
+  waitFor,
+} from "@mooring/store";
+import { registerBuiltins } from "../../builtin/index.ts";
+import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
+import { startBinder } from "../../controllers/binder/index.ts";
+import { openClusterView } from "../../controllers/cluster-view.ts";
+import { startProtection } from "../../controllers/protection/index.ts";
+import { startScheduler } from "../../controllers/scheduler/index.ts";
+import { createProcessRuntime } from "../../runtime/index.ts";
+import { type Kubelet, startKubelet } from "../start.ts";
+import { type DirectoryDriver, startDirectoryDriver, TEST_DRIVER } from "./directory-driver.ts";
+
+export const NODE = "node-1";
+
+/** A machine's control plane and kubelet around a test driver, in this process. */
+export interface TestCluster {
+  readonly folder: string;
+  readonly store: ObjectStore;
+  readonly driver: DirectoryDriver;
+  readonly kubelet: Kubelet;
+  stopKubelet(): Promise<void>;
+  startKubelet(): Promise<void>;
+  /** Stops everything; the folder stays. */
+  stop(): Promise<void>;
+}
+
+/** With `folder`, of an earlier cluster that was stopped or killed. */
+export async function startTestCluster(folder: string, logger: Logger = silentLogger): Promise<TestCluster> {
+  const registry = new ResourceRegistry();
+  registerBuiltins(registry);
+  const store = await LocalStore.open({ path: join(folder, "store"), registry });
+  const control = new AbortController();
+  const { signal } = control;
+  for (const name of ["default", "kube-system", "kube-node-lease"]) {
+    await store
+      .create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } })
+      .catch(() => {});
+  }
+  await store
+    .create(StorageClasses, {
+      apiVersion: "storage.k8s.io/v1",
+      kind: "StorageClass",
+      metadata: { name: "dir", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
+      provisioner: TEST_DRIVER,
+      reclaimPolicy: "Delete",
+      allowVolumeExpansion: true,
+      volumeBindingMode: "Immediate",
+    })
+    .catch(() => {});
+  const driver = await startDirectoryDriver(join(folder, "driver"), NODE);
+  const view = await openClusterView(store, { logger, signal });
+  const shared = { store, view, logger, signal };
+  const parts = await Promise.all([
+    startBinder(shared),
+    startScheduler(shared),
+    startAttachDetach(shared),
+    startProtection(shared),
+  ]);
+  const sidecars = await startSidecars({ store, endpoint: driver.endpoint, nodeName: NODE, logger, signal });
+
+  let kubeletStop = new AbortController();
+  async function beginKubelet(): Promise<Kubelet> {
+    kubeletStop = new AbortController();
+    const stateDir = join(folder, "kubelet");
+    return startKubelet({
+      store,
+      view,
+      nodeName: NODE,
+      stateDir,
+      csiEndpoints: { [TEST_DRIVER]: driver.endpoint },
+      runtime: await createProcessRuntime({ stateDir, logger }),
+      logger,
+      signal: kubeletStop.signal,
+    });
+  }
+  const cluster = {
+    folder,
+    store,
+    driver,
+    kubelet: await beginKubelet(),
+    async stopKubelet() {
+      kubeletStop.abort();
+      await cluster.kubelet.done;
+    },
+    async startKubelet() {
+      cluster.kubelet = await beginKubelet();
+    },
+    async stop() {
+      await cluster.stopKubelet();
+      control.abort();
+      await Promise.all([view.done, sidecars.done, ...parts.map(({ done }) => done)]);
+      await driver.stop();
+      await store.close();
+    },
+  };
+  return cluster;
+}
+
+export async function withTestCluster(
+  test: (cluster: TestCluster) => Promise<void>,
+  logger?: Logger,
+): Promise<void> {
+  const folder = await mkdtemp("/tmp/mooring-kubelet-");
+  const cluster = await startTestCluster(folder, logger);
+  try {
+    await test(cluster);
+  } finally {
+    await cluster.stop();
+  }
+  await assertNothingLeft(folder);
+  await rm(folder, { recursive: true });
+}
+
+/** Throws when a mount or a control group of the folder is still there. */
+export async function assertNothingLeft(folder: string): Promise<void> {
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8"))
+    .split("\n")
+    .filter((line) => line.includes(folder));
+  if (mounts.length > 0) throw new Error(`mounts are left:\n${mounts.join("\n")}`);
+  const devices = await readdir(join(folder, "kubelet/plugins/kubernetes.io/csi"), { recursive: true }).catch(
+    () => [],
+  );
+  const records = devices.filter((path) => path.endsWith("vol_data.json"));
+  if (records.length > 0) throw new Error(`volume records are left: ${records.join(", ")}`);
+}
+
+export function within(seconds: number): AbortSignal {
+  return AbortSignal.timeout(seconds * 1000);
+}
+
+/** Waits until the object is as wanted; fails with what it was last. */
+export async function eventually<T extends KubeObject>(
+  store: ObjectStore,
+  resource: Resource<T>,
+  name: string,
+  predicate: (object: T | undefined) => boolean,
+  seconds = 20,
+): Promise<T | undefined> {
+  const key = { ...(resource.namespaced ? { namespace: "default" } : {}), name };
+  let last: T | undefined;
+  try {
+    return await waitFor(
+      store,
+      resource,
+      key,
+      (object) => {
+        last = object;
+        return predicate(object);
+      },
+      within(seconds),
+    );
+  } catch (error) {
+    throw new Error(`${resource.kind} ${name} did not get there: ${JSON.stringify(last, null, 1)}`, {
+      cause: error,
+    });
+  }
+}
+
+export function claim(name: string, spec: PersistentVolumeClaim["spec"] = {}): PersistentVolumeClaim {
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name, namespace: "default" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+  };
+}
+
+export function pod(name: string, script: string, spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      terminationGracePeriodSeconds: 2,
+      restartPolicy: "Never",
+      containers: [{ name: "main", image: "host", command: ["sh", "-c", script] }],
+      ...spec,
+    },
+  };
+}
+
+/** The pod with a claim mounted at /data. */
+export function podWithClaim(
+  name: string,
+  claimName: string,
+  script: string,
+  spec: Partial<NonNullable<Pod["spec"]>> = {},
+): Pod {
+  const base = pod(name, script, spec);
+  return {
+    ...base,
+    spec: {
+      ...base.spec,
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
+      containers: (base.spec?.containers ?? []).map((each) => ({
+        ...each,
+        volumeMounts: [{ name: "data", mountPath: "/data" }, ...(each.volumeMounts ?? [])],
+      })),
+    },
+  };
+}
+
+export function phase(wanted: string): (pod: Pod | undefined) => boolean {
+  return (object) => object?.status?.phase === wanted;
+}
+
+export async function logOf(
+  cluster: TestCluster,
+  name: string,
+  options: { container?: string; previous?: boolean } = {},
+): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of cluster.kubelet.logs({ namespace: "default", pod: name, ...options }))
+    parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+export { PersistentVolumeClaims, Pods };

@@ -1,0 +1,83 @@
+import {
+  keyOf,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  parseQuantity,
+} from "@mooring/store";
+import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
+import type { ClusterView } from "../../controllers/cluster-view.ts";
+import { claimNameOf } from "../../controllers/pod-claims.ts";
+
+export type PodVolume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
+
+/** A pod's volume that is a claim, traced to the CSI volume behind it. */
+export interface CsiVolume {
+  /** `kubernetes.io/csi/DRIVER^HANDLE`: the same for all pods. */
+  key: string;
+  /** Its name in the pod. */
+  name: string;
+  driver: string;
+  handle: string;
+  /** Name of the PersistentVolume. */
+  volume: string;
+  /** namespace/name. */
+  claim: string;
+  block: boolean;
+  readOnly: boolean;
+}
+
+export interface Problem {
+  problem: string;
+}
+
+/** Undefined when the volume is no claim at all. */
+export function traceClaim(
+  view: Pick<ClusterView, "claims" | "volumes">,
+  pod: Pod,
+  podVolume: PodVolume,
+): CsiVolume | Problem | undefined {
+  const name = claimNameOf(pod, podVolume);
+  if (name === undefined) return undefined;
+  const claim = view.claims.get(`${pod.metadata.namespace}/${name}`);
+  if (claim === undefined) return { problem: `persistentvolumeclaim "${name}" not found` };
+  const volume = view.volumes.get(claim.spec?.volumeName ?? "");
+  if (volume === undefined || claim.status?.phase !== "Bound")
+    return { problem: `PVC ${keyOf(claim)} is not bound` };
+  if (volume.spec?.claimRef?.uid !== claim.metadata.uid) {
+    return { problem: `PV ${volume.metadata.name} is bound to another claim than ${keyOf(claim)}` };
+  }
+  const csi = volume.spec?.csi;
+  if (csi === undefined)
+    return { problem: `PV ${volume.metadata.name} is not a CSI volume; only those can be mounted here` };
+  return {
+    key: uniqueVolumeName(csi.driver, csi.volumeHandle),
+    name: podVolume.name,
+    driver: csi.driver,
+    handle: csi.volumeHandle,
+    volume: volume.metadata.name,
+    claim: keyOf(claim),
+    block: volume.spec?.volumeMode === "Block",
+    readOnly: csi.readOnly === true || podVolume.persistentVolumeClaim?.readOnly === true,
+  };
+}
+
+/** The controller has made the volume larger than the claim says it is: the node's part is still to be done. */
+export function expansionOf(
+  claim: PersistentVolumeClaim | undefined,
+  volume: PersistentVolume | undefined,
+): bigint | undefined {
+  const before = claim?.status?.capacity?.storage;
+  const after = volume?.spec?.capacity?.storage;
+  if (before === undefined || after === undefined || claim?.metadata.uid !== volume?.spec?.claimRef?.uid)
+    return undefined;
+  const pending =
+    (claim?.status?.conditions ?? []).some(
+      ({ type, status }) => type === "FileSystemResizePending" && status === "True",
+    ) ||
+    ["NodeResizePending", "NodeResizeInProgress"].includes(
+      claim?.status?.allocatedResourceStatuses?.storage ?? "",
+    );
+  const wanted = parseQuantity(after);
+  return pending && wanted > parseQuantity(before) ? wanted : undefined;
+}

@@ -1,0 +1,53 @@
+/** How sure we are that the driver has done something: `maybe` after a restart or a failed call. */
+export type Certainty = "no" | "maybe" | "yes";
+
+export interface DeviceView {
+  /** Pods that want the volume, by uid. */
+  wantedBy: readonly string[];
+  /** Pods that it may be published for. `held`: by a pod that has not let go of it. */
+  publications: readonly { podUID: string; state: Certainty; held: boolean }[];
+  staged: Certainty;
+  /** The driver wants to be asked to attach before use. */
+  needsAttach: boolean;
+  /** node.status.volumesInUse, as we last wrote it, names the volume. */
+  reportedInUse: boolean;
+  /** The attach/detach controller reported it attached after that. */
+  attached: boolean;
+  /** The claim's file system is smaller than its volume, and the driver's node side can grow it. */
+  needsExpansion: boolean;
+}
+
+export type DeviceStep =
+  | { do: "unpublish"; podUID: string }
+  | { do: "reportInUse" }
+  | { do: "waitForAttach" }
+  | { do: "stage" }
+  | { do: "expand" }
+  | { do: "publish"; podUID: string }
+  | { do: "unstage" }
+  | { do: "reportUnused" }
+  | { do: "wait" };
+
+/** The next step for one volume on this node. What is not wanted goes first: another pod may wait for it. */
+export function decideDevice(view: DeviceView): DeviceStep {
+  const leaving = view.publications.find(({ podUID, held }) => !held && !view.wantedBy.includes(podUID));
+  if (leaving !== undefined) return { do: "unpublish", podUID: leaving.podUID };
+  if (view.wantedBy.length > 0) return decideWanted(view);
+  if (view.publications.length > 0) return { do: "wait" };
+  if (view.staged !== "no") return { do: "unstage" };
+  return view.reportedInUse ? { do: "reportUnused" } : { do: "wait" };
+}
+
+function decideWanted(view: DeviceView): DeviceStep {
+  // First say that it is used, then look whether it is attached: the other way round it could be detached in between.
+  if (view.needsAttach && !view.reportedInUse) return { do: "reportInUse" };
+  if (view.needsAttach && !view.attached) return { do: "waitForAttach" };
+  if (view.staged !== "yes") return { do: "stage" };
+  const isPublished = (uid: string) =>
+    view.publications.some(({ podUID, state }) => podUID === uid && state === "yes");
+  // Before the first pod sees it. Later, a pod that waits for its volume comes before one that waits for more space.
+  if (view.needsExpansion && !view.publications.some(({ state }) => state === "yes")) return { do: "expand" };
+  const missing = view.wantedBy.find((uid) => !isPublished(uid));
+  if (missing !== undefined) return { do: "publish", podUID: missing };
+  return view.needsExpansion ? { do: "expand" } : { do: "wait" };
+}

@@ -1,0 +1,66 @@
+import { failpoint, mutate, Nodes, type ObjectStore } from "@mooring/store";
+
+const afterWrite = failpoint("standalone/kubelet/in-use-reported");
+
+/**
+ * node.status.volumesInUse: what the attach/detach controller must not detach. Many volumes that come or go at once
+ * cost one write.
+ */
+export interface InUseReport {
+  /** Resolves when the store says that the volume is in use. */
+  add(key: string): Promise<void>;
+  remove(key: string): Promise<void>;
+  has(key: string): boolean;
+  /** Writes it as it is. */
+  sync(): Promise<void>;
+}
+
+export function reportInUse(store: ObjectStore, nodeName: string, initial: Iterable<string>): InUseReport {
+  const wanted = new Set(initial);
+  let written = new Set<string>();
+  let writing: Promise<void> | undefined;
+  let again: Promise<void> | undefined;
+
+  async function write(): Promise<void> {
+    const now = [...wanted].sort();
+    await mutate(
+      store,
+      Nodes,
+      { name: nodeName },
+      (node) => ({ ...node, status: { ...node.status, volumesInUse: now } }),
+      { subresource: "status" },
+    );
+    written = new Set(now);
+    afterWrite();
+  }
+
+  /** A write that begins after the call: one that is under way may not hold the newest change. */
+  function flush(): Promise<void> {
+    if (writing === undefined) {
+      writing = write().finally(() => {
+        writing = undefined;
+      });
+      return writing;
+    }
+    again ??= writing
+      .catch(() => {})
+      .then(() => {
+        again = undefined;
+        return flush();
+      });
+    return again;
+  }
+
+  return {
+    sync: flush,
+    has: (key) => written.has(key) && wanted.has(key),
+    async add(key) {
+      wanted.add(key);
+      await flush();
+    },
+    async remove(key) {
+      wanted.delete(key);
+      await flush();
+    },
+  };
+}

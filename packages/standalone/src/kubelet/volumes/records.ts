@@ -1,0 +1,77 @@
+import { mkdir, readdir, readFile, rename, rmdir, unlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { KubeletPaths } from "../paths.ts";
+
+/**
+ * What is needed to take a volume away again when nobody else remembers it. Written before the driver is asked to
+ * stage or publish, removed after it has undone that: a record means "may be there".
+ */
+export interface VolumeRecord {
+  driverName: string;
+  volumeHandle: string;
+  /** Name of the PersistentVolume. */
+  specVolID: string;
+  volumeMode: "Filesystem" | "Block";
+}
+
+const FILE = "vol_data.json";
+
+export interface FoundPublication extends VolumeRecord {
+  podUID: string;
+}
+
+export async function writeVolumeRecord(folder: string, record: VolumeRecord): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o750 });
+  const temporary = join(folder, `${FILE}.new`);
+  await writeFile(temporary, `${JSON.stringify(record)}\n`, { flush: true });
+  await rename(temporary, join(folder, FILE));
+}
+
+/** Removes the record and its folder. Whatever else is in there stays and is an error: it could be data. */
+export async function removeVolumeRecord(folder: string): Promise<void> {
+  for (const name of [FILE, `${FILE}.new`]) await unlink(join(folder, name)).catch(ignoreMissing);
+  await rmdir(folder).catch(ignoreMissing);
+  // The folder above groups the volumes of a driver or of a pod; the last one takes it along.
+  await rmdir(dirname(folder)).catch(() => {});
+}
+
+export async function readDeviceRecords(paths: KubeletPaths): Promise<VolumeRecord[]> {
+  const drivers = (await list(paths.devices)).filter((name) => name !== "volumeDevices");
+  const folders = await Promise.all(
+    drivers.map(async (driver) =>
+      (await list(join(paths.devices, driver))).map((name) => join(paths.devices, driver, name)),
+    ),
+  );
+  return readAll(folders.flat());
+}
+
+export async function readPublications(paths: KubeletPaths): Promise<FoundPublication[]> {
+  const found: FoundPublication[] = [];
+  for (const podUID of await list(paths.pods)) {
+    const folder = join(paths.pod(podUID), "volumes/kubernetes.io~csi");
+    const records = await readAll((await list(folder)).map((name) => join(folder, name)));
+    found.push(...records.map((record) => ({ ...record, podUID })));
+  }
+  return found;
+}
+
+async function readAll(folders: readonly string[]): Promise<VolumeRecord[]> {
+  const records = await Promise.all(
+    folders.map(async (folder): Promise<VolumeRecord | undefined> => {
+      const text = await readFile(join(folder, FILE), "utf8").catch(() => undefined);
+      if (text !== undefined) return JSON.parse(text);
+      // Killed between mkdir and the record: the driver was not asked yet.
+      await removeVolumeRecord(folder).catch(() => {});
+      return undefined;
+    }),
+  );
+  return records.filter((record) => record !== undefined);
+}
+
+async function list(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,120 @@
+import { constants } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rm,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import type { Host } from "@mooring/engine";
+
+/** Linux' O_PATH: names a file without opening it. Node does not export it. */
+const O_PATH = 0o10000000;
+
+/**
+ * Binds a folder or file inside a volume to `target`. Whoever can write to the volume may put links into it, also
+ * while this runs, so the path is walked by open folders, never following a link, and the bind is made from the last.
+ * Links that stay inside the volume are resolved first. A path that is missing becomes a folder.
+ */
+export async function bindSubPath(
+  host: Host,
+  volume: string,
+  subPath: string,
+  target: string,
+): Promise<void> {
+  if ((await host.mounts.at(target)).length > 0) return;
+  const root = await realpath(volume);
+  const inside = await resolveInside(root, subPath);
+  const handle = await walk(root, inside);
+  try {
+    await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+    if ((await handle.stat()).isDirectory()) await mkdir(target, { recursive: true });
+    else await writeFile(target, "", { flag: "a" });
+    // -c: the source is the open file, not the path that it had when mount looked.
+    await host.exec.run("mount", ["-c", "--bind", `/proc/${process.pid}/fd/${handle.fd}`, target]);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Undoes all binds of a pod below `folder`. */
+export async function removeSubPaths(host: Host, folder: string): Promise<void> {
+  const targets = (await host.mounts.list()).map((mount) => mount.target);
+  for (const target of targets.filter((each) => each.startsWith(`${folder}/`)))
+    await host.mounts.unmount(target);
+  await removeEmpty(folder);
+}
+
+/** Never more than empty folders and the empty files that carried binds of files. */
+async function removeEmpty(folder: string): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await removeEmpty(path);
+    else if ((await lstat(path)).size === 0) await rm(path);
+  }
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+}
+
+async function resolveInside(root: string, subPath: string): Promise<string[]> {
+  if (subPath.startsWith("/") || subPath.split("/").includes("..")) {
+    throw new Error(`subPath ${subPath} must be relative and must not contain ".."`);
+  }
+  let existing = join(root, subPath);
+  const missing: string[] = [];
+  for (;;) {
+    const real = await realpath(existing).catch(() => undefined);
+    if (real !== undefined) {
+      const inside = relative(root, real);
+      if (inside === ".." || inside.startsWith("../"))
+        throw new Error(`subPath ${subPath} leaves its volume through a link`);
+      return [...inside.split("/"), ...missing].filter(Boolean);
+    }
+    // A link to nowhere is not something to create a folder behind.
+    if (
+      await lstat(existing).then(
+        () => true,
+        () => false,
+      )
+    )
+      throw new Error(`subPath ${subPath} is a broken link`);
+    missing.unshift(existing.slice(dirname(existing).length + 1));
+    existing = dirname(existing);
+  }
+}
+
+async function walk(root: string, parts: readonly string[]): Promise<FileHandle> {
+  let handle = await open(root, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  for (const part of parts) {
+    const path = `/proc/self/fd/${handle.fd}/${part}`;
+    let next = await openNoFollow(path);
+    if (next === undefined) {
+      await mkdir(path, { mode: 0o750 });
+      next = await openNoFollow(path);
+    }
+    await handle.close();
+    if (next === undefined) throw new Error(`${part} vanished while it was being mounted`);
+    handle = next;
+    if ((await handle.stat()).isSymbolicLink()) {
+      await handle.close();
+      throw new Error(`${part} became a link while it was being mounted`);
+    }
+  }
+  return handle;
+}
+
+async function openNoFollow(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, O_PATH | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
