@@ -29,6 +29,8 @@ export interface ProcessRuntimeOptions {
   /** Holds `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
   stateDir: string;
   logger: Logger;
+  /** Folders that no container may see; default the state folder. Give the one above it when that holds keys, too. */
+  hidden?: readonly string[];
   host?: Host;
 }
 
@@ -37,7 +39,7 @@ export interface ProcessRuntimeOptions {
  * file system read-only below the pod's volumes. Containers of an earlier run on the same state folder are taken over.
  */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
-  const { stateDir, logger, host = createHost() } = options;
+  const { stateDir, logger, hidden = [stateDir], host = createHost() } = options;
   const folder = join(stateDir, "runtime");
   const logs = join(stateDir, "logs");
   const recordsFolder = join(folder, "containers");
@@ -86,7 +88,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     };
     const context = contextOf(record);
     await mkdir(logFolderOf(logs, record), { recursive: true, mode: 0o750 });
-    const resolved = await resolveTargets(root, config, stateDir);
+    const resolved = await resolveTargets(root, config, hidden);
     await writeRecord(context.files, record);
     afterRecord();
     const child = await launch({
@@ -199,13 +201,13 @@ async function forgetProcesses(
   return { ...rest, bootID: boot };
 }
 
-async function resolveTargets(base: BaseRoot, config: ContainerConfig, stateDir: string) {
+async function resolveTargets(base: BaseRoot, config: ContainerConfig, folders: readonly string[]) {
   const mounts = await Promise.all(
     config.mounts.map(async (mount) => {
       const kind = (await stat(mount.source)).isDirectory() ? "directory" : "file";
       return { ...mount, target: await base.mountPoint(mount.target, kind) };
     }),
   );
-  const hidden = [await base.mountPoint(stateDir, "directory")];
+  const hidden = await Promise.all(folders.map((folder) => base.mountPoint(folder, "directory")));
   return { config: { ...config, mounts }, hidden };
 }

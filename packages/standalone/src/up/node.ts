@@ -8,7 +8,7 @@ import type { Starting } from "./start.ts";
 /** The kubelet of this machine, and the runtime that its pods' processes live in. */
 export async function startNode(starting: Starting, view: ClusterView, api: StartedApi): Promise<void> {
   const { options, folder, store, parts, logger } = starting;
-  const runtime = await createProcessRuntime({ stateDir: folder.kubelet, logger });
+  const runtime = await createProcessRuntime({ stateDir: folder.kubelet, hidden: [folder.root], logger });
   const kubelet = await parts.start("kubelet", (signal) =>
     startKubelet({
       store,

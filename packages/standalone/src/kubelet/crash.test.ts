@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { failpointNames } from "@mooring/store";
+import { assertNothingLeft, startTestCluster } from "./testing/test-cluster.ts";
+
+// Importing the cluster has loaded every module with a gap.
+void startTestCluster;
+const SCENARIO = join(import.meta.dirname, "testing/scenario.ts");
+const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime)\//;
+/** Gaps that this scenario has no way through. */
+const UNREACHED = /volume-unreserved|reservation-reset|node-selected|expansion-finished|volume-reserved/;
+
+function runScenario(
+  folder: string,
+  failpoint?: string,
+): Promise<{ signal: string | null; code: number | null; output: string }> {
+  const child = spawn(
+    process.execPath,
+    ["--conditions=mooring-source", "--import", "tsx", SCENARIO, folder],
+    {
+      env: { ...process.env, ...(failpoint === undefined ? {} : { MOORING_FAILPOINT: failpoint }) },
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: 120_000,
+      killSignal: "SIGKILL",
+    },
+  );
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  return new Promise((resolve) => child.once("close", (code, signal) => resolve({ code, signal, output })));
+}
+
+const gaps = failpointNames().filter((name) => OURS.test(name) && !UNREACHED.test(name));
+
+test("the list of gaps is not empty", () => {
+  assert.ok(gaps.length > 20, gaps.join("\n"));
+});
+
+for (const gap of gaps) {
+  test(`killed right after ${gap}, the next start finishes the work and leaves nothing`, async () => {
+    const folder = await mkdtemp("/tmp/mooring-crash-");
+    try {
+      const first = await runScenario(folder, gap);
+      assert.equal(first.signal, "SIGKILL", `the gap was not passed: ${first.output}`);
+      const second = await runScenario(folder);
+      assert.equal(second.code, 0, second.output);
+      await assertNothingLeft(folder);
+      assert.deepEqual(await readdir(join(folder, "driver/volumes")), []);
+      assert.deepEqual(await readdir(join(folder, "driver/attached")), []);
+      assert.doesNotMatch(await processList(), new RegExp(folder));
+    } finally {
+      await cleanUp(folder);
+    }
+  });
+}
+
+async function processList(): Promise<string> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+  );
+  return lines.join("\n");
+}
+
+/** After a failure: whatever the test left, by its own folder. */
+async function cleanUp(folder: string): Promise<void> {
+  for (;;) {
+    const info = await readFile("/proc/self/mountinfo", "utf8");
+    const target = info
+      .split("\n")
+      .map((line) => line.split(" ")[4] ?? "")
+      .filter((each) => each.startsWith(folder))
+      .at(-1);
+    if (target === undefined) break;
+    await new Promise((resolve) => execFile("umount", ["-l", target], resolve));
+  }
+  await rm(folder, { recursive: true, force: true });
+}
