@@ -27,7 +27,10 @@ async function proofs() {
     for (const file of files) {
       for (const [, , title] of (await readFile(file, "utf8")).matchAll(TITLE)) {
         for (const [, id] of title.matchAll(ID)) {
-          const entry = { file: relative(ROOT, file), title: title.replaceAll(/\[[A-Z0-9-]+\]\s*/g, "").trim() };
+          const entry = {
+            file: relative(ROOT, file),
+            title: title.replaceAll(/\[[A-Z0-9-]+\]\s*/g, "").trim(),
+          };
           byId.set(id, [...(byId.get(id) ?? []), entry]);
         }
       }
@@ -69,7 +72,13 @@ function render(rows, byId) {
     out.push(`| ${name} | ${rules.length} | ${proved} | ${rules.length - proved} |`);
   }
   for (const [name, all] of groups) {
-    out.push("", `## ${name}`, "", "| id | level | actor | requirement | proof |", "| --- | --- | --- | --- | --- |");
+    out.push(
+      "",
+      `## ${name}`,
+      "",
+      "| id | level | actor | requirement | proof |",
+      "| --- | --- | --- | --- | --- |",
+    );
     for (const row of all.filter(binding)) {
       const tests = byId.get(row.id) ?? [];
       const proof =
@@ -89,5 +98,7 @@ if (process.argv.includes("--check")) {
 } else {
   await writeFile(PAGE, page);
 }
-const proved = page.split("\n").filter((line) => /^\| (CSI|GRP|K8S|KEP|LHA)-/.test(line) && !line.endsWith("**open** |")).length;
+const proved = page
+  .split("\n")
+  .filter((line) => /^\| (CSI|GRP|K8S|KEP|LHA)-/.test(line) && !line.endsWith("**open** |")).length;
 process.stdout.write(`${proved} requirements proved\n`);

@@ -5,4 +5,6 @@ import { run } from "./lib/run.mjs";
 import { setUp } from "./lib/setup.mjs";
 
 await setUp("npm run demo");
-process.exit(await run(process.execPath, ["--enable-source-maps", await bundle(), "demo", ...process.argv.slice(2)]));
+process.exit(
+  await run(process.execPath, ["--enable-source-maps", await bundle(), "demo", ...process.argv.slice(2)]),
+);

@@ -7,4 +7,6 @@ import { ROOT, setUp } from "./lib/setup.mjs";
 
 await setUp("npm test");
 await bundle();
-process.exit(await run(process.execPath, [join(ROOT, "scripts/node-test.mjs"), ...process.argv.slice(2)], { cwd: ROOT }));
+process.exit(
+  await run(process.execPath, [join(ROOT, "scripts/node-test.mjs"), ...process.argv.slice(2)], { cwd: ROOT }),
+);

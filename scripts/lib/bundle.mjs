@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ROOT } from "./setup.mjs";
 
 const OUT = join(ROOT, "dist", "mooring.mjs");
+
 export { OUT as BUNDLE };
 
 async function newest(folder) {

@@ -32,22 +32,31 @@ function onPath(command) {
 function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 20 || (major === 20 && minor >= 18)) return;
-  stop(`Mooring needs Node.js 20.18 or newer; this is ${process.versions.node}.`, "install a current Node.js, then run this again");
+  stop(
+    `Mooring needs Node.js 20.18 or newer; this is ${process.versions.node}.`,
+    "install a current Node.js, then run this again",
+  );
 }
 
 function checkPlatform(command) {
-  if (process.platform !== "linux") stop(`Mooring mounts Linux volumes; this is ${process.platform}.`, "run it on a Linux machine");
+  if (process.platform !== "linux")
+    stop(`Mooring mounts Linux volumes; this is ${process.platform}.`, "run it on a Linux machine");
   if (process.getuid() !== 0) stop("Loop devices and mounts need root.", `sudo ${command}`);
 }
 
 /** Installs npm packages when the lock file has changed since the last time. */
 async function npmPackages() {
   const stamp = join(ROOT, "node_modules", ".mooring-lock");
-  const wanted = createHash("sha256").update(readFileSync(join(ROOT, "package-lock.json"))).digest("hex");
+  const wanted = createHash("sha256")
+    .update(readFileSync(join(ROOT, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   say("Installing npm packages (once) ...");
   if ((await run("npm", ["ci", "--no-audit", "--no-fund"], { quiet: true, cwd: ROOT })) !== 0) {
-    stop("npm could not install the packages.", "check the network and the registry of npm, then run this again");
+    stop(
+      "npm could not install the packages.",
+      "check the network and the registry of npm, then run this again",
+    );
   }
   writeFileSync(stamp, wanted);
 }
@@ -74,7 +83,10 @@ async function systemPackages() {
   for (const entry of missing) say(`  ${entry.package.padEnd(12)} ${entry.why}`);
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   await run("apt-get", ["update", "-q"], { quiet: true, env });
-  const exit = await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...names], { quiet: true, env });
+  const exit = await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...names], {
+    quiet: true,
+    env,
+  });
   if (exit !== 0) stop("apt-get could not install them.", line);
 }
 
