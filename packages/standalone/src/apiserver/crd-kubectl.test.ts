@@ -146,5 +146,8 @@ test("custom objects are collected with their owners and go with their namespace
   await kubectl(["-n", "docks", "create", "-f", "-"], { input: boat("bea", { length: 5 }) });
   await kubectl(["delete", "ns", "docks"]);
   await kubectl(["delete", "crd", "boats.harbor.example.com"]);
-  assert.match((await run(["get", "boats"])).stderr, /doesn't have a resource type "boats"|could not find the requested resource/);
+  assert.match(
+    (await run(["get", "boats"])).stderr,
+    /doesn't have a resource type "boats"|could not find the requested resource/,
+  );
 });

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { parse } from "yaml";
+import { writeKubeconfig } from "./kubeconfig.ts";
+import { ensurePki, serverNames } from "./pki.ts";
+
+const DAY_MS = 24 * 3600_000;
+const NAMES = serverNames("127.0.0.1");
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "mooring-pki-"));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  return join(path, "pki");
+}
+
+test("secrets are made once and are readable by nobody else", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  assert.deepEqual(await ensurePki(path, NAMES), first);
+  for (const file of await readdir(path))
+    assert.equal((await stat(join(path, file))).mode & 0o777, 0o600, file);
+  const cert = new X509Certificate(first.server.cert);
+  for (const name of ["localhost", "kubernetes.default.svc"]) assert.ok(cert.checkHost(name));
+  for (const address of ["127.0.0.1", "::1"]) assert.ok(cert.checkIP(address));
+  assert.ok(cert.verify(new X509Certificate(first.caPem).publicKey));
+});
+
+test("the server's certificate is renewed a month before it ends, the authority stays", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  const soon = await ensurePki(path, NAMES, new Date(Date.now() + 300 * DAY_MS));
+  assert.equal(soon.server.cert, first.server.cert);
+  const late = await ensurePki(path, NAMES, new Date(Date.now() + 340 * DAY_MS));
+  assert.notEqual(late.server.cert, first.server.cert);
+  assert.deepEqual([late.caPem, late.token], [first.caPem, first.token]);
+  const end = await ensurePki(path, NAMES, new Date(Date.now() + 3640 * DAY_MS));
+  assert.notEqual(end.caPem, first.caPem);
+});
+
+test("a certificate that lacks a name, or is damaged, is made anew", async (t) => {
+  const path = await folder(t);
+  const first = await ensurePki(path, NAMES);
+  const more = await ensurePki(path, serverNames("192.0.2.7"));
+  assert.notEqual(more.server.cert, first.server.cert);
+  assert.ok(new X509Certificate(more.server.cert).checkIP("192.0.2.7"));
+  await writeFile(join(path, "server.crt"), "nonsense");
+  assert.ok(new X509Certificate((await ensurePki(path, NAMES)).server.cert).checkHost("localhost"));
+});
+
+test("a kubeconfig names server, authority and user", async (t) => {
+  const path = join(await folder(t), "kubeconfig");
+  await writeKubeconfig(path, { url: "https://127.0.0.1:6443", caPem: "pem", token: "secret" });
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  const config = parse(await readFile(path, "utf8"));
+  assert.equal(config["current-context"], "mooring");
+  assert.equal(config.clusters[0].cluster.server, "https://127.0.0.1:6443");
+  assert.equal(config.users[0].user.token, "secret");
+});
