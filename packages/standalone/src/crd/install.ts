@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isAlreadyExists, mutate, type ObjectStore, waitFor } from "@mooring/store";
 import { parseAllDocuments } from "yaml";
@@ -7,9 +8,19 @@ import { jsonEqual } from "../schema/model.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
 
+/** `deploy/crds` of the repository or the package, however deep this file was bundled below it. */
+function crdFolder(): string {
+  const start = dirname(fileURLToPath(import.meta.url));
+  for (let folder = start; ; folder = dirname(folder)) {
+    const crds = join(folder, "deploy", "crds");
+    if (existsSync(crds)) return crds;
+    if (folder === dirname(folder)) throw new Error(`deploy/crds is missing above ${start}: install Mooring again`);
+  }
+}
+
 /** The definitions that come with Mooring: `deploy/crds`. */
 export async function bundledCrds(): Promise<string[]> {
-  const folder = fileURLToPath(new URL("../../../../deploy/crds", import.meta.url));
+  const folder = crdFolder();
   const files = await readdir(folder);
   return files
     .filter((file) => file.endsWith(".yaml"))
