@@ -41,8 +41,6 @@ export async function applyPoolStep(
       break;
     case "remove":
       await remove(context, name);
-      // Not in a step of its own: once the folder is gone there is nothing left to look at.
-      await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
   }
   after[step.do]();
 }

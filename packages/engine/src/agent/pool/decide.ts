@@ -9,6 +9,8 @@ export interface PoolView {
   pool: Pool;
   /** Absent: not open in this process. */
   usage: PoolUsage | undefined;
+  /** There is something of the pool on the disk. */
+  onDisk: boolean;
   /** Ids of the images that are in the pool. */
   images: readonly string[];
   /** Volumes and snapshots whose records say that they are in this pool. */
@@ -36,7 +38,7 @@ export function decide(view: PoolView): PoolStep {
 }
 
 /** A pool goes when nothing is in it, neither by the records nor on the disk. */
-function deletion({ pool, usage, images, records }: PoolView): PoolStep {
+function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep {
   const { name } = pool.metadata;
   if (records > 0) {
     return fail("FAILED_PRECONDITION", `pool ${name} still has ${records} volumes and snapshots`);
@@ -49,6 +51,7 @@ function deletion({ pool, usage, images, records }: PoolView): PoolStep {
       "look at them, then remove them by hand; see: mooring doctor",
     );
   }
+  if (usage === undefined && !onDisk) return { do: "remove-finalizer" };
   // Opened once more if need be: only an open pool can tell that it is empty.
   return usage === undefined ? { do: "open" } : { do: "remove" };
 }

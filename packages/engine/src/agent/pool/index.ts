@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { type Informer, mutate, type ReconcileResult } from "@mooring/store";
 import { type Pool, Pools } from "../../api/pool.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
+import { poolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { asRecorded } from "../failure.ts";
@@ -53,8 +55,10 @@ async function readPool(
   if (pool === undefined || pool.spec.nodeID !== nodeID) return undefined;
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
+  const { backing, images } = poolLayout(pool.spec.type, pool.spec.path);
   return {
     pool,
+    onDisk: existsSync(backing?.file ?? images),
     usage: await usageOf(backend),
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
     records: [...volumes.list(), ...snapshots.list()].filter(({ spec }) => spec.pool === name).length,

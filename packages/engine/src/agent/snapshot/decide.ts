@@ -59,7 +59,7 @@ function beforeCut(view: SnapshotView): SnapshotStep {
 function afterCut(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
   if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
   if (!status.readyToUse) return record("ready", view);
-  return status.error === undefined ? REST : record("settled", view);
+  return status.error === undefined && status.ownerID === view.nodeID ? REST : record("settled", view);
 }
 
 function lost({ snapshot }: SnapshotView): EndStep {
@@ -69,26 +69,25 @@ function lost({ snapshot }: SnapshotView): EndStep {
 const NEW: SnapshotStatus = { readyToUse: false };
 
 function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
-  const { error: _, ...status } = view.snapshot.status ?? NEW;
+  const { error: _, ...before } = view.snapshot.status ?? NEW;
+  const status = { ...before, ownerID: view.nodeID };
   return { do: "record", what, status: NEXT[what](status, view) };
 }
 
 const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: SnapshotView) => SnapshotStatus>> =
   {
-    cutting: ({ formatted: _, ...status }, { nodeID, volume }) => {
+    cutting: ({ formatted: _, ...status }, { volume }) => {
       const formatted = volume?.status?.formatted;
       return {
         ...status,
         readyToUse: false,
-        ownerID: nodeID,
         ...(formatted === undefined ? {} : { formatted }),
       };
     },
     // The image's own time: the same after a kill between the cut and this record.
-    ready: (status, { image, nodeID }) => ({
+    ready: (status, { image }) => ({
       ...status,
       readyToUse: true,
-      ownerID: nodeID,
       creationTime: status.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
       restoreSize: image?.size ?? 0,
     }),

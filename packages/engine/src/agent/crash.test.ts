@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { failpointNames, LocalStore } from "@mooring/store";
+import type { PoolType } from "../api/pool.ts";
+import { createHost } from "../host/create-host.ts";
+import { engineRegistry } from "../testing/agent.ts";
+import { cleanUp, scratch } from "../testing/scratch.ts";
+import { findLeaks } from "./leaks/find-leaks.ts";
+import "./index.ts";
+
+const host = createHost();
+const CHILD = new URL("../testing/crash-child.ts", import.meta.url).pathname;
+
+/** Gaps that the child's story does not come through; each has its own test elsewhere. */
+const ELSEWHERE: readonly string[] = [
+  "engine/snapshot/recorded-lost",
+  "engine/snapshot/recorded-settled",
+  "engine/volume/recorded-device-lost",
+  "engine/volume/recorded-faulted",
+  "engine/volume/recorded-recovered",
+  "engine/volume/recorded-settled",
+];
+const FOLDERS_ONLY: readonly string[] = ["engine/pool/folder-renamed-away", "engine/pool/folder-written"];
+/** Passed once for a new image and once for a copy. */
+const TWICE: readonly string[] = ["engine/pool/image-written", "engine/pool/image-renamed"];
+
+async function live(dir: string, type: PoolType, failpoint: string | undefined): Promise<unknown> {
+  const { MOORING_FAILPOINT: _, ...env } = process.env;
+  const child = spawn(
+    process.execPath,
+    ["--conditions=mooring-source", "--import", "tsx", CHILD, dir, type],
+    {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
+    },
+  );
+  const [code, signal] = await once(child, "exit");
+  return signal ?? code;
+}
+
+function crash(type: PoolType, failpoint: string): void {
+  test(`${type}: killed at ${failpoint}, the next life ends the work and leaves nothing`, async (t) => {
+    const dir = await scratch(t, host);
+    assert.equal(await live(dir, type, failpoint), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(dir, type, undefined), 0);
+
+    const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+    const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
+    await store.close();
+    assert.deepEqual(leaks, []);
+    assert.deepEqual(await readdir(join(dir, "state", "pools")), []);
+    const below = (path: string): boolean => path.startsWith(dir);
+    assert.deepEqual(
+      (await host.loops.list()).filter((l) => below(l.backingFile)),
+      [],
+    );
+    assert.deepEqual(
+      (await host.mounts.list()).filter((m) => below(m.target)),
+      [],
+    );
+    await cleanUp(host, dir);
+  });
+}
+
+const names = failpointNames().filter(
+  (name) => name.startsWith("engine/") && !name.startsWith("engine/arbiter/") && !ELSEWHERE.includes(name),
+);
+for (const name of names) {
+  if (FOLDERS_ONLY.includes(name)) crash("directory", name);
+  else crash("xfs", name);
+}
+for (const name of TWICE) crash("btrfs", `${name}#2`);

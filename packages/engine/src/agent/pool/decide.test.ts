@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
+import type { Pool } from "../../api/pool.ts";
+import { decide, type PoolStep, type PoolView } from "./decide.ts";
+
+const NOW = new Date("2026-01-01T00:00:00Z");
+const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10 };
+
+const views: fc.Arbitrary<PoolView> = fc
+  .record({
+    finalizer: fc.boolean(),
+    deleting: fc.boolean(),
+    open: fc.boolean(),
+    onDisk: fc.boolean(),
+    images: fc.constantFrom<string[]>([], ["v-p-1"]),
+    records: fc.nat(2),
+    ready: fc.option(fc.boolean(), { nil: undefined }),
+  })
+  .map(({ finalizer, deleting, open, onDisk, images, records, ready }) => {
+    const pool: Pool = {
+      apiVersion: MOORING_API_VERSION,
+      kind: "Pool",
+      metadata: { name: "p", ...(finalizer ? { finalizers: [ENGINE_FINALIZER] } : {}) },
+      spec: { type: "xfs", nodeID: "n", path: "/p" },
+      ...(ready === undefined ? {} : { status: { ready } }),
+    };
+    if (deleting) pool.metadata.deletionTimestamp = NOW.toISOString();
+    return {
+      pool,
+      usage: open ? usage : undefined,
+      onDisk: open || onDisk,
+      images: open ? images : [],
+      records,
+      now: NOW,
+    };
+  });
+
+function perform(view: PoolView, step: PoolStep): PoolView | undefined {
+  const { pool } = view;
+  switch (step.do) {
+    case "add-finalizer":
+      return { ...view, pool: { ...pool, metadata: { ...pool.metadata, finalizers: [ENGINE_FINALIZER] } } };
+    case "open":
+      return { ...view, usage, onDisk: true };
+    case "record-usage":
+      return { ...view, pool: { ...pool, status: step.status } };
+    case "remove":
+      return { ...view, usage: undefined, onDisk: false };
+    default:
+      return undefined;
+  }
+}
+
+test("a pool comes to ready, or goes when nothing is in it, and never with something in it", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      let view = start;
+      for (let steps = 0; ; steps++) {
+        assert.ok(steps < 8, "no rest");
+        const step = decide(view);
+        if (step.do === "remove") assert.deepEqual([view.images, view.records], [[], 0]);
+        const next = perform(view, step);
+        if (next !== undefined) {
+          view = next;
+          continue;
+        }
+        if (step.do === "rest" && view.pool.metadata.deletionTimestamp === undefined) {
+          assert.equal(view.pool.status?.ready, true);
+        }
+        if (step.do === "fail") assert.ok(view.records > 0 || view.images.length > 0);
+        return;
+      }
+    }),
+  );
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import type { SnapshotStatus } from "../../api/snapshot.ts";
+import type { Volume } from "../../api/volume.ts";
+import { snapshotObject, volumeObject } from "../../testing/agent.ts";
+import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
+
+const CUT = new Date("2026-01-01T00:00:00.123Z");
+
+const statuses: fc.Arbitrary<SnapshotStatus | undefined> = fc.option(
+  fc.record(
+    {
+      readyToUse: fc.boolean(),
+      creationTime: fc.constant("2025-12-31T00:00:00.000Z"),
+      restoreSize: fc.constant(4096),
+      ownerID: fc.constant("n"),
+      formatted: fc.constantFrom("ext4", "xfs"),
+      error: fc.constant({ code: "INTERNAL", message: "old" }),
+    },
+    { requiredKeys: ["readyToUse"] },
+  ),
+  { nil: undefined },
+);
+
+function volumeWith(size: number | undefined, formatted: string | undefined, pool: string): Volume {
+  const volume = volumeObject("v-p-1", { pool });
+  volume.status = { state: "detached" };
+  if (size !== undefined) volume.status.size = size;
+  if (formatted !== undefined) volume.status.formatted = formatted;
+  return volume;
+}
+
+const views: fc.Arbitrary<SnapshotView> = fc
+  .record({
+    status: statuses,
+    finalizer: fc.boolean(),
+    deleting: fc.boolean(),
+    poolOpen: fc.boolean(),
+    image: fc.option(fc.constant({ size: 4096, createdAt: CUT }), { nil: undefined }),
+    volume: fc.option(
+      fc
+        .record({
+          size: fc.constantFrom(undefined, 4096),
+          formatted: fc.constantFrom(undefined, "ext4"),
+          pool: fc.constantFrom("p", "q"),
+        })
+        .map(({ size, formatted, pool }) => volumeWith(size, formatted, pool)),
+      { nil: undefined },
+    ),
+  })
+  .map(({ status, finalizer, deleting, poolOpen, image, volume }) => {
+    const snapshot = snapshotObject("s-p-1", "v-p-1");
+    if (status !== undefined) snapshot.status = status;
+    if (finalizer) snapshot.metadata.finalizers = [ENGINE_FINALIZER];
+    if (deleting) snapshot.metadata.deletionTimestamp = CUT.toISOString();
+    return { snapshot, nodeID: "n", poolOpen, image, volume };
+  });
+
+function perform(view: SnapshotView, step: SnapshotStep): SnapshotView | undefined {
+  const { snapshot } = view;
+  const { metadata } = snapshot;
+  switch (step.do) {
+    case "add-finalizer":
+      return {
+        ...view,
+        snapshot: { ...snapshot, metadata: { ...metadata, finalizers: [ENGINE_FINALIZER] } },
+      };
+    case "record":
+      return { ...view, snapshot: { ...snapshot, status: step.status } };
+    case "cut":
+      return { ...view, image: { size: 4096, createdAt: CUT } };
+    case "remove-image":
+      return { ...view, image: undefined };
+    default:
+      return undefined;
+  }
+}
+
+test("a snapshot ends ready with its image and one point in time, or says why not", () => {
+  fc.assert(
+    fc.property(views, (start) => {
+      const time = start.snapshot.status?.creationTime;
+      let view = start;
+      for (let steps = 0; ; steps++) {
+        assert.ok(steps < 10, "no rest");
+        const step = decide(view);
+        // Cut once, at the time that is then recorded; never to replace what was lost.
+        if (step.do === "cut") assert.equal(view.snapshot.status?.creationTime, undefined);
+        if (step.do === "remove-image") assert.ok(view.snapshot.metadata.deletionTimestamp);
+        if (step.do === "remove-finalizer") assert.equal(view.image, undefined);
+        if (step.do === "record" && time !== undefined) assert.equal(step.status.creationTime, time);
+        const next = perform(view, step);
+        if (next === undefined) {
+          if (step.do !== "rest" || view.snapshot.metadata.deletionTimestamp !== undefined) return;
+          const { status } = view.snapshot;
+          assert.ok(status?.readyToUse && view.image !== undefined && status.error === undefined);
+          assert.equal(status.creationTime, time ?? CUT.toISOString());
+          assert.equal(status.ownerID, "n");
+          return;
+        }
+        view = next;
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test("the file system of the source is on record before the cut", () => {
+  fc.assert(
+    fc.property(views, (view) => {
+      if (decide(view).do !== "cut") return;
+      assert.equal(view.snapshot.status?.formatted, view.volume?.status?.formatted);
+    }),
+    { numRuns: 3000 },
+  );
+});

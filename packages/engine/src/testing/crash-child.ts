@@ -1,0 +1,130 @@
+/**
+ * One life of a node: `crash-child.ts DIR POOLTYPE`. Runs a volume through everything that can happen to it, and goes
+ * on where the last life was killed. Ends with exit code 0 when nothing of it is left.
+ */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  isAlreadyExists,
+  isNotFound,
+  LocalStore,
+  mutate,
+  type Resource,
+  silentLogger,
+  waitFor,
+} from "@mooring/store";
+import { startAgent } from "../agent/index.ts";
+import { Pools, type PoolType } from "../api/pool.ts";
+import { Snapshots } from "../api/snapshot.ts";
+import { Volumes } from "../api/volume.ts";
+import { createHost } from "../host/create-host.ts";
+import { makeFilesystem } from "../host/filesystems.ts";
+import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
+import { GIB, MIB } from "./scratch.ts";
+
+const [dir = "", type = "xfs"] = process.argv.slice(2);
+const block = type !== "directory";
+const host = createHost();
+const stop = new AbortController();
+const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+const agent = await startAgent({
+  store,
+  host,
+  nodeID: NODE,
+  stateDir: join(dir, "state"),
+  logger: silentLogger,
+  pools: [{ name: POOL, type: type as PoolType, size: GIB }],
+  signal: stop.signal,
+});
+
+const made = (error: unknown): void => {
+  if (!isAlreadyExists(error)) throw error;
+};
+const place = (name: string, nodeID: string): Promise<unknown> =>
+  mutate(store, Volumes, { name }, (volume) => {
+    volume.spec.nodeID = nodeID;
+  });
+const inState = (name: string, state: string): Promise<unknown> =>
+  until(store, Volumes, name, (v) => v.status?.state === state);
+const gone = async (resource: Resource, name: string): Promise<void> => {
+  await store.delete(resource, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(20_000));
+};
+const target = (name: string): string => join(dir, `mount-${name}`);
+
+async function mount(name: string): Promise<void> {
+  await place(name, NODE);
+  const volume = await until(store, Volumes, name, (v) => v.status?.state === "attached");
+  const { device = "", formatted } = volume.status ?? {};
+  await mkdir(target(name), { recursive: true });
+  if (!block) return host.mounts.bind(device, target(name), { readOnly: false });
+  await makeFilesystem(host.exec, { device, type: "ext4", formatted });
+  await mutate(
+    store,
+    Volumes,
+    { name },
+    (v) => {
+      if (v.status !== undefined) v.status.formatted = "ext4";
+    },
+    { subresource: "status" },
+  );
+  await host.mounts.mount({ source: device, target: target(name), fsType: "ext4" });
+}
+
+async function unmount(name: string): Promise<void> {
+  await host.mounts.unmount(target(name));
+  await place(name, "");
+  await inState(name, "detached");
+}
+
+/** Every phase can be done again from its start. */
+const phases: (() => Promise<unknown>)[] = [
+  async () => {
+    await store.create(Volumes, volumeObject("v-p-1")).catch(made);
+    await inState("v-p-1", "detached");
+  },
+  async () => {
+    await mount("v-p-1");
+    await writeFile(join(target("v-p-1"), "f"), "kept", { flush: true });
+    // A folder in use cannot be cut.
+    if (!block) await unmount("v-p-1");
+  },
+  async () => {
+    await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
+    await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  },
+  async () => {
+    const source = { kind: "Snapshot" as const, name: "s-p-1" };
+    await store.create(Volumes, volumeObject("v-p-2", { size: 96 * MIB, source })).catch(made);
+    await inState("v-p-2", "detached");
+  },
+  async () => {
+    await mount("v-p-2");
+    const text = await readFile(join(target("v-p-2"), "f"), "utf8");
+    if (text !== "kept") throw new Error(`the copy has ${JSON.stringify(text)}`);
+  },
+  async () => {
+    await mutate(store, Volumes, { name: "v-p-2" }, (volume) => {
+      volume.spec.size = 128 * MIB;
+    });
+    await until(store, Volumes, "v-p-2", (v) => v.status?.size === 128 * MIB);
+  },
+  () => unmount("v-p-1"),
+  () => unmount("v-p-2"),
+  () => gone(Snapshots, "s-p-1"),
+  () => gone(Volumes, "v-p-1"),
+  () => gone(Volumes, "v-p-2"),
+  () => gone(Pools, POOL),
+];
+
+const progress = join(dir, "progress");
+const from = Number(await readFile(progress, "utf8").catch(() => "0"));
+for (const [index, phase] of [...phases.entries()].slice(from)) {
+  await phase();
+  await writeFile(progress, String(index + 1));
+}
+stop.abort();
+await agent.done;
+await store.close();
