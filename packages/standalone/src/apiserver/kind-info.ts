@@ -70,6 +70,13 @@ export const ALL_VERBS: readonly Verb[] = [
   "watch",
 ];
 
+/** What may be done with a kind. Namespaces are emptied one by one: there is no deletion of them all. */
+export function verbsOf({ resource, verbs }: KindInfo): readonly Verb[] {
+  if (verbs !== undefined) return verbs;
+  const isNamespaces = resource.group === "" && resource.plural === "namespaces";
+  return isNamespaces ? ALL_VERBS.filter((verb) => verb !== "deletecollection") : ALL_VERBS;
+}
+
 /** The kinds being served, live: builtins are there from the start, the CRD controller adds and removes. */
 export interface KindRegistry {
   all(): readonly KindInfo[];

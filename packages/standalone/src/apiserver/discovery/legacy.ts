@@ -1,4 +1,4 @@
-import { ALL_VERBS, type KindInfo, type KindRegistry } from "../kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../kind-info.ts";
 import { type GroupVersion, kindsOf, type ServedGroup, servedGroups, virtualKindsOf } from "./versions.ts";
 import { specialSubresources, type VirtualKind } from "./virtual-kinds.ts";
 
@@ -48,7 +48,7 @@ function kindEntries(kind: KindInfo): object[] {
       name: resource.plural,
       singularName: singular,
       ...base,
-      verbs: kind.verbs ?? ALL_VERBS,
+      verbs: verbsOf(kind),
       ...(shortNames.length === 0 ? {} : { shortNames }),
       ...(categories.length === 0 ? {} : { categories }),
     },

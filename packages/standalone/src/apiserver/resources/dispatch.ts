@@ -1,7 +1,7 @@
 import type { Resource, UnstructuredObject } from "@mooring/store";
 import type { Api } from "../api.ts";
 import { type Call, flag, warn } from "../http/call.ts";
-import { ALL_VERBS, type Verb } from "../kind-info.ts";
+import { type Verb, verbsOf } from "../kind-info.ts";
 import { handleReview } from "../reviews/handle.ts";
 import { itemRepresentation, sendObjectJson } from "./answer.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
@@ -51,7 +51,7 @@ function resolve(api: Api, path: ResourcePath): Target {
 }
 
 function require(target: Target, verb: Verb): void {
-  if (!(target.kind.verbs ?? ALL_VERBS).includes(verb)) throw methodNotAllowed();
+  if (!verbsOf(target.kind).includes(verb)) throw methodNotAllowed();
 }
 
 async function onCollection(call: Call, target: Target, api: Api): Promise<void> {

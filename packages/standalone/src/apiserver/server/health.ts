@@ -1,4 +1,4 @@
-import { Namespaces } from "@mooring/store";
+import { isNotFound, Namespaces } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Call } from "../http/call.ts";
 import { sendText } from "../http/respond.ts";
@@ -9,7 +9,11 @@ type Check = (api: Api) => void;
 const CHECKS: Readonly<Record<string, Check>> = {
   ping: () => {},
   store: ({ store }) => {
-    store.getJson(Namespaces, { name: "default" });
+    try {
+      store.getJson(Namespaces, { name: "default" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   },
 };
 

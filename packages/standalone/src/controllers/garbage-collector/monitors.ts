@@ -6,7 +6,7 @@ import {
   type ObjectStore,
   type Resource,
 } from "@mooring/store";
-import { ALL_VERBS, type KindInfo, type KindRegistry } from "../../apiserver/kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../../apiserver/kind-info.ts";
 import type { OwnerGraph } from "./graph.ts";
 import { identityOf, identityStore } from "./identity.ts";
 
@@ -80,9 +80,11 @@ export class Monitors {
 }
 
 /** Events are many, short-lived and own nothing. */
-function isFollowed({ resource, verbs = ALL_VERBS }: KindInfo): boolean {
+function isFollowed(kind: KindInfo): boolean {
+  const verbs = verbsOf(kind);
   return (
-    resource.kind !== "Event" && (["list", "watch", "delete"] as const).every((verb) => verbs.includes(verb))
+    kind.resource.kind !== "Event" &&
+    (["list", "watch", "delete"] as const).every((verb) => verbs.includes(verb))
   );
 }
 

@@ -1,5 +1,5 @@
 import { isNotFound, type KubeObject, listAll, type ObjectStore } from "@mooring/store";
-import { ALL_VERBS, type KindInfo, type KindRegistry } from "../../apiserver/kind-info.ts";
+import { type KindInfo, type KindRegistry, verbsOf } from "../../apiserver/kind-info.ts";
 import { type Remnant, remnantOf } from "./decide.ts";
 
 /** Everything that is left in a namespace, of all kinds that are served now. */
@@ -23,7 +23,9 @@ export async function contentsOf(
 }
 
 /** events.k8s.io shows the events of the core group, which are deleted there. */
-function isContent({ resource, verbs = ALL_VERBS }: KindInfo): boolean {
+function isContent(kind: KindInfo): boolean {
+  const { resource } = kind;
+  const verbs = verbsOf(kind);
   if (!resource.namespaced || resource.group === "events.k8s.io") return false;
   return verbs.includes("list") && verbs.includes("delete");
 }
