@@ -116,6 +116,9 @@ async function finish(
 ): Promise<void> {
   try {
     await Promise.all(running);
+  } catch (error) {
+    // Calls that the end has cancelled are no failures.
+    if (!cluster.signal.aborted) throw error;
   } finally {
     own.abort();
     await Promise.allSettled(running);

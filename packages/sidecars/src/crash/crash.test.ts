@@ -3,13 +3,14 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { after, describe, test } from "node:test";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
+import { bundleChild } from "./bundle.ts";
 
-const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const bundle = await bundleChild();
+after(bundle.remove);
 const DEADLINE_MS = 60_000;
 
 type Part = "build" | "tear-down";
@@ -27,26 +28,17 @@ class Place {
   /** One life; true when it was killed at the gap, false when it did its part. */
   live(part: Part, gap?: string): Promise<boolean> {
     const { MOORING_FAILPOINT: _none, ...env } = process.env;
-    const args = [
-      "--conditions=mooring-source",
-      "--import",
-      "tsx",
-      CHILD,
-      this.#folder,
-      this.driver.endpoint,
-      part,
-    ];
-    const child = spawn(process.execPath, args, {
+    const life = spawn(process.execPath, [bundle.path, this.#folder, this.driver.endpoint, part], {
       env: gap === undefined ? env : { ...env, MOORING_FAILPOINT: gap },
       stdio: ["ignore", "ignore", "pipe"],
     });
     let output = "";
-    child.stderr.on("data", (data: Buffer) => {
+    life.stderr.on("data", (data: Buffer) => {
       output += data.toString();
     });
-    const timer = setTimeout(() => child.kill("SIGTERM"), DEADLINE_MS);
+    const timer = setTimeout(() => life.kill("SIGTERM"), DEADLINE_MS);
     return new Promise((resolve, reject) => {
-      child.on("exit", (code, signal) => {
+      life.on("exit", (code, signal) => {
         clearTimeout(timer);
         if (signal === "SIGKILL" && gap !== undefined) resolve(true);
         else if (code === 0) resolve(false);
@@ -91,30 +83,36 @@ const NOT_IN_THIS_STORY: ReadonlySet<string> = new Set([
   "sidecars/capacity/written",
   "sidecars/capacity/deleted",
   "sidecars/health/condition-told",
-  "sidecars/attach/mark-detached",
+  "sidecars/provision/volume-removed",
+  "sidecars/snapshot-content/marked-being-created",
 ]);
+const UNSETTLED =
+  /provision\/(source|record|volume|object)|snapshot-content\/(cut|status)|snapshot\/content-created|attach\/published/;
 const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !NOT_IN_THIS_STORY.has(name));
 
-for (const gap of gaps) {
-  test(`killed at ${gap}: the next life ends with the same result`, async () => {
-    await withPlace(async (place) => {
-      const killedInBuild = await place.live("build", gap);
-      if (killedInBuild) await place.live("build");
-      place.assertBuilt();
-      const killed = (await place.live("tear-down", killedInBuild ? undefined : gap)) || killedInBuild;
-      if (!killedInBuild) await place.live("tear-down");
-      place.assertEmpty();
-      assert.ok(killed, `${gap} was never passed`);
+describe("control planes that are killed", { concurrency: 2 }, () => {
+  for (const gap of gaps) {
+    test(`killed at ${gap}: the next life ends with the same result`, async () => {
+      await withPlace(async (place) => {
+        const killedInBuild = await place.live("build", gap);
+        if (killedInBuild) await place.live("build");
+        place.assertBuilt();
+        const killed = (await place.live("tear-down", killedInBuild ? undefined : gap)) || killedInBuild;
+        if (!killedInBuild) await place.live("tear-down");
+        place.assertEmpty();
+        assert.ok(killed, `${gap} was never passed`);
+      });
     });
-  });
-}
+  }
 
-for (const gap of gaps.filter((name) => /provision|snapshot|attach\/(published|attachment)/.test(name))) {
-  test(`killed at ${gap}, and everything is deleted at once: nothing is left`, async () => {
-    await withPlace(async (place) => {
-      await place.live("build", gap);
-      await place.live("tear-down");
-      place.assertEmpty();
+  // Where something exists that only the storage system and a note of ours know about.
+  for (const gap of gaps.filter((name) => UNSETTLED.test(name))) {
+    test(`killed at ${gap}, and everything is deleted at once: nothing is left`, async () => {
+      await withPlace(async (place) => {
+        await place.live("build", gap);
+        await place.live("tear-down");
+        place.assertEmpty();
+      });
     });
-  });
-}
+  }
+});

@@ -37,17 +37,16 @@ export async function runNodeRegistration(
   given: Partial<RegistrationOptions>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { cluster, driver, logger, timeoutMs } = context;
-  const answer = await driver.client.node.nodeGetInfo({}, { signal, timeoutMs });
-  const info: NodeInfo = {
-    nodeId: answer.nodeId,
-    maxVolumes: Number(answer.maxVolumesPerNode),
-    segments: { ...answer.accessibleTopology?.segments },
+  const { cluster, driver, logger } = context;
+  let info: NodeInfo | undefined;
+  const known = async (): Promise<NodeInfo> => {
+    info ??= await nodeInfo(context, signal);
+    return info;
   };
   const look = async (fresh: boolean): Promise<RegistrationView> => ({
     driver: driver.info.name,
     nodeName,
-    info,
+    info: await known(),
     node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
     csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
     csiDriver: fresh
@@ -75,6 +74,15 @@ export async function runNodeRegistration(
     },
     signal,
   );
+}
+
+async function nodeInfo({ driver, timeoutMs }: SidecarContext, signal: AbortSignal): Promise<NodeInfo> {
+  const answer = await driver.client.node.nodeGetInfo({}, { signal, timeoutMs });
+  return {
+    nodeId: answer.nodeId,
+    maxVolumes: Number(answer.maxVolumesPerNode),
+    segments: { ...answer.accessibleTopology?.segments },
+  };
 }
 
 async function applyStep(
