@@ -32,8 +32,9 @@ export async function bundle({ force = false } = {}) {
     format: "esm",
     target: "node20",
     conditions: ["mooring-source"],
-    // Native code stays in node_modules; everything else is one file, so that starting reads one file.
-    external: ["lmdb"],
+    // Everything is one file, so that starting reads one file, but what does not survive it: native code, and a
+    // parser whose macros are lost in a bundle.
+    external: ["lmdb", "@marcbachmann/cel-js"],
     define: { "process.env.MOORING_VERSION": JSON.stringify(version) },
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     sourcemap: "linked",

@@ -31,9 +31,9 @@ function onPath(command) {
 
 function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major > 20 || (major === 20 && minor >= 18)) return;
+  if (major > 20 || (major === 20 && minor >= 19)) return;
   stop(
-    `Mooring needs Node.js 20.18 or newer; this is ${process.versions.node}.`,
+    `Mooring needs Node.js 20.19 or newer; this is ${process.versions.node}.`,
     "install a current Node.js, then run this again",
   );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { createHost, findLeaks } from "@mooring/engine";
-import type { ObjectStore } from "@mooring/store";
+import { join, relative } from "node:path";
+import { createHost, type ExplainMount, findLeaks } from "@mooring/engine";
+import { type ObjectStore, Pods } from "@mooring/store";
 import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
@@ -32,8 +32,20 @@ async function reach(kubeconfig: string): Promise<ObjectStore | Check> {
   }
 }
 
+/** The kubelet's mounts: the containers' root, and the volumes of pods that exist. */
+async function kubeletMounts(store: ObjectStore, stateDir: string): Promise<ExplainMount> {
+  const kubelet = join(stateDir, "kubelet");
+  const pods = new Set((await store.list(Pods)).items.map(({ metadata }) => metadata.uid));
+  return ({ target }) => {
+    if (target.startsWith(join(kubelet, "runtime", "base"))) return true;
+    const [folder, uid] = relative(kubelet, target).split("/");
+    return folder === "pods" && pods.has(uid);
+  };
+}
+
 async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
-  const found = await findLeaks({ store, host: createHost(), stateDir });
+  const explainMount = await kubeletMounts(store, stateDir);
+  const found = await findLeaks({ store, host: createHost(), stateDir, explains: explainMount });
   if (found.length === 0) return [check("leaks", "ok", "no image, loop device or mount without its record")];
   return found.map((leak) =>
     check(`leak: ${leak.kind}`, "fail", `${leak.subject}: ${leak.message}`, leak.fix),

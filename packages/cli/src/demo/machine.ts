@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createHost } from "@mooring/engine";
 
 /** What of a state folder is still in use on this machine. */
@@ -19,6 +20,13 @@ async function processesSeeing(folder: string): Promise<string[]> {
     found.push(`${pid} ${command.replaceAll("\0", " ").slice(0, 60)}`.trim());
   }
   return found;
+}
+
+/** Images in the default pool: files that hold a volume's or a snapshot's bytes. */
+export async function images(stateDir: string): Promise<string[]> {
+  const folder = join(stateDir, "pools", "default", "mnt", "images");
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
 /** Looks at mountinfo, sysfs and /proc: the kernel's own word, not our records. */

@@ -72,7 +72,7 @@ sqlite3 -cmd '.timeout 10000' /restored/ledger.db "
     SELECT n, amount, chain, lag(n) OVER w AS pn, lag(chain) OVER w AS pc FROM main.ledger WINDOW w AS (ORDER BY n)
   )
   SELECT json_object(
-    'integrity', (SELECT integrity_check FROM pragma_integrity_check('main') LIMIT 1),
+    'integrity', (SELECT integrity_check FROM pragma_integrity_check(1, 'main')),
     'rows', (SELECT count(*) FROM main.ledger),
     'last', (SELECT max(n) FROM main.ledger),
     'broken', (SELECT count(*) FROM pairs WHERE n > 0 AND (pn IS NOT n-1 OR amount <> (pn*7919)%1000

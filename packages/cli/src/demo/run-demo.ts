@@ -14,7 +14,7 @@ import {
 } from "@mooring/store";
 import { bytes } from "../output/table.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
-import { remains } from "./machine.ts";
+import { images, remains } from "./machine.ts";
 import * as manifests from "./manifests.ts";
 import { podLog } from "./pod-log.ts";
 import type { Progress } from "./progress.ts";
@@ -197,6 +197,8 @@ async function proveNothingLeft({ store, daemon, progress }: World): Promise<voi
   const counts = await Promise.all(LEFT.map(async (resource) => (await store.list(resource)).items.length));
   const objects = counts.reduce((sum, count) => sum + count, 0);
   progress.prove("no object is left", objects === 0, `${objects} in ${LEFT.length} kinds`);
+  const files = await images(daemon.stateDir);
+  progress.prove("no image is left in the pool", files.length === 0, files.join(", ") || "none");
   await progress.step("stop", async () => {
     const exit = await daemon.stop();
     return { detail: `exit code ${exit}`, value: undefined };

@@ -1,3 +1,4 @@
+import { startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
@@ -22,5 +23,6 @@ export async function startControllers(
   await parts.start("namespaces", (signal) =>
     startNamespaceController({ store, kinds, caPem, logger, signal }),
   );
+  await parts.start("event expiry", async (signal) => startEventExpiry({ store, signal }));
   return view;
 }
