@@ -84,7 +84,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   return { done: running.then(() => release(context, options.releaseOnStop === true)) };
 }
 
-async function ensurePool({ store, nodeID, stateDir, signal }: AgentOptions, pool: AgentPool): Promise<void> {
+async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
+  const { store, nodeID, stateDir, signal } = options;
   const { name, path = join(stateDir, "pools", name), ...rest } = pool;
   const object: Pool = {
     apiVersion: apiVersionOf(Pools),
@@ -96,7 +97,12 @@ async function ensurePool({ store, nodeID, stateDir, signal }: AgentOptions, poo
     await store.create(Pools, object, { signal });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
+    const { logger } = options;
     const grow = (present: Pool): void => {
+      if (present.spec.type !== rest.type) {
+        const { type } = present.spec;
+        logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
+      }
       if (rest.size !== undefined && rest.size > (present.spec.size ?? 0)) present.spec.size = rest.size;
     };
     await mutate(store, Pools, { name }, grow, { signal });

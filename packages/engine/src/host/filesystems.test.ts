@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, open, readFile, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, open, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { EngineError } from "../errors.ts";
 import { GIB, MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
+import { requireDistinct, tellsBtrfsCopiesApart } from "./filesystem/btrfs-copies.ts";
 import {
   checkFilesystem,
   FILESYSTEM_TYPES,
@@ -118,6 +119,29 @@ test("a check repairs only what is safe and reports the rest", async (t) => {
   assert.deepEqual(await checkFilesystem(exec, image, "ext4", "never"), { repaired: false });
   const error = await checkFilesystem(exec, image, "ext4", "preen").catch((e: unknown) => e);
   assert.equal(codeOf(error), "DATA_LOSS");
+});
+
+test("a btrfs copy is not mounted beside its origin by a kernel that would mix them up", async (t) => {
+  const dir = await scratch(t, host);
+  const image = await sparse(join(dir, "i"), 256 * MIB);
+  const device = (await host.loops.attach(image)).path;
+  await makeFilesystem(exec, { device, type: "btrfs", formatted: undefined });
+  await copyFile(image, join(dir, "copy"));
+  const copy = (await host.loops.attach(join(dir, "copy"))).path;
+  await requireDistinct(exec, copy, "6.1.0-37-amd64");
+  await mkdir(join(dir, "m"));
+  await host.mounts.mount({ source: device, target: join(dir, "m"), fsType: "btrfs" });
+  const error = await requireDistinct(exec, copy, "6.1.0-37-amd64").catch((e: unknown) => e);
+  assert.equal(codeOf(error), "FAILED_PRECONDITION");
+  await requireDistinct(exec, copy, "6.7.0");
+  for (const [kernel, safe] of Object.entries({
+    "5.15.0": false,
+    "6.6.99": false,
+    "6.12.1": true,
+    "7.0.0-rc1": true,
+  })) {
+    assert.equal(tellsBtrfsCopiesApart(kernel), safe);
+  }
 });
 
 async function mounted(t: Parameters<typeof scratch>[0]): Promise<string> {

@@ -55,8 +55,12 @@ class LocalPool implements PoolBackend {
     this.#images = this.block ? fileImages(images, options.host.loops) : folderImages(images, options.host);
   }
 
+  get isOpen(): boolean {
+    return this.#lock?.held ?? false;
+  }
+
   async open(): Promise<void> {
-    if (this.#lock?.held) return;
+    if (this.isOpen) return;
     const { host, path } = this.#options;
     await mkdir(path, { recursive: true, mode: 0o700 });
     this.#lock = await acquirePoolLock(this.#layout.lock, host.clock);
@@ -199,7 +203,7 @@ class LocalPool implements PoolBackend {
   }
 
   #requireOpen(): void {
-    if (this.#lock?.held) return;
+    if (this.isOpen) return;
     const why = this.#lock === undefined ? "is not open" : "has lost its lock";
     throw new EngineError("UNAVAILABLE", `pool ${this.#options.path} ${why}`);
   }

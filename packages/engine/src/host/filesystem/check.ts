@@ -1,14 +1,16 @@
 import { EngineError } from "../../errors.ts";
 import { commandFailed } from "../exec.ts";
 import type { Exec } from "../host.ts";
+import { requireDistinct } from "./btrfs-copies.ts";
 import type { FilesystemType } from "./types.ts";
 
 /** `preen` repairs only what is safe to repair without a person; there is deliberately no "repair everything". */
 export type CheckPolicy = "never" | "preen";
 
 /**
- * Checks an unmounted file system. XFS and btrfs replay their logs at mount and need none. Resolves to whether
- * something was repaired; DATA_LOSS when a person has to look at it.
+ * Checks an unmounted file system before its mount. XFS and btrfs replay their logs at mount and need no repair.
+ * Resolves to whether something was repaired; DATA_LOSS when a person has to look at it, FAILED_PRECONDITION for a
+ * btrfs copy that this kernel would take for its mounted origin.
  */
 export async function checkFilesystem(
   exec: Exec,
@@ -16,6 +18,7 @@ export async function checkFilesystem(
   type: FilesystemType,
   policy: CheckPolicy,
 ): Promise<{ repaired: boolean }> {
+  if (type === "btrfs") await requireDistinct(exec, device);
   if (policy === "never" || type !== "ext4") return { repaired: false };
   const args = ["-p", device];
   const result = await exec.try("e2fsck", args, { uninterruptible: true });
