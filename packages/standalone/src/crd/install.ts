@@ -14,7 +14,8 @@ function crdFolder(): string {
   for (let folder = start; ; folder = dirname(folder)) {
     const crds = join(folder, "deploy", "crds");
     if (existsSync(crds)) return crds;
-    if (folder === dirname(folder)) throw new Error(`deploy/crds is missing above ${start}: install Mooring again`);
+    if (folder === dirname(folder))
+      throw new Error(`deploy/crds is missing above ${start}: install Mooring again`);
   }
 }
 

@@ -1,5 +1,6 @@
+import { undeclaredField } from "../schema/cel/declared-fields.ts";
 import { compile, type Program } from "../schema/cel/environment.ts";
-import { usesOldSelf } from "../schema/cel/rules.ts";
+import { ruleSchema, usesOldSelf } from "../schema/cel/rules.ts";
 import { dropForbiddenNulls } from "../schema/default.ts";
 import { type FieldError, forbidden, invalid, notSupported, required } from "../schema/field-error.ts";
 import { isObject, type Schema } from "../schema/model.ts";
@@ -23,7 +24,7 @@ export function validateStructure(schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   if (schema.type !== "object")
     errors.push(invalid(`${path}.type`, schema.type ?? "", "must be object at the root"));
-  visit(schema, path, errors);
+  visit(ruleSchema(schema), path, errors);
   for (const field of Object.keys(schema.properties?.metadata?.properties ?? {})) {
     if (field === "name" || field === "generateName") continue;
     errors.push(
@@ -141,7 +142,13 @@ function ruleErrors(schema: Schema, path: string, errors: FieldError[]): void {
       errors.push(required(`${at}.rule`, "rule is not specified"));
       continue;
     }
+    const before = errors.length;
     compileInto(rule.rule, "bool", `${at}.rule`, "must evaluate to a bool", errors);
+    if (errors.length === before) {
+      const problem = undeclaredField(rule.rule, schema);
+      if (problem !== undefined)
+        errors.push(invalid(`${at}.rule`, rule.rule, `compilation failed: ${problem}`));
+    }
     if (rule.messageExpression !== undefined) {
       compileInto(
         rule.messageExpression,

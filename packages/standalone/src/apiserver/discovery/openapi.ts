@@ -28,10 +28,22 @@ function encoded(document: object): { text: string; hash: string } {
   return entry;
 }
 
+/** How client-go asks for the old document: a message that only it and generators of it know. */
+const PROTOBUF = /^application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf$/;
+/** As it may be said in an answer: the `@` that clients send is no part of a media type. */
+const PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** That message with nothing but `swagger: "2.0"`. Clients take it to know no kind, and go on without it. */
+const NOTHING_DECLARED = Buffer.from([0x0a, 3, ...Buffer.from("2.0")]);
+
 /** `/openapi/v2`, `/openapi/v3` and `/openapi/v3/PATH`. */
 export async function handleOpenApi(call: Call, { openapi }: Api): Promise<void> {
-  requireJson(call);
   const [, version, ...rest] = call.segments;
+  const ranges = parseAccept(call.request.headers.accept);
+  const protobuf = ranges.some(({ type }) => PROTOBUF.test(type)) && !ranges.some(isJson);
+  if (version === "v2" && rest.length === 0 && protobuf) {
+    return sendBytes(call, 200, NOTHING_DECLARED, PROTOBUF_TYPE);
+  }
+  requireJson(call);
   if (version === "v2" && rest.length === 0) return sendDocument(call, openapi.v2());
   if (version !== "v3") throw pathNotFound();
   if (rest.length === 0) return send(call, 200, index(openapi));

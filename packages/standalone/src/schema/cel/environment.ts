@@ -1,6 +1,7 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { registerFormats } from "./library/formats.ts";
 import { registerLists } from "./library/lists.ts";
+import { registerMacros, withMacros, withoutMacros } from "./library/macros.ts";
 import { registerNetwork } from "./library/network.ts";
 import { registerQuantities } from "./library/quantities.ts";
 import { registerStrings } from "./library/strings.ts";
@@ -18,6 +19,7 @@ export const environment = new Environment({
   .registerVariable("oldSelf", "dyn");
 
 for (const register of [
+  registerMacros,
   registerStrings,
   registerLists,
   registerQuantities,
@@ -27,11 +29,28 @@ for (const register of [
   register(environment);
 }
 
-/** A rule or message expression, compiled once. Throws the library's ParseError or TypeError. */
+/** A rule or message expression, compiled once. Throws CelCompileError. */
 export interface Program {
   evaluate(variables: { self: unknown; oldSelf?: unknown }): unknown;
   /** The static type of the result; `dyn` when only evaluation can tell. */
   type: string;
+}
+
+/** The text is not a well-typed expression; the message points at the place. */
+export class CelCompileError extends Error {
+  override readonly name = "CelCompileError";
+  constructor(cause: unknown) {
+    super(withoutMacros(cause instanceof Error ? cause.message : String(cause)), { cause });
+  }
+}
+
+/** Throws CelCompileError. */
+export function parse(expression: string): ReturnType<typeof environment.parse> {
+  try {
+    return environment.parse(withMacros(expression));
+  } catch (error) {
+    throw new CelCompileError(error);
+  }
 }
 
 const programs = new Map<string, Program>();
@@ -39,9 +58,9 @@ const programs = new Map<string, Program>();
 export function compile(expression: string): Program {
   const known = programs.get(expression);
   if (known !== undefined) return known;
-  const parsed = environment.parse(expression);
+  const parsed = parse(expression);
   const check = parsed.check();
-  if (!check.valid) throw check.error ?? new Error(`cannot compile ${expression}`);
+  if (!check.valid) throw new CelCompileError(check.error);
   const program: Program = { evaluate: (variables) => parsed(variables), type: check.type ?? "dyn" };
   programs.set(expression, program);
   return program;

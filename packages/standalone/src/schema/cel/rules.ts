@@ -1,13 +1,6 @@
 import { Optional } from "@marcbachmann/cel-js";
 import { duplicate, type FieldError, forbidden, invalid, required } from "../field-error.ts";
-import {
-  childSchema,
-  isObject,
-  type JsonObject,
-  jsonEqual,
-  type Schema,
-  type ValidationRule,
-} from "../model.ts";
+import { childSchema, isObject, jsonEqual, type Schema, type ValidationRule } from "../model.ts";
 import { fieldPath } from "../validate.ts";
 import { correlate } from "./correlate.ts";
 import { compile, type Program } from "./environment.ts";
@@ -153,12 +146,7 @@ function joinRelative(path: string, relative: string | undefined, _value: unknow
 
 /** What the whole object looks like to rules: of its metadata only the names. */
 export function ruleSchema(schema: Schema): Schema {
-  const names: JsonObject = { name: { type: "string" }, generateName: { type: "string" } };
-  return {
-    ...schema,
-    properties: {
-      ...schema.properties,
-      metadata: { type: "object", properties: names as Record<string, Schema> },
-    },
-  };
+  const text: Schema = { type: "string" };
+  const metadata: Schema = { type: "object", properties: { name: text, generateName: text } };
+  return { ...schema, properties: { ...schema.properties, apiVersion: text, kind: text, metadata } };
 }

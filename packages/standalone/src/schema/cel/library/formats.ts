@@ -39,7 +39,7 @@ export function registerFormats(env: Environment): void {
       const check = NAMED[name];
       return check === undefined ? Optional.none() : Optional.of(new Format(check));
     })
-    .registerFunction("Format.validate(string): optional<list<string>>", (format: Format, text: string) => {
+    .registerFunction("Format.validate(string): dyn", (format: Format, text: string) => {
       const problems = format.check(text);
       return problems.length === 0 ? Optional.none() : Optional.of(problems);
     });
