@@ -1,5 +1,7 @@
 import type { LocalStore, Logger } from "@mooring/store";
 import type { TokenReader } from "./auth/authenticate.ts";
+import type { Authorizer } from "./auth/rbac.ts";
+import type { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
 
 /** What `kubectl logs` asks for, as in core/v1 PodLogOptions. */
@@ -40,6 +42,8 @@ export interface Api {
   kubelet?: KubeletLogs;
   openapi: OpenApiDocuments;
   readToken: TokenReader;
+  tokens: ServiceAccountTokens;
+  authorizer: Authorizer;
   metrics: RequestMetrics;
   /** Aborts when the server stops: watches end. */
   signal: AbortSignal;

@@ -2,11 +2,14 @@ import { join } from "node:path";
 import type { LocalStore, Logger } from "@mooring/store";
 import { createOpenApi } from "../schema/index.ts";
 import type { Api, KubeletLogs } from "./api.ts";
-import { singleToken } from "./auth/authenticate.ts";
+import { tokenReader } from "./auth/authenticate.ts";
+import { Authorizer } from "./auth/rbac.ts";
+import { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
 import { writeKubeconfig } from "./pki/kubeconfig.ts";
 import { ensurePki, serverNames } from "./pki/pki.ts";
 import { ensureDefaultNamespaces } from "./server/default-namespaces.ts";
+import { ensureDefaultRoles } from "./server/default-roles.ts";
 import { listen } from "./server/listen.ts";
 import { createMetrics } from "./server/metrics.ts";
 
@@ -49,14 +52,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const names = serverNames(at.host);
   const pki = await ensurePki(folder, names);
   await ensureDefaultNamespaces(store);
+  await ensureDefaultRoles(store);
   const metrics = createMetrics();
+  const tokens = await ServiceAccountTokens.open(store, join(folder, "service-accounts.key"));
   const api: Api = {
     store,
     kinds,
     logger,
     signal,
     metrics,
-    readToken: singleToken(pki.token),
+    tokens,
+    readToken: tokenReader(pki.token, tokens),
+    authorizer: new Authorizer(store),
     openapi: options.openapi ?? createOpenApi(kinds),
     ...(kubelet === undefined ? {} : { kubelet }),
   };

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { StatusError } from "@mooring/store";
 import type { User } from "../http/call.ts";
+import type { ServiceAccountTokens } from "./service-account.ts";
 
 export const ADMIN: User = {
   username: "mooring-admin",
@@ -9,14 +10,17 @@ export const ADMIN: User = {
 };
 export const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** Knows the user behind a bearer token; undefined when there is none. */
-export type TokenReader = (token: string) => User | undefined;
+/** Knows the user behind a bearer token, for the server itself or for these audiences; undefined when there is none. */
+export type TokenReader = (token: string, audiences?: readonly string[]) => User | undefined;
 
-/** One token, one user. Compares in constant time. */
-export function singleToken(token: string, user: User = ADMIN): TokenReader {
+/** The administrator's token, compared in constant time, and those of service accounts. */
+export function tokenReader(adminToken: string, tokens: ServiceAccountTokens): TokenReader {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = digest(token);
-  return (given) => (timingSafeEqual(digest(given), expected) ? user : undefined);
+  const expected = digest(adminToken);
+  return (given, audiences) => {
+    if (timingSafeEqual(digest(given), expected)) return ADMIN;
+    return tokens.read(given, new Date(), audiences?.length === 0 ? undefined : audiences);
+  };
 }
 
 /** Without credentials the caller is anonymous; wrong ones are Unauthorized (401). */

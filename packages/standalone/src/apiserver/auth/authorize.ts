@@ -1,20 +1,29 @@
 import { StatusError } from "@mooring/store";
 import type { Call, User } from "../http/call.ts";
+import { type Attributes, attributesOf } from "./attributes.ts";
+import type { Authorizer } from "./rbac.ts";
 
-/** What anybody may read, as the `system:public-info-viewer` role of Kubernetes allows. */
-const PUBLIC = /^\/(healthz|livez|readyz|version)(\/|$)/;
-
-export function mayReadPath(user: User, method: string, path: string): boolean {
-  if (isAdmin(user)) return true;
-  return (method === "GET" || method === "HEAD") && PUBLIC.test(path);
+/** Throws Forbidden (403) in the words of Kubernetes unless the caller may do what the request asks. */
+export async function authorize(call: Call, authorizer: Authorizer): Promise<void> {
+  const attributes = attributesOf(call);
+  if (!(await authorizer.allowed(call.user, attributes))) throw forbidden(call.user, attributes);
 }
 
-export const isAdmin = (user: User) => user.groups.includes("system:masters");
-
-/** Throws Forbidden (403) in the words of Kubernetes. */
-export function authorize(call: Call): void {
-  if (mayReadPath(call.user, call.method, call.path)) return;
-  const verb = call.method === "GET" ? "get" : call.method.toLowerCase();
-  const message = `forbidden: User ${JSON.stringify(call.user.username)} cannot ${verb} path ${JSON.stringify(call.path)}`;
-  throw new StatusError("Forbidden", message);
+export function forbidden({ username }: User, attributes: Attributes): StatusError {
+  const who = `User ${JSON.stringify(username)}`;
+  if (attributes.type === "path") {
+    const what = `cannot ${attributes.verb} path ${JSON.stringify(attributes.path)}`;
+    return new StatusError("Forbidden", `forbidden: ${who} ${what}`);
+  }
+  const { verb, group, resource, subresource, name, namespace } = attributes;
+  const of = group === "" ? resource : `${resource}.${group}`;
+  const subject = name === "" ? of : `${of} ${JSON.stringify(name)}`;
+  const full = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
+  const what = `cannot ${verb} resource ${JSON.stringify(full)} in API group ${JSON.stringify(group)} ${where}`;
+  return new StatusError("Forbidden", `${subject} is forbidden: ${who} ${what}`, {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+  });
 }

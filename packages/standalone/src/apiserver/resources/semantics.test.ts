@@ -311,7 +311,10 @@ test("anonymous callers see health and version only; a wrong token is Unauthoriz
   }
   const forbidden = await http.send(CONFIG_MAPS, { token: null });
   assert.equal(forbidden.status, 403);
-  assert.match(forbidden.json.message, /User "system:anonymous" cannot get path/);
+  assert.match(
+    forbidden.json.message,
+    /User "system:anonymous" cannot list resource "configmaps" in API group "" in the namespace "default"/,
+  );
   assert.equal((await http.send("/version", { token: "wrong" })).status, 401);
 });
 

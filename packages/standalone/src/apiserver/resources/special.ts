@@ -6,6 +6,7 @@ import { handleEviction } from "../pods/eviction.ts";
 import { handleLog } from "../pods/log.ts";
 import { handleFinalize } from "./finalize.ts";
 import { type ItemTarget, methodNotAllowed, pathNotFound } from "./target.ts";
+import { handleToken } from "./token.ts";
 
 type Handler = (call: Call, target: ItemTarget, api: Api) => Promise<void>;
 
@@ -15,6 +16,7 @@ const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
   "/pods/log": { GET: handleLog },
   "/pods/eviction": { POST: handleEviction },
   "/pods/binding": { POST: handleBinding },
+  "/serviceaccounts/token": { POST: handleToken },
 };
 
 /** Subresources of Kubernetes that make no sense here; kubectl shows the text. */

@@ -16,8 +16,8 @@ export function selfSubjectReview(_review: UnstructuredObject, call: Call): obje
 
 /** Whose token is this? */
 export function tokenReview(review: UnstructuredObject, _call: Call, { readToken }: Api): object {
-  const { token } = (review.spec ?? {}) as { token?: unknown };
-  const user = typeof token === "string" ? readToken(token) : undefined;
+  const { token, audiences } = (review.spec ?? {}) as { token?: unknown; audiences?: string[] };
+  const user = typeof token === "string" ? readToken(token, audiences) : undefined;
   if (user === undefined) return { authenticated: false, user: {}, error: "invalid bearer token" };
   return { authenticated: true, user: userInfo(user) };
 }

@@ -1,46 +1,69 @@
 import type { UnstructuredObject } from "@mooring/store";
-import { mayReadPath } from "../auth/authorize.ts";
+import type { Api } from "../api.ts";
+import type { Attributes } from "../auth/attributes.ts";
 import type { Call, User } from "../http/call.ts";
 
 interface AccessSpec {
   user?: string;
   groups?: string[];
-  resourceAttributes?: object;
+  uid?: string;
+  namespace?: string;
+  resourceAttributes?: {
+    verb?: string;
+    group?: string;
+    resource?: string;
+    subresource?: string;
+    name?: string;
+    namespace?: string;
+  };
   nonResourceAttributes?: { path?: string; verb?: string };
-}
-
-const VERB_METHOD: Readonly<Record<string, string>> = { get: "GET", head: "HEAD" };
-
-/** One rule stands for all: administrators may do everything, everybody may read what is public. */
-function access(user: User, { nonResourceAttributes }: AccessSpec): object {
-  const { path = "", verb = "" } = nonResourceAttributes ?? {};
-  const allowed = mayReadPath(user, VERB_METHOD[verb] ?? verb.toUpperCase(), path);
-  return allowed ? { allowed } : { allowed, reason: "only the administrator of this server has access" };
 }
 
 const specOf = (review: UnstructuredObject) => (review.spec ?? {}) as AccessSpec;
 
-/** `kubectl auth can-i`. */
-export function selfAccessReview(review: UnstructuredObject, { user }: Call): object {
-  return access(user, specOf(review));
+function attributesOf({ resourceAttributes: asked, nonResourceAttributes }: AccessSpec): Attributes {
+  if (asked === undefined) {
+    const { path = "", verb = "" } = nonResourceAttributes ?? {};
+    return { type: "path", verb, path };
+  }
+  const { verb = "", group = "", resource = "", subresource = "", name = "", namespace = "" } = asked;
+  return { type: "resource", verb, group, resource, subresource, name, namespace };
 }
 
-/** The same about somebody else. The administrator's groups are known here; others are believed as given. */
-export function accessReview(review: UnstructuredObject, call: Call): object {
+async function access(user: User, spec: AccessSpec, { authorizer }: Api): Promise<object> {
+  return { allowed: await authorizer.allowed(user, attributesOf(spec)) };
+}
+
+/** `kubectl auth can-i`. */
+export function selfAccessReview(review: UnstructuredObject, { user }: Call, api: Api): Promise<object> {
+  return access(user, specOf(review), api);
+}
+
+/** The same about somebody else. */
+export function accessReview(review: UnstructuredObject, _call: Call, api: Api): Promise<object> {
   const spec = specOf(review);
-  const username = spec.user ?? "";
-  const groups = username === call.user.username ? call.user.groups : (spec.groups ?? []);
-  return access({ username, groups }, spec);
+  return access({ username: spec.user ?? "", groups: spec.groups ?? [] }, spec, api);
 }
 
 /** `kubectl auth can-i --list`. */
-export function rulesReview(_review: UnstructuredObject, { user }: Call): object {
-  const admin = mayReadPath(user, "*", "*");
+export async function rulesReview(
+  review: UnstructuredObject,
+  { user }: Call,
+  { authorizer }: Api,
+): Promise<object> {
+  const rules = await authorizer.rulesFor(user, specOf(review).namespace ?? "");
   return {
     incomplete: false,
-    resourceRules: admin ? [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }] : [],
-    nonResourceRules: admin
-      ? [{ verbs: ["*"], nonResourceURLs: ["*"] }]
-      : [{ verbs: ["get"], nonResourceURLs: ["/healthz", "/livez", "/readyz", "/version", "/version/"] }],
+    resourceRules: rules
+      .filter(({ resources }) => resources !== undefined)
+      .map(({ verbs, apiGroups = [], resources, resourceNames = [] }) => ({
+        verbs,
+        apiGroups,
+        resources,
+        resourceNames,
+      })),
+    nonResourceRules: rules
+      .filter(({ nonResourceURLs }) => nonResourceURLs !== undefined)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
   };
 }

@@ -11,7 +11,7 @@ import { methodNotAllowed, pathNotFound, type ResourcePath } from "../resources/
 import { selfSubjectReview, tokenReview } from "./authentication.ts";
 import { accessReview, rulesReview, selfAccessReview } from "./authorization.ts";
 
-type Answer = (review: UnstructuredObject, call: Call, api: Api) => object;
+type Answer = (review: UnstructuredObject, call: Call, api: Api) => object | Promise<object>;
 
 /** Status of each review, by kind. */
 const ANSWERS: Readonly<Record<string, Answer>> = {
@@ -39,6 +39,6 @@ export async function handleReview(call: Call, api: Api, path: ResourcePath): Pr
   const expected = { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, defaulted: true };
   const review = asObject(body.value, expected);
   const metadata = { ...review.metadata, uid: randomUUID(), creationTimestamp: null };
-  await send(call, 201, { ...review, metadata, status: answer(review, call, api) }, format);
+  await send(call, 201, { ...review, metadata, status: await answer(review, call, api) }, format);
   return true;
 }

@@ -1,5 +1,6 @@
 import type { Api } from "../api.ts";
 import { authorize } from "../auth/authorize.ts";
+import { impersonate } from "../auth/impersonate.ts";
 import { handleDiscovery } from "../discovery/handle.ts";
 import { handleOpenApi } from "../discovery/openapi.ts";
 import { SERVED_VERSION } from "../discovery/versions.ts";
@@ -46,7 +47,8 @@ function readOnly(call: Call, api: Api, handler: Handler): Promise<void> | void 
 
 /** Everything between authentication and the answer. */
 export async function route(call: Call, api: Api): Promise<void> {
-  authorize(call);
+  call.user = await impersonate(call, api.authorizer);
+  await authorize(call, api.authorizer);
   const first = call.segments[0] ?? "";
   const handler = Object.hasOwn(ROUTES, first) ? ROUTES[first] : undefined;
   if (handler === undefined) throw pathNotFound();

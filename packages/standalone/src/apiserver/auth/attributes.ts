@@ -1,0 +1,53 @@
+import type { Call } from "../http/call.ts";
+import { flag } from "../http/call.ts";
+import { parseResourcePath } from "../resources/target.ts";
+
+/** What somebody wants to do: with a resource, or with a path that is none. */
+export type Attributes =
+  | { type: "path"; verb: string; path: string }
+  | {
+      type: "resource";
+      verb: string;
+      group: string;
+      resource: string;
+      subresource: string;
+      name: string;
+      /** Empty: at the cluster scope. */
+      namespace: string;
+    };
+
+const ITEM_VERBS: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/** The attributes of a request, as Kubernetes derives them for its authorizers. */
+export function attributesOf(call: Call): Attributes {
+  const [root] = call.segments;
+  const deep = call.segments.length > (root === "api" ? 2 : 3);
+  const path = (root === "api" || root === "apis") && deep ? parseResourcePath(call.segments) : undefined;
+  const verb = ITEM_VERBS[call.method] ?? call.method.toLowerCase();
+  if (path === undefined) return { type: "path", verb, path: call.path };
+  const { group, plural, subresource = "", name = "", namespace = "" } = path;
+  const ofCollection = name === "" ? collectionVerb(call, verb) : verb;
+  // A namespace is in itself, so that a role in it can allow reading it.
+  const inNamespace = group === "" && plural === "namespaces" ? name : namespace;
+  return {
+    type: "resource",
+    verb: ofCollection,
+    group,
+    resource: plural,
+    subresource,
+    name,
+    namespace: inNamespace,
+  };
+}
+
+function collectionVerb(call: Call, verb: string): string {
+  if (verb === "get") return flag(call.query, "watch") === true ? "watch" : "list";
+  return verb === "delete" ? "deletecollection" : verb;
+}

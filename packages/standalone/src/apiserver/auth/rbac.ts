@@ -1,0 +1,74 @@
+import { defineResource, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import type { User } from "../http/call.ts";
+import type { Attributes } from "./attributes.ts";
+import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
+
+const GROUP = "rbac.authorization.k8s.io";
+const define = (kind: string, namespaced: boolean) =>
+  defineResource<UnstructuredObject>(GROUP, "v1", kind, `${kind.toLowerCase()}s`, namespaced);
+const Roles = define("Role", true);
+const RoleBindings = define("RoleBinding", true);
+const ClusterRoles = define("ClusterRole", false);
+const ClusterRoleBindings = define("ClusterRoleBinding", false);
+
+interface Subject {
+  kind?: string;
+  name?: string;
+  namespace?: string;
+}
+
+interface Binding extends UnstructuredObject {
+  subjects?: Subject[];
+  roleRef?: { kind?: string; name?: string };
+}
+
+/** Decides by the stored roles and bindings. */
+export class Authorizer {
+  readonly #store: LocalStore;
+
+  constructor(store: LocalStore) {
+    this.#store = store;
+  }
+
+  async allowed(user: User, attributes: Attributes): Promise<boolean> {
+    for (const group of user.groups) {
+      if (GROUP_RULES[group]?.some((rule) => allows(rule, attributes)) === true) return true;
+    }
+    const namespace = attributes.type === "resource" ? attributes.namespace : "";
+    const rules = await this.#boundRules(user, namespace);
+    return rules.some((rule) => allows(rule, attributes));
+  }
+
+  /** All rules that hold for the user in a namespace; empty: at the cluster scope. */
+  async rulesFor(user: User, namespace: string): Promise<PolicyRule[]> {
+    const given = user.groups.flatMap((group) => GROUP_RULES[group] ?? []);
+    return [...given, ...(await this.#boundRules(user, namespace))];
+  }
+
+  async #boundRules(user: User, namespace: string): Promise<PolicyRule[]> {
+    const cluster = await this.#store.list(ClusterRoleBindings);
+    const local = namespace === "" ? [] : (await this.#store.list(RoleBindings, { namespace })).items;
+    const bindings = [...cluster.items, ...local] as Binding[];
+    const mine = bindings.filter(({ subjects = [] }) => subjects.some((subject) => isAbout(subject, user)));
+    const rules = await Promise.all(mine.map((binding) => this.#rulesOf(binding)));
+    return rules.flat();
+  }
+
+  async #rulesOf({ roleRef, metadata }: Binding): Promise<readonly PolicyRule[]> {
+    const name = roleRef?.name ?? "";
+    const { namespace = "" } = metadata;
+    const role =
+      roleRef?.kind === "Role"
+        ? this.#store.get(Roles, { namespace, name })
+        : this.#store.get(ClusterRoles, { name });
+    // A binding to a role that is not there grants nothing.
+    const found = await role.catch(() => undefined);
+    return Array.isArray(found?.rules) ? (found.rules as PolicyRule[]) : [];
+  }
+}
+
+function isAbout({ kind, name = "", namespace = "" }: Subject, { username, groups }: User): boolean {
+  if (kind === "User") return name === username;
+  if (kind === "Group") return groups.includes(name);
+  return kind === "ServiceAccount" && username === `system:serviceaccount:${namespace}:${name}`;
+}
