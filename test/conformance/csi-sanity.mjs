@@ -86,9 +86,12 @@ async function startDriver(folder, pool) {
   );
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (log += chunk));
   let code;
-  const ended = new Promise((resolve) =>
-    child.once("exit", (status, signal) => resolve((code = status ?? signal))),
-  );
+  const ended = new Promise((resolve) => {
+    child.once("exit", (status, signal) => {
+      code = status ?? signal;
+      resolve(code);
+    });
+  });
   const deadline = Date.now() + START_DEADLINE_MS;
   while (!existsSync(socket)) {
     if (code !== undefined) fail(`mooring driver ended with ${code}:\n${log}`);

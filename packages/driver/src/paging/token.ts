@@ -44,9 +44,10 @@ function encode({ createdAt, name }: Position): string {
 }
 
 function decode(token: string): Position {
-  const [sum, createdAt, name, ...more] = Buffer.from(token, "base64url").toString("utf8").split(" ");
-  const known = createdAt !== undefined && name !== undefined && more.length === 0;
-  if (!known || sum !== sha256(`${createdAt} ${name}`).slice(0, 8)) {
+  const [, createdAt, name, ...more] = Buffer.from(token, "base64url").toString("utf8").split(" ");
+  const read = createdAt !== undefined && name !== undefined && more.length === 0;
+  // Base64 forgives much; a token of ours is exactly what we would write for its position.
+  if (!read || encode({ createdAt, name }) !== token) {
     throw CsiError.aborted("starting_token is not one that this driver gave out", {
       hint: "Start the list again with an empty starting_token.",
     });

@@ -1,0 +1,158 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type CsiClient, connect, v1 } from "@mooring/csi";
+import { createHost, type Host, type PoolType } from "@mooring/engine";
+import { silentLogger } from "@mooring/store";
+import { serveDriver } from "../serve.ts";
+
+const GIB = 1024 ** 3;
+const { VolumeCapability_AccessMode_Mode: Mode } = v1;
+
+/** A running driver with a pool of its own, a client, and a folder for mounts. */
+export interface World {
+  client: CsiClient;
+  host: Host;
+  folder: string;
+  nodeID: string;
+  /** A path below the folder whose parent exists. */
+  path(name: string): string;
+  /** Stops the driver and starts it again on the same state. */
+  restart(): Promise<void>;
+  /** Stops it and removes every mount, loop device and file. */
+  end(): Promise<void>;
+}
+
+export interface WorldOptions {
+  pool?: PoolType;
+  maxVolumesPerNode?: number;
+}
+
+/** Starts a driver as `mooring driver` does, in this process. Needs root. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  if (process.getuid?.() !== 0) throw new Error("this test mounts real volumes: run it as root");
+  const { pool = "xfs", ...rest } = options;
+  const folder = await mkdtemp(join(tmpdir(), "mooring-driver-"));
+  const host = createHost();
+  const endpoint = `unix://${join(folder, "csi.sock")}`;
+  const nodeID = "node-1";
+  const start = async () => {
+    const stop = new AbortController();
+    const serving = await serveDriver({
+      ...rest,
+      ...{ endpoint, mode: "all", nodeID, logger: silentLogger, signal: stop.signal },
+      stateDir: join(folder, "state"),
+      pool: pool === "directory" ? { type: pool } : { type: pool, size: 8 * GIB },
+    });
+    return async () => {
+      stop.abort();
+      await serving.done;
+    };
+  };
+  await mkdir(join(folder, "mounts"));
+  let stop = await start();
+  const client = await connect(endpoint, { timeoutMs: 30_000 });
+  return {
+    ...{ client, host, folder, nodeID },
+    path: (name) => join(folder, "mounts", name),
+    restart: async () => {
+      await stop();
+      stop = await start();
+    },
+    end: async () => {
+      client.close();
+      await stop();
+      await cleanUp(host, folder);
+    },
+  };
+}
+
+/** Whatever a test left behind below the folder, innermost mount first. */
+export async function cleanUp(host: Host, folder: string): Promise<void> {
+  const mounts = (await host.mounts.list()).filter(({ target }) => target.startsWith(folder));
+  for (const { target } of mounts.reverse()) await host.mounts.unmount(target);
+  const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
+  // Loops of images before those of the pools that hold them: the longest path is the innermost.
+  for (const { path } of loops.sort((a, b) => b.backingFile.length - a.backingFile.length)) {
+    await host.loops.detach(path);
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+export interface CapabilityChoice {
+  access?: "mount" | "block";
+  mode?: keyof typeof Mode;
+  fsType?: string;
+  mountFlags?: string[];
+}
+
+/** A VolumeCapability as the client takes it. */
+export type CapabilityInit = NonNullable<
+  Parameters<CsiClient["node"]["nodeStageVolume"]>[0]["volumeCapability"]
+>;
+
+export function capability(choice: CapabilityChoice = {}): CapabilityInit {
+  const { access = "mount", mode = "SINGLE_NODE_WRITER", fsType = "", mountFlags = [] } = choice;
+  const accessType: CapabilityInit["accessType"] =
+    access === "block"
+      ? { case: "block" as const, value: {} }
+      : { case: "mount" as const, value: { fsType, mountFlags } };
+  return { accessType, accessMode: { mode: Mode[mode] } };
+}
+
+export const MIB = 1024n ** 2n;
+
+/** Creates a volume and hands back its id. */
+export async function createVolume(
+  { client }: Pick<World, "client">,
+  name: string,
+  { size = 320n * MIB, ...choice }: CapabilityChoice & { size?: bigint } = {},
+): Promise<string> {
+  const { volume } = await client.controller.createVolume({
+    name,
+    capacityRange: { requiredBytes: size },
+    volumeCapabilities: [capability(choice)],
+  });
+  return volume?.volumeId ?? "";
+}
+
+/** Publishes to the node and stages; returns how to undo both. */
+export async function stage(
+  world: World,
+  volumeId: string,
+  choice: CapabilityChoice = {},
+  name = `stage-${volumeId}`,
+): Promise<{ path: string; undo(): Promise<void> }> {
+  const { client, nodeID } = world;
+  const path = world.path(name);
+  const volumeCapability = capability(choice);
+  await mkdir(path, { recursive: true });
+  await client.controller.controllerPublishVolume({ volumeId, nodeId: nodeID, volumeCapability });
+  await client.node.nodeStageVolume({ volumeId, stagingTargetPath: path, volumeCapability });
+  const undo = async () => {
+    await client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: path });
+    await client.controller.controllerUnpublishVolume({ volumeId, nodeId: nodeID });
+  };
+  return { path, undo };
+}
+
+/** The code's name of a call that must fail. */
+export async function codeOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+  } catch (error) {
+    return (error as { codeName?: string }).codeName ?? String(error);
+  }
+  return "OK";
+}
+
+/** Code and message of a call that must fail. */
+export async function failureOf(call: Promise<unknown>): Promise<{ code: string; message: string }> {
+  try {
+    await call;
+  } catch (error) {
+    const { codeName = String(error), message } = error as Error & { codeName?: string };
+    return { code: codeName, message };
+  }
+  return { code: "OK", message: "" };
+}
