@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import type { NodeAgent, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
+import type {
+  KubeObject,
+  ObjectMeta,
+  UnstructuredObject,
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from "@mooring/store";
+import { parse } from "yaml";
+import { customKind } from "./custom-kind.ts";
+import { bundledCrds } from "./install.ts";
+import type { CustomResourceDefinition } from "./types.ts";
+
+/** Every field given, also the optional ones, so that a field that is added to a type must be added here too. */
+type Full<T> = T extends (infer E)[]
+  ? Full<E>[]
+  : T extends object
+    ? { [K in keyof T]-?: K extends "metadata" ? Pick<ObjectMeta, "name"> : Full<NonNullable<T[K]>> }
+    : T;
+
+const time = "2026-01-01T00:00:00Z";
+const metadata = { name: "x" };
+const conditions = [
+  {
+    type: "Ready",
+    status: "True" as const,
+    reason: "R",
+    message: "m",
+    lastTransitionTime: time,
+    observedGeneration: 1,
+  },
+];
+const error = { code: "INTERNAL", message: "m" };
+const ours = { apiVersion: "storage.mooring.dev/v1alpha1", metadata };
+const theirs = { apiVersion: "snapshot.storage.k8s.io/v1", metadata };
+
+const volume: Full<Volume> = {
+  ...ours,
+  kind: "Volume",
+  spec: {
+    size: 1,
+    pool: "p",
+    source: { kind: "Volume", name: "v" },
+    volumeMode: "Filesystem",
+    fsType: "xfs",
+    accessMode: "rwo",
+    migratable: true,
+    nodeID: "n",
+    disableFrontend: false,
+    lastAttachedBy: "a",
+    mutableParameters: { a: "b" },
+    request: { any: { thing: [1] } },
+  },
+  status: {
+    state: "attached",
+    robustness: "healthy",
+    currentNodeID: "n",
+    ownerID: "n",
+    device: "/dev/loop0",
+    frontendDisabled: false,
+    size: 1,
+    formatted: "xfs",
+    remountRequestedAt: time,
+    error,
+    conditions,
+  },
+};
+
+const attachment: Full<VolumeAttachment> = {
+  ...ours,
+  kind: "VolumeAttachment",
+  spec: {
+    volume: "v",
+    attachmentTickets: {
+      t: {
+        id: "t",
+        type: "csi-attacher",
+        nodeID: "n",
+        parameters: { disableFrontend: "any" },
+        generation: 1,
+        owner: { apiVersion: "v1", kind: "K", namespace: "a", name: "o", uid: "u" },
+        createdAt: time,
+        expiresAt: time,
+      },
+    },
+  },
+  status: {
+    attachmentTicketStatuses: { t: { id: "t", satisfied: true, conditions, generation: 1 } },
+    generationCounter: 1,
+  },
+};
+
+const snapshot: Full<Snapshot> = {
+  ...ours,
+  kind: "Snapshot",
+  spec: { volume: "v", pool: "p", request: { any: 1 } },
+  status: {
+    readyToUse: true,
+    creationTime: "2026-01-01T00:00:00.123Z",
+    restoreSize: 1,
+    ownerID: "n",
+    formatted: "ext4",
+    error,
+    conditions,
+  },
+};
+
+const pool: Full<Pool> = {
+  ...ours,
+  kind: "Pool",
+  spec: { type: "xfs", nodeID: "n", path: "/p", size: 1, overcommit: 1.5, reserve: 1 },
+  status: { ready: true, totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
+};
+
+const agent: Full<NodeAgent> = {
+  ...ours,
+  kind: "NodeAgent",
+  spec: { topology: { a: "b" } },
+  status: { state: "Ready", heartbeat: time, version: "1", conditions },
+};
+
+const snapshotClass: Full<VolumeSnapshotClass> = {
+  ...theirs,
+  kind: "VolumeSnapshotClass",
+  driver: "d",
+  deletionPolicy: "Delete",
+  parameters: { a: "b" },
+};
+
+const volumeSnapshot: Full<Omit<VolumeSnapshot, "spec">> & Pick<VolumeSnapshot, "spec"> = {
+  ...theirs,
+  kind: "VolumeSnapshot",
+  spec: { source: { persistentVolumeClaimName: "c" }, volumeSnapshotClassName: "c" },
+  status: {
+    boundVolumeSnapshotContentName: "c",
+    creationTime: time,
+    readyToUse: true,
+    restoreSize: "1Gi",
+    error: { time, message: "m" },
+    volumeGroupSnapshotName: "g",
+  },
+};
+
+const content: Full<Omit<VolumeSnapshotContent, "spec">> & Pick<VolumeSnapshotContent, "spec"> = {
+  ...theirs,
+  kind: "VolumeSnapshotContent",
+  spec: {
+    volumeSnapshotRef: {
+      apiVersion: "v1",
+      kind: "K",
+      name: "s",
+      namespace: "a",
+      uid: "u",
+      resourceVersion: "1",
+    },
+    deletionPolicy: "Retain",
+    driver: "d",
+    volumeSnapshotClassName: "c",
+    source: { snapshotHandle: "h" },
+    sourceVolumeMode: "Block",
+  },
+  status: {
+    snapshotHandle: "h",
+    creationTime: 1,
+    restoreSize: 1,
+    readyToUse: true,
+    error: { time, message: "m" },
+    volumeGroupSnapshotHandle: "g",
+  },
+};
+
+const samples: KubeObject[] = [
+  volume,
+  attachment,
+  snapshot,
+  pool,
+  agent,
+  snapshotClass,
+  volumeSnapshot,
+  content,
+];
+
+async function definitions(): Promise<CustomResourceDefinition[]> {
+  return Promise.all(
+    (await bundledCrds()).map(
+      async (file) => parse(await readFile(file, "utf8")) as CustomResourceDefinition,
+    ),
+  );
+}
+
+test("the definitions know every field of the types, and lose none of them", async () => {
+  const all = await definitions();
+  for (const sample of samples) {
+    const [group] = sample.apiVersion.split("/");
+    const crd = all.find(({ spec }) => spec.names.kind === sample.kind && spec.group === group);
+    assert.ok(crd, sample.kind);
+    const strategy = customKind(crd).definition.strategy;
+    const stored = strategy?.create?.(structuredClone(sample) as unknown as UnstructuredObject, {
+      dryRun: false,
+    });
+    assert.deepEqual(stored, sample);
+  }
+  assert.equal(samples.length, all.length);
+});
+
+test("every definition describes all its fields and ends its columns with the age", async () => {
+  const visit = (node: Record<string, unknown>, path: string): void => {
+    for (const [field, child] of Object.entries(
+      (node.properties ?? {}) as Record<string, Record<string, unknown>>,
+    )) {
+      assert.ok(child.description, `${path}.${field}`);
+      visit(child, `${path}.${field}`);
+      if (child.items !== undefined) visit(child.items as Record<string, unknown>, `${path}.${field}[]`);
+    }
+  };
+  for (const crd of await definitions()) {
+    for (const version of crd.spec.versions) {
+      visit(version.schema?.openAPIV3Schema as Record<string, unknown>, crd.spec.names.kind);
+      assert.equal(version.additionalPrinterColumns?.at(-1)?.name, "Age");
+    }
+  }
+});
