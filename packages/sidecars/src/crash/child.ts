@@ -11,13 +11,15 @@ import { build, tearDown } from "./world.ts";
 const [, , path = "", endpoint = "", part = ""] = process.argv;
 const store = await LocalStore.open({ path, registry: testRegistry() });
 const life = new AbortController();
-const kube = runMiniKube(store, life.signal);
+const kube = runMiniKube(store, life.signal, { kubelet: true });
 const { done } = await startSidecars({
   store,
   endpoint,
   nodeName: "n1",
   retry: { startMs: 5, maxMs: 40, infeasibleMs: 60 },
   timeoutMs: 2_000,
+  capacity: { pollMs: 50 },
+  health: { probeMs: 1_000, volumesMs: 30 },
   signal: life.signal,
 });
 await (part === "build" ? build(store) : tearDown(store));

@@ -1,6 +1,7 @@
 import {
   ConfigMaps,
   CSINodes,
+  CSIStorageCapacities,
   isAlreadyExists,
   isNotFound,
   type KubeObject,
@@ -16,6 +17,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { PRE_RESIZE_CAPACITY, SELECTED_NODE, VOLUME_CONDITION } from "../common/names.ts";
 import { getIfAny } from "../kube/get.ts";
 import { until } from "../testing/harness.ts";
 import {
@@ -23,15 +25,29 @@ import {
   csiNode,
   DRIVER,
   node,
+  persistentVolume,
   snapshotClass,
+  snapshotContent,
   storageClass,
   volumeSnapshot,
 } from "../testing/objects.ts";
 
-/** What a user does, in a way that may be begun again after a crash at any point. */
+/**
+ * What users, the scheduler and an administrator do, in a way that may be begun again after a crash at any point. It
+ * leads through every gap of every controller.
+ */
 
 const NS = "default";
 const key = (name: string): ObjectKey => ({ namespace: NS, name });
+const CLAIMS = ["src", "restored", "clone", "odd", "late"];
+
+/** Handles that the storage system has before the story begins. */
+export const IMPORTED = { volume: "vol-imported", snapshot: "snap-imported" };
+/** A claim of this size gets a volume that is too small at first, and later one in a bad state. */
+export const ODD_BYTES = 7n * 1024n ** 3n;
+/** No volume of this size can be made there. */
+export const FULL_ZONE = "full";
+export const LATE_BYTES = 5n * 1024n ** 3n;
 
 async function ensure<T extends KubeObject>(
   store: ObjectStore,
@@ -39,18 +55,14 @@ async function ensure<T extends KubeObject>(
   object: T,
 ): Promise<void> {
   try {
-    const { uid: _uid, ...metadata } = object.metadata;
+    const { uid: _uid, resourceVersion: _version, ...metadata } = object.metadata;
     await store.create(resource, { ...object, metadata });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
 }
 
-async function ensureGone<T extends KubeObject>(
-  store: ObjectStore,
-  resource: Resource<T>,
-  at: ObjectKey,
-): Promise<void> {
+async function ensureGone(store: ObjectStore, resource: Resource, at: ObjectKey): Promise<void> {
   try {
     await store.delete(resource, at);
   } catch (error) {
@@ -58,83 +70,130 @@ async function ensureGone<T extends KubeObject>(
   }
 }
 
-function newClaim(name: string, spec: object = {}) {
-  const plain = claim(name, spec);
-  return { ...plain, metadata: { name, namespace: NS } };
+function newClaim(name: string, spec: object = {}, annotations: Record<string, string> = {}) {
+  return { ...claim(name, spec), metadata: { name, namespace: NS, annotations } };
 }
 
-async function bound(store: ObjectStore, name: string) {
-  return until(`${name} is bound`, async () => {
-    const found = await store.get(PersistentVolumeClaims, key(name));
-    return found.status?.phase === "Bound" && found;
-  });
+function bound(store: ObjectStore, name: string) {
+  return until(
+    `${name} is bound`,
+    async () => {
+      const found = await store.get(PersistentVolumeClaims, key(name));
+      return found.status?.phase === "Bound" && found;
+    },
+    async () => (await store.list(PersistentVolumeClaims)).items,
+  );
 }
 
-/** A volume, attached and expanded; a snapshot of it; a restored volume and a clone. */
 export async function build(store: ObjectStore): Promise<void> {
-  await ensure(store, StorageClasses, storageClass());
-  await ensure(store, VolumeSnapshotClasses, defaultSnapshotClass());
-  await ensure(store, Nodes, node("n1"));
-  await ensure(store, CSINodes, csiNode("n2"));
+  await prepare(store);
   await ensure(store, PersistentVolumeClaims, newClaim("src"));
   const { spec } = await bound(store, "src");
   await ensure(store, KubeVolumeAttachments, attachmentOf(spec?.volumeName ?? ""));
-  const { volumeSnapshotClassName: _default, ...unclassed } = volumeSnapshot("snap").spec;
-  await ensure(store, VolumeSnapshots, { ...volumeSnapshot("snap"), spec: unclassed });
+  await Promise.all([snapshotAndRestore(store), importSnapshot(store), oddVolume(store), placeLate(store)]);
+  const clone = { kind: "PersistentVolumeClaim", name: "src" };
+  await ensure(store, PersistentVolumeClaims, newClaim("clone", { dataSource: clone }));
+  await bound(store, "clone");
+  await Promise.all([expand(store, "src", "2Gi"), expand(store, "clone", "3Gi")]);
+  await until(
+    "attached",
+    async () => (await store.get(KubeVolumeAttachments, { name: "a" })).status?.attached,
+  );
+  await until("the node is registered", () => getIfAny(store, CSINodes, { name: "n1" }));
+  await until("capacity is published", async () => (await store.list(CSIStorageCapacities)).items.length > 0);
+  await until("the old volume is guarded", async () => {
+    const found = await store.get(PersistentVolumes, { name: "old" });
+    return (found.metadata.finalizers ?? []).length > 0;
+  });
+  await until("everything is settled", async () => {
+    const claims = (await store.list(PersistentVolumeClaims)).items;
+    const volumes = (await store.list(PersistentVolumes)).items;
+    return (
+      claims.every(({ metadata }) => (metadata.finalizers ?? []).length === 0) &&
+      volumes.every(({ metadata }) => metadata.annotations?.[PRE_RESIZE_CAPACITY] === undefined)
+    );
+  });
+}
+
+async function prepare(store: ObjectStore): Promise<void> {
+  const late = { metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" };
+  await ensure(store, StorageClasses, storageClass());
+  await ensure(store, StorageClasses, storageClass(late));
+  const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
+  await ensure(store, VolumeSnapshotClasses, snapshotClass({ metadata: { name: "snaps", annotations } }));
+  await ensure(store, Nodes, node("n1"));
+  for (const [name, zone] of [
+    ["n2", "b"],
+    ["n3", FULL_ZONE],
+  ] as const) {
+    await ensure(store, Nodes, node(name, { zone }));
+    await ensure(store, CSINodes, csiNode(name, ["zone"]));
+  }
+  const claimRef = { namespace: NS, name: "old", uid: "not-yet" };
+  const old = persistentVolume("old", { claimRef, csi: { driver: DRIVER, volumeHandle: IMPORTED.volume } });
+  await ensure(store, PersistentVolumeClaims, newClaim("old", { volumeName: "old" }));
+  const { metadata } = await store.get(PersistentVolumeClaims, key("old"));
+  const spec = { ...old.spec, claimRef: { ...claimRef, uid: metadata.uid ?? "" } };
+  await ensure(store, PersistentVolumes, { ...old, spec });
+}
+
+async function snapshotAndRestore(store: ObjectStore): Promise<void> {
+  const { spec, ...rest } = volumeSnapshot("snap");
+  const { volumeSnapshotClassName: _default, ...unclassed } = spec;
+  await ensure(store, VolumeSnapshots, { ...rest, spec: unclassed });
   await until(
     "snap is ready",
     async () => (await store.get(VolumeSnapshots, key("snap"))).status?.readyToUse,
   );
   const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
   await ensure(store, PersistentVolumeClaims, newClaim("restored", { dataSource }));
-  const clone = { kind: "PersistentVolumeClaim", name: "src" };
-  await ensure(store, PersistentVolumeClaims, newClaim("clone", { dataSource: clone }));
-  await Promise.all([bound(store, "restored"), bound(store, "clone")]);
-  const body = { spec: { resources: { requests: { storage: "2Gi" } } } };
-  await store.patch(PersistentVolumeClaims, key("src"), { type: "merge", body });
+  await bound(store, "restored");
+}
+
+async function importSnapshot(store: ObjectStore): Promise<void> {
+  const content = snapshotContent("imported", {
+    source: { snapshotHandle: IMPORTED.snapshot },
+    volumeSnapshotRef: { name: "imported", namespace: NS },
+  });
+  await ensure(store, VolumeSnapshotContents, content);
+  const spec = { source: { volumeSnapshotContentName: "imported" } };
+  await ensure(store, VolumeSnapshots, volumeSnapshot("imported", spec));
   await until(
-    "src is larger",
-    async () => (await store.get(PersistentVolumeClaims, key("src"))).status?.capacity?.storage === "2Gi",
+    "it is ready",
+    async () => (await store.get(VolumeSnapshots, key("imported"))).status?.readyToUse,
   );
-  await until(
-    "attached",
-    async () => (await store.get(KubeVolumeAttachments, { name: "a" })).status?.attached,
-  );
-  await until("the node is registered", () => getIfAny(store, CSINodes, { name: "n1" }));
-  await until("claims are released", async () => {
-    const { items } = await store.list(PersistentVolumeClaims);
-    return items.every(({ metadata }) => (metadata.finalizers ?? []).length === 0);
+}
+
+async function oddVolume(store: ObjectStore): Promise<void> {
+  const resources = { requests: { storage: String(ODD_BYTES) } };
+  await ensure(store, PersistentVolumeClaims, newClaim("odd", { resources }));
+  await until("its bad state is told", async () => {
+    const { metadata } = await store.get(PersistentVolumeClaims, key("odd"));
+    return metadata.annotations?.[VOLUME_CONDITION];
   });
 }
 
-/** Everything that users made goes, in one go; then nothing may be left. */
-export async function tearDown(store: ObjectStore): Promise<void> {
-  await ensureGone(store, KubeVolumeAttachments, { name: "a" });
-  await ensureGone(store, VolumeSnapshots, key("snap"));
-  for (const name of ["src", "restored", "clone"]) await ensureGone(store, PersistentVolumeClaims, key(name));
-  const mine: Resource[] = [
-    KubeVolumeAttachments,
-    VolumeSnapshots,
-    VolumeSnapshotContents,
-    PersistentVolumeClaims,
-    PersistentVolumes,
-  ];
-  for (const resource of mine)
-    await until(
-      `no ${resource.plural} are left`,
-      async () => (await store.list(resource)).items.length === 0,
-      async () => (await store.list(resource)).items,
-    );
-  await until("no record is left", async () => (await recordsOf(store)).length === 0);
+/** The scheduler first chooses a node that has no room. */
+async function placeLate(store: ObjectStore): Promise<void> {
+  const resources = { requests: { storage: String(LATE_BYTES) } };
+  const late = newClaim("late", { storageClassName: "late", resources }, { [SELECTED_NODE]: "n3" });
+  await ensure(store, PersistentVolumeClaims, late);
+  await until("another node is asked for, or chosen", async () => {
+    const { metadata } = await store.get(PersistentVolumeClaims, key("late"));
+    return metadata.annotations?.[SELECTED_NODE] !== "n3";
+  });
+  const body = { metadata: { annotations: { [SELECTED_NODE]: "n2" } } };
+  await store.patch(PersistentVolumeClaims, key("late"), { type: "merge", body });
+  await bound(store, "late");
 }
 
-async function recordsOf(store: ObjectStore): Promise<KubeObject[]> {
-  return (await store.list(ConfigMaps)).items;
-}
-
-function defaultSnapshotClass() {
-  const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
-  return snapshotClass({ metadata: { name: "snaps", annotations } });
+async function expand(store: ObjectStore, name: string, storage: string): Promise<void> {
+  const body = { spec: { resources: { requests: { storage } } } };
+  await store.patch(PersistentVolumeClaims, key(name), { type: "merge", body });
+  await until(`${name} is larger`, async () => {
+    const { status } = await store.get(PersistentVolumeClaims, key(name));
+    return status?.capacity?.storage === storage;
+  });
 }
 
 function attachmentOf(volume: string) {
@@ -144,4 +203,29 @@ function attachmentOf(volume: string) {
     metadata: { name: "a" },
     spec: { attacher: DRIVER, nodeName: "n2", source: { persistentVolumeName: volume } },
   };
+}
+
+/** Everything that users made goes, in one go; then nothing may be left. */
+export async function tearDown(store: ObjectStore): Promise<void> {
+  await ensureGone(store, StorageClasses, { name: "late" });
+  await ensureGone(store, KubeVolumeAttachments, { name: "a" });
+  for (const name of ["snap", "imported"]) await ensureGone(store, VolumeSnapshots, key(name));
+  // A life that ended before the import was bound leaves a content without a snapshot: its owner deletes it.
+  await ensureGone(store, VolumeSnapshotContents, { name: "imported" });
+  for (const name of [...CLAIMS, "old"]) await ensureGone(store, PersistentVolumeClaims, key(name));
+  const mine: Resource[] = [
+    KubeVolumeAttachments,
+    VolumeSnapshots,
+    VolumeSnapshotContents,
+    PersistentVolumeClaims,
+    PersistentVolumes,
+    CSIStorageCapacities,
+    ConfigMaps,
+  ];
+  for (const resource of mine)
+    await until(
+      `no ${resource.plural} are left`,
+      async () => (await store.list(resource)).items.length === 0,
+      async () => (await store.list(resource)).items,
+    );
 }

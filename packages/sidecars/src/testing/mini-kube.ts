@@ -17,9 +17,13 @@ import { STORAGE_PROVISIONER, STORAGE_RESIZER } from "../common/names.ts";
 
 /**
  * The few things that kube-controller-manager does and that sidecars depend on: it names the provisioner of a claim,
- * binds volumes to claims, and releases volumes whose claim is gone.
+ * binds volumes to claims, and releases volumes whose claim is gone. On request also a kubelet's part of an expansion.
  */
-export async function runMiniKube(store: ObjectStore, signal: AbortSignal): Promise<void> {
+export async function runMiniKube(
+  store: ObjectStore,
+  signal: AbortSignal,
+  options: { kubelet?: boolean } = {},
+): Promise<void> {
   const claims = createInformer(store, PersistentVolumeClaims, {});
   const volumes = createInformer(store, PersistentVolumes, {
     indexers: {
@@ -31,8 +35,9 @@ export async function runMiniKube(store: ObjectStore, signal: AbortSignal): Prom
   const reconcile = async (key: string): Promise<void> => {
     const claim = claims.get(key);
     for (const volume of volumes.byIndex("claim", key)) await settleVolume(store, volume, claim);
-    if (claim !== undefined && !isDeleting(claim))
-      await settleClaim(store, claim, volumes.byIndex("claim", key));
+    if (claim === undefined || isDeleting(claim)) return;
+    await settleClaim(store, claim, volumes.byIndex("claim", key));
+    if (options.kubelet === true) await expandOnNode(store, claim);
   };
   const controller = runController(
     {
@@ -101,4 +106,13 @@ async function settleClaim(
       { subresource: "status" },
     );
   }
+}
+
+async function expandOnNode(store: ObjectStore, claim: PersistentVolumeClaim): Promise<void> {
+  if (claim.status?.allocatedResourceStatuses?.storage !== "NodeResizePending") return;
+  const key = { namespace: claim.metadata.namespace ?? "", name: claim.metadata.name };
+  const { allocatedResources } = claim.status;
+  const status = { capacity: allocatedResources, allocatedResourceStatuses: null, conditions: [] };
+  const body = { metadata: { resourceVersion: claim.metadata.resourceVersion }, status };
+  await store.patch(PersistentVolumeClaims, key, { type: "merge", body }, { subresource: "status" });
 }

@@ -22,7 +22,8 @@ export interface ScriptedDriverOptions {
   can?: ControllerCapability[];
   topology?: boolean;
   expansion?: DriverInfo["expansion"];
-  nodeExpansion?: boolean;
+  /** Whether an expansion to this size needs the node as well. */
+  nodeExpansion?: boolean | ((bytes: bigint) => boolean);
   /** What NodeGetInfo says. */
   nodeId?: string;
   segments?: Record<string, string>;
@@ -121,7 +122,7 @@ export class ScriptedDriver {
           const volume = this.backend.volume(request.volumeId);
           const bytes = request.capacityRange?.requiredBytes ?? 0n;
           if (bytes > volume.bytes) volume.bytes = bytes;
-          return { capacityBytes: volume.bytes, nodeExpansionRequired: this.#options.nodeExpansion ?? false };
+          return { capacityBytes: volume.bytes, nodeExpansionRequired: this.#needsNode(volume.bytes) };
         }),
         createSnapshot: on("CreateSnapshot", ({ name, sourceVolumeId }: v1.CreateSnapshotRequest) => ({
           snapshot: wireSnapshot(this.backend.createSnapshot(name, sourceVolumeId, this.snapshotPolls)),
@@ -204,9 +205,16 @@ export class ScriptedDriver {
     }));
   }
 
+  #needsNode(bytes: bigint): boolean {
+    const { nodeExpansion = false } = this.#options;
+    return typeof nodeExpansion === "boolean" ? nodeExpansion : nodeExpansion(bytes);
+  }
+
   #nodeCapabilities() {
     const type = v1.NodeServiceCapability_RPC_Type.EXPAND_VOLUME;
-    return this.#options.nodeExpansion === true ? [{ type: { case: "rpc" as const, value: { type } } }] : [];
+    return this.#options.nodeExpansion !== undefined
+      ? [{ type: { case: "rpc" as const, value: { type } } }]
+      : [];
   }
 }
 
