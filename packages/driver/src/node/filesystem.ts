@@ -52,28 +52,18 @@ async function format(
   const { exec } = node.host;
   const key = { name: volume.metadata.name };
   const wanted = supported(volume.spec.fsType ?? "xfs");
-  const found = await probe(exec, device, signal);
+  let found = await probe(exec, device, signal);
   if (found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined) {
     // An mkfs of ours was cut off. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
     await exec.run("blkdiscard", [device], { uninterruptible: true });
+    found = await probe(exec, device, signal);
   }
-  let type = wanted;
-  if (found.kind === "filesystem" && volume.spec.source !== undefined && isSupported(found.type)) {
-    // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.
-    type = found.type;
-  } else {
-    await mutate(
-      node.store,
-      Volumes,
-      key,
-      (v) => {
-        v.metadata.annotations = { ...v.metadata.annotations, [FORMATTING]: wanted };
-      },
-      { signal },
-    );
-    intended();
-    type = await makeFilesystem(exec, { device, type: wanted, formatted: undefined }, signal);
-  }
+  // A copy of a volume that its user formatted as a block device: it is theirs, so it is taken as it is.
+  const theirs = found.kind === "filesystem" && volume.spec.source !== undefined && isSupported(found.type);
+  const type = theirs && found.kind === "filesystem" ? supported(found.type) : wanted;
+  // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
+  if (found.kind === "empty") await intend(node, volume, wanted, signal);
+  if (!theirs) await makeFilesystem(exec, { device, type, formatted: undefined }, signal);
   made();
   const record = (v: Volume) => {
     if (v.status !== undefined) v.status.formatted = type;
@@ -81,6 +71,30 @@ async function format(
   await mutate(node.store, Volumes, key, record, { subresource: "status", signal });
   recorded();
   return type;
+}
+
+async function intend(
+  node: NodeContext,
+  volume: Volume,
+  type: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  await mutate(
+    node.store,
+    Volumes,
+    { name: volume.metadata.name },
+    (v) => {
+      const { [FORMATTING]: _, ...others } = v.metadata.annotations ?? {};
+      v.metadata.annotations = type === undefined ? others : { ...others, [FORMATTING]: type };
+    },
+    { signal },
+  );
+  intended();
+}
+
+/** Before the device is handed out as it is: what is on it from now on is its user's, not our unfinished work. */
+export async function forgetIntention(node: NodeContext, volume: Volume, signal: AbortSignal): Promise<void> {
+  if (volume.metadata.annotations?.[FORMATTING] !== undefined) await intend(node, volume, undefined, signal);
 }
 
 /** After the mount; ext4 was grown before it. Also what NodeExpandVolume does while the volume is in use. */

@@ -11,6 +11,7 @@ import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
 import { decidePublish } from "./publish-table.ts";
 import { mountedTargets } from "./published.ts";
 import type { NodeRecord, PublishRecord } from "./records.ts";
+import { setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/publish/recorded");
 const targetMade = failpoint("driver/publish/target-made");
@@ -109,9 +110,7 @@ async function bindAt(
   targetMade();
   try {
     // A read-only mount does not keep anybody from writing to a device node: that the device itself has to refuse.
-    if (wanted.access === "block") {
-      await node.host.exec.run("blockdev", [wanted.readOnly ? "--setro" : "--setrw", source]);
-    }
+    if (wanted.access === "block") await setDeviceReadOnly(node.host.exec, source, wanted.readOnly);
     await node.host.mounts.bind(source, target, { readOnly: wanted.readOnly }, signal);
   } catch (error) {
     if (wanted.made && (await node.host.mounts.at(target)).length === 0) await removeTarget(target);

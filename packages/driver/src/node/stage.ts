@@ -7,11 +7,11 @@ import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
 import { type AttachedVolume, attachedHere, type NodeContext } from "./context.ts";
-import { growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
+import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
 import { checkMountFlags } from "./mount-flags.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
-import { applyTuning } from "./tuning.ts";
+import { applyTuning, setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/stage/recorded");
 const mounted = failpoint("driver/stage/mounted");
@@ -38,10 +38,13 @@ export async function stageVolume(
   const made = await note(node, volume.metadata.name, wanted);
   recorded();
   await applyTuning(volume, attached);
+  if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
   if (capability.access === "mount") {
     if (made) await makeTarget(path, "directory");
     await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
-  } else if (attached.kind !== "device") {
+  } else if (attached.kind === "device") {
+    await forgetIntention(node, volume, signal);
+  } else {
     throw CsiError.invalidArgument("volumes of directory pools have no block device");
   }
   return {};

@@ -3,9 +3,10 @@ import type { MountEntry, Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../controller/objects.ts";
 import { isVolumeId } from "../names.ts";
-import type { NodeContext } from "./context.ts";
+import { attachedHere, type NodeContext } from "./context.ts";
 import { parsePath, removeTarget } from "./paths.ts";
 import { isMountOf } from "./stage.ts";
+import { setDeviceReadOnly } from "./tuning.ts";
 
 const unmounted = failpoint("driver/unpublish/unmounted");
 const removed = failpoint("driver/unpublish/target-removed");
@@ -35,6 +36,7 @@ export async function unpublishOnNode(
     await node.host.mounts.unmount(target, signal);
     unmounted();
   }
+  if (volume !== undefined && published?.access === "block" && published.readOnly) await unlock(node, volume);
   if (published?.made === true) await removeTarget(target);
   removed();
   if (record !== undefined && published !== undefined) {
@@ -43,6 +45,12 @@ export async function unpublishOnNode(
     forgotten();
   }
   return {};
+}
+
+/** The device may be gone already, and then there is nothing to unlock. */
+async function unlock(node: NodeContext, volume: Volume): Promise<void> {
+  const attached = await attachedHere(node, volume).catch(() => undefined);
+  if (attached?.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
 }
 
 /** Without a record of ours (it was lost, or another version wrote it) the mount itself has to say whose it is. */

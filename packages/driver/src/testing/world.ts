@@ -67,14 +67,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** Whatever a test left behind below the folder, innermost mount first. */
+/** Whatever a test left behind below the folder. Mounts hold devices and devices hold mounts: from the outside in. */
 export async function cleanUp(host: Host, folder: string): Promise<void> {
-  const mounts = (await host.mounts.list()).filter(({ target }) => target.startsWith(folder));
-  for (const { target } of mounts.reverse()) await host.mounts.unmount(target);
-  const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
-  // Loops of images before those of the pools that hold them: the longest path is the innermost.
-  for (const { path } of loops.sort((a, b) => b.backingFile.length - a.backingFile.length)) {
-    await host.loops.detach(path);
+  for (let round = 0; round < 5; round++) {
+    const mounts = (await host.mounts.list()).filter(({ target }) => target.startsWith(folder)).reverse();
+    const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
+    if (mounts.length + loops.length === 0) break;
+    for (const { target } of mounts) await host.exec.try("umount", [target]);
+    for (const { path } of loops) await host.loops.detach(path).catch(() => {});
   }
   await rm(folder, { recursive: true, force: true });
 }
