@@ -278,7 +278,7 @@ test("explain, api-resources, api-versions, auth and version know the server", a
   assert.equal(await kubectl(["auth", "can-i", "create", "pods"]), "yes\n");
   assert.match(await kubectl(["auth", "can-i", "--list"]), /\*\.\*/);
   assert.match(await kubectl(["auth", "whoami"]), /mooring-admin/);
-  assert.match(await kubectl(["version"]), /Server Version: v1\.34/);
+  assert.match(await kubectl(["version"]), /Server Version: v1\.35/);
   assert.match(await kubectl(["cluster-info"]), /is running at/);
   assert.equal(await kubectl(["get", "--raw", "/readyz"]), "ok");
 });

@@ -4,11 +4,11 @@ import { VIRTUAL_KINDS, type VirtualKind } from "./virtual-kinds.ts";
 /** The Kubernetes version whose API this is. */
 export const SERVED_VERSION = {
   major: "1",
-  minor: "34",
-  gitVersion: "v1.34.0+mooring",
+  minor: "35",
+  gitVersion: "v1.35.0+mooring",
   gitCommit: "0000000000000000000000000000000000000000",
   gitTreeState: "clean",
-  buildDate: "2025-08-27T10:09:04Z",
+  buildDate: "2025-12-17T00:00:00Z",
   goVersion: "none",
   compiler: "node",
   platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,

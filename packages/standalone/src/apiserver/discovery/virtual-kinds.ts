@@ -18,7 +18,6 @@ const review = (base: typeof AUTHENTICATION, kind: string, plural: string) => ({
 });
 
 export const VIRTUAL_KINDS: readonly VirtualKind[] = [
-  { group: "", version: "v1", kind: "Binding", plural: "bindings", singular: "binding", namespaced: true },
   review(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
   review(AUTHENTICATION, "TokenReview", "tokenreviews"),
   { ...review(AUTHORIZATION, "LocalSubjectAccessReview", "localsubjectaccessreviews"), namespaced: true },
