@@ -77,12 +77,15 @@ export interface LoopDevice {
 
 export interface LoopDevices {
   list(): Promise<LoopDevice[]>;
-  /** The device of this file, if it has one. */
-  find(backingFile: string): Promise<LoopDevice | undefined>;
+  /** The device of this file, if it has one. `recent`: a "no" may be a quarter of a second old, which is cheaper. */
+  find(backingFile: string, options?: { recent?: boolean }): Promise<LoopDevice | undefined>;
   /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */
   attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
-  /** Resolves when the device is gone from sysfs. Refuses while it is mounted. */
-  detach(device: string): Promise<void>;
+  /**
+   * Resolves when the device is gone from sysfs. Refuses while it is mounted, in whichever mount namespace.
+   * `lastUser`: lets it go with its last user instead, and resolves at once.
+   */
+  detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
   /** Who keeps the device busy, as texts for people: mount points, or a holder elsewhere. Empty: nobody. */
   holders(device: string): Promise<string[]>;
   /** Takes up a new size of the backing file. */

@@ -102,6 +102,39 @@ test("an open device is reported as in use when it does not go away", async (t) 
   await until(async () => (await loops.find(file)) === undefined);
 });
 
+test("a read-only mark is taken off a device before somebody else gets it", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  await host.exec.run("blockdev", ["--setro", device.path]);
+  // As its stage step left it: handed out again as it is.
+  assert.equal((await loops.attach(file)).readOnly, true);
+  await loops.detach(device.path);
+  // Detached behind our back, the mark stays; the next attach of the number takes it off.
+  const other = await loops.attach(await sparse(join(dir, "j"), MIB));
+  assert.equal(other.readOnly, false);
+  await host.exec.run("blockdev", ["--setro", other.path]);
+  await host.exec.run("losetup", ["--detach", other.path]);
+  const again = await Promise.all(
+    [1, 2, 3].map(async (n) => loops.attach(await sparse(join(dir, `k${n}`), MIB))),
+  );
+  assert.deepEqual(
+    again.map((d) => d.readOnly),
+    [false, false, false],
+  );
+});
+
+test("a device in use elsewhere can be left to go with its last user", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  const user = await open(device.path);
+  await loops.detach(device.path, { lastUser: true });
+  assert.equal((await loops.find(file))?.path, device.path);
+  await user.close();
+  await until(async () => (await loops.find(file)) === undefined);
+});
+
 test("a new size is taken up while attached", async (t) => {
   const dir = await scratch(t, host);
   const file = await sparse(join(dir, "i"), MIB);

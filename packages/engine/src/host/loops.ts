@@ -4,7 +4,8 @@ import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { backingFiles, DELETED, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
+import { LoopIndex } from "./loop-index.ts";
+import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
 /**
  * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
@@ -15,15 +16,17 @@ const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
 const MOST_COMPARED = 10_000;
 
+type FindLoop = (backingFile: string, options?: { recent?: boolean }) => Promise<SysfsLoop | undefined>;
+
 /** Loop devices; what sysfs shows is true, whatever losetup's exit code says. */
 export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
   const locks = new KeyedLock();
   const compared = new Set<string>();
+  const index = new LoopIndex(() => clock.now().getTime());
 
-  const find = async (backingFile: string): Promise<SysfsLoop | undefined> => {
+  const find: FindLoop = async (backingFile, options) => {
     const path = await realpath(backingFile).catch(() => backingFile);
-    for (const [name, file] of backingFiles()) {
-      if (file.replace(DELETED, "") !== path) continue;
+    for (const name of index.candidates(path, options?.recent ?? false)) {
       const loop = await readLoop(name);
       if (loop?.backingFile === path && (await isOurs(loop, path))) return loop;
     }
@@ -33,23 +36,42 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   /** The comparison costs a process, so it is made once per attachment. */
   const isOurs = async (loop: SysfsLoop, path: string): Promise<boolean> => {
     if (loop.deleted) return true;
-    const known = `${loop.path} ${loop.sequence} ${path}`;
+    const known = keyOf(loop, path);
     if (loop.sequence !== "" && compared.has(known)) return true;
     if (!(await backs(exec, loop, path))) return false;
+    remember(known);
+    return true;
+  };
+
+  const remember = (known: string): void => {
     if (compared.size > MOST_COMPARED) compared.clear();
     compared.add(known);
-    return true;
+  };
+
+  /** The device that losetup says it has given to our file needs no comparison. */
+  const learn = async (name: string, path: string): Promise<void> => {
+    index.attached(path, name);
+    const loop = await readLoop(name);
+    if (loop?.backingFile === path) remember(keyOf(loop, path));
   };
 
   const attachOnce = async (path: string, readOnly: boolean): Promise<LoopDevice> => {
     let last: ExecResult | undefined;
     for (let attempt = 0; attempt < ATTACH_ATTEMPTS; attempt++) {
-      const present = await find(path);
-      if (present !== undefined && !present.autoclear) return usable(present, readOnly);
+      // A device that is newer than the picture is found by --nooverlap.
+      const present = await find(path, { recent: attempt === 0 });
+      if (present !== undefined && !present.autoclear) return usable(present);
       // --nooverlap hands back a present device and takes its autoclear mark off.
       last = await exec.try("losetup", attachArgs(path, readOnly));
-      const device = await find(path);
-      if (device !== undefined && !device.autoclear) return usable(device, readOnly);
+      const shown = /^\/dev\/(loop\d+)$/m.exec(last.stdout)?.[1];
+      if (shown !== undefined) await learn(shown, path);
+      const device = await find(path, { recent: shown !== undefined });
+      if (device !== undefined && !device.autoclear) {
+        if (!device.readOnly || readOnly) return usable(device);
+        // A mark that the device's last user has left on it.
+        await makeWritable(device.path);
+        return usable({ ...device, readOnly: false });
+      }
       // Another process took the free device, or the old one went away under us.
       await clock.sleep(10 * 2 ** attempt);
     }
@@ -79,14 +101,23 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
       : [];
   };
 
-  const detach = async (device: string): Promise<void> => {
+  /**
+   * `blockdev --setro` marks the device, not the attachment: the mark would hit whoever gets the number next, which may
+   * be another volume, or another program.
+   */
+  const makeWritable = async (device: string): Promise<void> => {
+    await exec.run("blockdev", ["--setrw", device]);
+  };
+
+  const detach: LoopDevices["detach"] = async (device, options) => {
     const before = await readLoop(deviceName(device));
     if (before === undefined) return;
     const users = await holders(device);
     // losetup -d of a mounted device answers 0 and only marks it; so nobody may hold it here.
-    if (users.length > 0) throw inUse(device, users);
+    if (users.length > 0 && !options?.lastUser) throw inUse(device, users);
+    if (before.readOnly && users.length === 0) await makeWritable(device);
     const result = await exec.try("losetup", ["--detach", device]);
-    await gone(before, result);
+    if (!options?.lastUser) await gone(before, result);
   };
 
   const gone = async (before: SysfsLoop, result: ExecResult): Promise<void> => {
@@ -109,6 +140,11 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   return { list: readLoops, find, attach, detach, holders, refresh };
 }
 
+/** Changes with every attachment of the device. */
+function keyOf({ path: device, sequence }: SysfsLoop, file: string): string {
+  return `${device} ${sequence} ${file}`;
+}
+
 function attachArgs(path: string, readOnly: boolean): string[] {
   const sector = ["--sector-size", String(LOOP_SECTOR_BYTES)];
   const mode = readOnly ? ["--read-only"] : [];
@@ -128,17 +164,10 @@ async function attachable(file: string): Promise<string> {
   return path;
 }
 
-function usable(loop: SysfsLoop, readOnly: boolean): LoopDevice {
-  if (loop.sectorSize !== LOOP_SECTOR_BYTES) {
-    const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
-    throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
-  }
-  if (loop.readOnly !== readOnly) {
-    const mode = loop.readOnly ? "read-only" : "writable";
-    const message = `${loop.backingFile} is already attached ${mode} as ${loop.path}`;
-    throw new EngineError("FAILED_PRECONDITION", message, { hint: `detach ${loop.path} first` });
-  }
-  return loop;
+function usable(loop: SysfsLoop): LoopDevice {
+  if (loop.sectorSize === LOOP_SECTOR_BYTES) return loop;
+  const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
+  throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
 }
 
 /**

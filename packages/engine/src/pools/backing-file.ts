@@ -8,6 +8,8 @@ import type { PoolLayout } from "./layout.ts";
 
 export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
 
+const LET_GO_MS = 2000;
+
 const afterFormat = failpoint("engine/pool/backing-formatted");
 const afterRename = failpoint("engine/pool/backing-renamed");
 const afterAttach = failpoint("engine/pool/backing-attached");
@@ -81,5 +83,17 @@ export async function closeBacking(host: Host, layout: PoolLayout): Promise<void
   if (layout.backing === undefined) return;
   await host.mounts.unmount(layout.backing.mount);
   const device = await host.loops.find(layout.backing.file);
-  if (device !== undefined) await host.loops.detach(device.path);
+  if (device !== undefined) await letGo(host, device.path);
+}
+
+/**
+ * A container that is just starting has copies of all mounts until it has changed its root. They usually go at once;
+ * the device of one that stays goes with it.
+ */
+async function letGo(host: Host, device: string): Promise<void> {
+  for (let wait = 10; wait < LET_GO_MS; wait *= 2) {
+    if ((await host.loops.holders(device)).length === 0) return host.loops.detach(device);
+    await host.clock.sleep(wait);
+  }
+  await host.loops.detach(device, { lastUser: true });
 }

@@ -19,7 +19,7 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
     const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));
     const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
     for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
-    for (const device of devices) await host.loops.detach(device).catch(() => {});
+    for (const device of devices) await host.loops.detach(device, { lastUser: true }).catch(() => {});
   }
   await rm(dir, { recursive: true, force: true });
 }

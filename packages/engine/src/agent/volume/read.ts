@@ -49,7 +49,7 @@ async function deviceOf(
   if (open.backend.block) {
     // Also without an image: an unlinked one lives on in its device.
     const path = image?.path ?? `${open.layout.images}/${volume.metadata.name}.img`;
-    return host.loops.find(path);
+    return host.loops.find(path, { recent: true });
   }
   if (image === undefined) return undefined;
   const device = { path: image.path, sizeBytes: image.size };

@@ -1,0 +1,36 @@
+import { backingFiles, DELETED } from "./sysfs-loops.ts";
+
+/** How old a picture of all devices may be where a slightly old "there is none" does no harm. */
+const RECENT_MS = 250;
+
+/**
+ * Which devices may have a file, by reading sysfs for all of them. With hundreds attached that costs milliseconds, so
+ * a recent picture is kept; what this process attaches and detaches is put into it at once.
+ */
+export class LoopIndex {
+  readonly #now: () => number;
+  #names = new Map<string, string[]>();
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Device names (`loop3`) to look at; each has to be checked, the file may have left it meanwhile. */
+  candidates(path: string, recent: boolean): readonly string[] {
+    const age = this.#now() - this.#at;
+    if (!recent || age > RECENT_MS || age < 0) this.#take();
+    return this.#names.get(path) ?? [];
+  }
+
+  attached(path: string, name: string): void {
+    const names = this.#names.get(path) ?? [];
+    if (!names.includes(name)) this.#names.set(path, [...names, name]);
+  }
+
+  #take(): void {
+    this.#names = new Map();
+    this.#at = this.#now();
+    for (const [name, file] of backingFiles()) this.attached(file.replace(DELETED, ""), name);
+  }
+}
