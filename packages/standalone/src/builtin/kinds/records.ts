@@ -1,9 +1,9 @@
-import { Events, Leases, type UnstructuredObject } from "@mooring/store";
+import { defineResource, Events, Leases, type UnstructuredObject } from "@mooring/store";
 import { age } from "../../apiserver/table/age.ts";
 import { type FieldError, invalid } from "../../schema/field-error.ts";
 import { ageColumn, type BuiltinKind, column, dig, digText, text, wide } from "../kind.ts";
 import { coreTypes } from "../types/core.ts";
-import { coordinationTypes } from "../types/other-groups.ts";
+import { coordinationTypes, eventTypes } from "../types/other-groups.ts";
 
 function lastSeen(event: UnstructuredObject, now: Date): string {
   const times = [
@@ -23,21 +23,17 @@ function firstSeen(event: UnstructuredObject, now: Date): string {
   return age(typeof first === "string" ? first : undefined, now);
 }
 
-const objectOf = (event: UnstructuredObject): string =>
-  `${digText(event, "involvedObject", "kind").toLowerCase()}/${digText(event, "involvedObject", "name")}`;
+const objectOf = (event: UnstructuredObject, field: string): string =>
+  `${digText(event, field, "kind").toLowerCase()}/${digText(event, field, "name")}`;
 
 /** An event lives in its object's namespace, or in `default` for cluster-wide objects. */
-function namespaceErrors(event: UnstructuredObject): FieldError[] {
-  const of = digText(event, "involvedObject", "namespace");
+function namespaceErrors(event: UnstructuredObject, field: string): FieldError[] {
+  const of = digText(event, field, "namespace");
   const own = event.metadata.namespace ?? "";
   const fits = of === "" ? ["", "default", "kube-system"].includes(own) : of === own;
-  return fits ? [] : [invalid("involvedObject.namespace", of, "does not match event.namespace")];
+  return fits ? [] : [invalid(`${field}.namespace`, of, "does not match event.namespace")];
 }
 
-/**
- * Events of the core group. Those of events.k8s.io would have to be the same objects; since that group is not served,
- * clients that prefer it fall back to these.
- */
 const events: BuiltinKind = {
   resource: Events,
   schema: coreTypes.get("Event"),
@@ -47,7 +43,7 @@ const events: BuiltinKind = {
   columns: [
     column("Type", (event) => digText(event, "type")),
     column("Reason", (event) => digText(event, "reason")),
-    column("Object", objectOf),
+    column("Object", (event) => objectOf(event, "involvedObject")),
     wide("Subobject", (event) => digText(event, "involvedObject", "fieldPath")),
     wide("Source", (event) => sourceOf(event)),
     column("Message", (event) => digText(event, "message").trim()),
@@ -56,7 +52,7 @@ const events: BuiltinKind = {
     column("Name", (event) => event.metadata.name, { priority: 1, format: "name" }),
   ],
   rules: {
-    validate: namespaceErrors,
+    validate: (event) => namespaceErrors(event, "involvedObject"),
     selectableFields(event) {
       const fields: Record<string, string> = {};
       for (const field of [
@@ -87,6 +83,32 @@ function sourceOf(event: UnstructuredObject): string {
   return host === "" ? component : `${component}, ${host}`;
 }
 
+/** Their objects are the events of the core group: the API server translates (`apiserver/events`). */
+const newEvents: BuiltinKind = {
+  resource: defineResource("events.k8s.io", "v1", "Event", "events", true),
+  schema: eventTypes.get("Event"),
+  singular: "event",
+  shortNames: ["ev"],
+  columns: [
+    column("Type", (event) => digText(event, "type")),
+    column("Reason", (event) => digText(event, "reason")),
+    column("Object", (event) => objectOf(event, "regarding")),
+    column("Message", (event) => digText(event, "note")),
+    ageColumn,
+  ],
+  rules: {
+    selectableFields: (event) => ({
+      reason: digText(event, "reason"),
+      type: digText(event, "type"),
+      reportingController: digText(event, "reportingController"),
+      "regarding.kind": digText(event, "regarding", "kind"),
+      "regarding.name": digText(event, "regarding", "name"),
+      "regarding.namespace": digText(event, "regarding", "namespace"),
+      "regarding.uid": digText(event, "regarding", "uid"),
+    }),
+  },
+};
+
 const leases: BuiltinKind = {
   resource: Leases,
   schema: coordinationTypes.get("Lease"),
@@ -108,4 +130,4 @@ const leases: BuiltinKind = {
   },
 };
 
-export const recordKinds: readonly BuiltinKind[] = [events, leases];
+export const recordKinds: readonly BuiltinKind[] = [events, newEvents, leases];

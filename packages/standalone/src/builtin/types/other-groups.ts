@@ -1,5 +1,6 @@
 import { TypeTable } from "../../schema/dsl.ts";
 import { metaTypes } from "../../schema/object-meta.ts";
+import { sharedTypes } from "./shared.ts";
 
 const HEAD = `
   apiVersion: string -- Version of this form of the object.
@@ -21,6 +22,34 @@ type Lease "A lock that must be renewed."${HEAD}
   spec: LeaseSpec ={} -- Who holds it.
 `,
   [metaTypes],
+);
+
+export const eventTypes = new TypeTable(
+  "io.k8s.api.events.v1",
+  `
+type EventSource "Who reported an event."
+  component: string -- The component.
+  host: string -- Its node.
+type EventSeries "How often an event was seen."
+  count!: int32 -- Occurrences.
+  lastObservedTime!: microTime -- When it was last seen.
+type Event "Something that happened to an object."${HEAD}
+  eventTime: microTime -- When it was first seen.
+  series: EventSeries -- How often it was seen.
+  reportingController: string -- Controller that reported it.
+  reportingInstance: string -- Which instance of that.
+  action: string -- What was being done.
+  reason: string -- One word that says what happened.
+  regarding: ObjectReference ={} -- The object.
+  related: ObjectReference -- Another object that matters.
+  note: string -- What happened, for people.
+  type: string -- Normal or Warning.
+  deprecatedSource: EventSource ={} -- Old form of who reported it.
+  deprecatedFirstTimestamp: time -- Old form of when it was first seen.
+  deprecatedLastTimestamp: time -- Old form of when it was last seen.
+  deprecatedCount: int32 -- Old form of how often.
+`,
+  [metaTypes, sharedTypes],
 );
 
 export const rbacTypes = new TypeTable(
