@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import {
+  chmod,
   type FileHandle,
   lstat,
   mkdir,
@@ -96,7 +97,9 @@ async function walk(root: string, parts: readonly string[]): Promise<FileHandle>
     const path = `/proc/self/fd/${handle.fd}/${part}`;
     let next = await openNoFollow(path);
     if (next === undefined) {
-      await mkdir(path, { mode: 0o750 });
+      await mkdir(path);
+      // As open to the pod's user and fsGroup as the folder it is in; mkdir's mode would go through our umask.
+      await chmod(path, (await handle.stat()).mode & 0o7777);
       next = await openNoFollow(path);
     }
     await handle.close();
