@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { createHost } from "@mooring/engine";
+import { failpointNames } from "@mooring/store";
+import "../index.ts";
+import { capability, cleanUp, MIB } from "../testing/world.ts";
+import { bundleChild } from "./bundle.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const bundle = await bundleChild();
+after(bundle.remove);
+const host = createHost();
+const NODE = "node-1";
+
+/** A volume's whole life with everything that can be done to it; every call is repeated until it is answered. */
+async function life(supervisor: Supervisor): Promise<void> {
+  const paths = Object.fromEntries(["staging", "target", "copy"].map((n) => [n, join(supervisor.folder, n)]));
+  const { staging = "", target = "", copy = "" } = paths;
+  for (const path of [staging, copy]) await mkdir(path);
+  const volumeCapability = capability({ fsType: "xfs" });
+  const create = (name: string, more: object = {}) =>
+    supervisor.call(async ({ controller }) => {
+      const capacityRange = { requiredBytes: 320n * MIB };
+      const { volume } = await controller.createVolume({
+        name,
+        capacityRange,
+        volumeCapabilities: [volumeCapability],
+        ...more,
+      });
+      return volume?.volumeId ?? "";
+    });
+  const attach = async (volumeId: string, stagingTargetPath: string) => {
+    await supervisor.call((c) =>
+      c.controller.controllerPublishVolume({ volumeId, nodeId: NODE, volumeCapability }),
+    );
+    await supervisor.call((c) => c.node.nodeStageVolume({ volumeId, stagingTargetPath, volumeCapability }));
+  };
+  const detach = async (volumeId: string, stagingTargetPath: string) => {
+    await supervisor.call((c) => c.node.nodeUnstageVolume({ volumeId, stagingTargetPath }));
+    await supervisor.call((c) => c.controller.controllerUnpublishVolume({ volumeId, nodeId: NODE }));
+  };
+
+  const volumeId = await create("one");
+  assert.equal(await create("one"), volumeId, "a repeat is the same volume");
+  await attach(volumeId, staging);
+  const publish = { volumeId, stagingTargetPath: staging, targetPath: target, volumeCapability };
+  await supervisor.call((c) => c.node.nodePublishVolume(publish));
+  await writeFile(join(target, "file"), "kept", { flush: true });
+  const capacityRange = { requiredBytes: 400n * MIB };
+  await supervisor.call((c) => c.controller.controllerExpandVolume({ volumeId, capacityRange }));
+  const grown = await supervisor.call((c) => c.node.nodeExpandVolume({ volumeId, volumePath: target }));
+  assert.equal(grown.capacityBytes, 400n * MIB);
+  const cut = () =>
+    supervisor.call((c) => c.controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId }));
+  const { snapshot } = await cut();
+  assert.deepEqual((await cut()).snapshot?.creationTime, snapshot?.creationTime, "a repeat is the same cut");
+  const snapshotId = snapshot?.snapshotId ?? "";
+  const type = { case: "snapshot", value: { snapshotId } };
+  const restored = await create("two", { capacityRange, volumeContentSource: { type } });
+  await attach(restored, copy);
+  assert.equal(await readFile(join(copy, "file"), "utf8"), "kept", "the copy has the data");
+  assert.equal(await readFile(join(target, "file"), "utf8"), "kept", "the volume has the data");
+  await detach(restored, copy);
+  await supervisor.call((c) => c.node.nodeUnpublishVolume({ volumeId, targetPath: target }));
+  await detach(volumeId, staging);
+  await supervisor.call((c) => c.controller.deleteSnapshot({ snapshotId }));
+  for (const id of [volumeId, restored])
+    await supervisor.call((c) => c.controller.deleteVolume({ volumeId: id }));
+  await supervisor.call((c) => c.controller.deleteVolume({ volumeId }));
+  assert.deepEqual((await supervisor.call((c) => c.controller.listVolumes({}))).entries, []);
+  assert.deepEqual((await supervisor.call((c) => c.controller.listSnapshots({}))).entries, []);
+}
+
+/** Everything below the folder that should be gone once its last volume is. */
+async function remains(folder: string): Promise<string[]> {
+  const mounts = (await host.mounts.list()).map((entry) => entry.target);
+  const loops = (await host.loops.list()).map((loop) => loop.backingFile);
+  const records = await readdir(join(folder, "state", "node-volumes")).catch(() => []);
+  const targets = (await readdir(folder)).filter((name) => name === "target");
+  return [
+    ...mounts.filter((path) => path.startsWith(folder)),
+    ...loops.filter((path) => path.startsWith(folder)),
+    ...records,
+    ...targets,
+  ];
+}
+
+/** All gaps of the driver and the arbiter; those of the engine below them, too, in the deep run. */
+const deep = process.env["MOORING_DEEP"] === "1";
+const gaps = failpointNames().filter(
+  (name) => /^driver\/|^engine\/arbiter\//.test(name) || (deep && name.startsWith("engine/")),
+);
+/** Gaps that this life does not come by: a person's tickets, damage, pools. */
+const UNREACHED =
+  /device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak/;
+
+describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
+  for (const gap of gaps) {
+    test(`[CSI-069] [CSI-020] ${gap}: started again, it goes on and nothing is left over`, {
+      timeout: 90_000,
+    }, async () => {
+      const supervisor = await Supervisor.start(bundle.path, gap);
+      try {
+        await life(supervisor);
+        assert.equal(await supervisor.stop(), 0);
+        if (!UNREACHED.test(gap)) assert.equal(supervisor.kills, 1, "the gap was reached");
+        assert.deepEqual(await remains(supervisor.folder), []);
+      } finally {
+        await supervisor.stop();
+        await cleanUp(host, supervisor.folder);
+      }
+    });
+  }
+});
