@@ -53,15 +53,24 @@ async function applyOnce(step: Step, node: GraphNode, context: ApplyContext): Pr
     case "unblock":
       await change(context, node, (object) => unblock(object, step.uids));
       return;
-    case "release-dependent": {
-      const dependent = context.nodeOf(step.dependent.metadata.uid);
+    case "release-dependents": {
       const owner = node.object.metadata.uid;
-      if (dependent !== undefined)
-        await change(context, dependent, (object) => dropReferences(object, [owner]));
+      await Promise.all(step.dependents.map(({ metadata }) => release(metadata.uid, owner, context)));
       return released();
     }
     case "delete":
       return remove(step.policy, node, context);
+  }
+}
+
+/** A dependent that is gone needs no release. */
+async function release(uid: string, owner: string, context: ApplyContext): Promise<void> {
+  const dependent = context.nodeOf(uid);
+  if (dependent === undefined) return;
+  try {
+    await change(context, dependent, (object) => dropReferences(object, [owner]));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
   }
 }
 

@@ -53,6 +53,8 @@ export async function startGarbageCollector(
   const controller = runController(
     {
       name: "garbage-collector",
+      // Most of the time a worker waits for the disk, and those who wait together share a trip to it.
+      concurrency: 20,
       sources: [],
       queue,
       logger,
@@ -93,7 +95,7 @@ async function collect(uid: string, { store, graph, lookup, signal, queue }: Col
     const step = decide(await viewOf(node, graph, lookup));
     await apply(step, node, context);
     // What other steps lead to comes with the events of what was done.
-    if (step.type !== "release-dependent") return;
+    if (step.type !== "release-dependents") return;
   }
 }
 

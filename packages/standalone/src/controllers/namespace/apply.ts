@@ -26,6 +26,9 @@ import {
 const contentDeleted = failpoint("standalone/namespace/content-deleted");
 const finalized = failpoint("standalone/namespace/finalized");
 
+/** Deletes side by side: enough to share trips to the disk, few enough to let others in between. */
+const BATCH = 64;
+
 export interface ApplyContext {
   store: ObjectStore;
   signal: AbortSignal;
@@ -47,7 +50,10 @@ export async function apply(step: Step, namespace: Namespace, context: ApplyCont
     case "create-default-account":
       return createDefaultAccount(name, context);
     case "delete":
-      await Promise.all(step.remnants.map((remnant) => remove(remnant, context)));
+      for (let at = 0; at < step.remnants.length; at += BATCH) {
+        const batch = step.remnants.slice(at, at + BATCH);
+        await Promise.all(batch.map((remnant) => remove(remnant, context)));
+      }
       return contentDeleted();
     case "report":
       await mutateStatus(name, step.conditions, context);
