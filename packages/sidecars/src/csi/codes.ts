@@ -46,3 +46,26 @@ export function isExpandInfeasible(failure: CallFailure): boolean {
     failure.code === Code.NOT_FOUND
   );
 }
+
+/** Answers that speak of the request, and so also of what an earlier call with the same request can have done. */
+const CONCLUSIVE: ReadonlySet<number> = new Set([
+  Code.INVALID_ARGUMENT,
+  Code.NOT_FOUND,
+  Code.ALREADY_EXISTS,
+  Code.RESOURCE_EXHAUSTED,
+  Code.OUT_OF_RANGE,
+  Code.UNIMPLEMENTED,
+]);
+
+/**
+ * Whether a failed create call proves that nothing was made. After a call without a clear answer an INTERNAL, or a
+ * refusal of rotated credentials, proves nothing: the first call may have made what the second could not look up.
+ */
+export function provesNothingMade(
+  failure: CallFailure,
+  uncertain: boolean,
+  mayHaveBeenMade: boolean,
+): boolean {
+  if (uncertain || failure.code === undefined) return false;
+  return !mayHaveBeenMade || CONCLUSIVE.has(failure.code);
+}

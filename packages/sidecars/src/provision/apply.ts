@@ -10,6 +10,7 @@ import {
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import { Uncertainty } from "../common/uncertainty.ts";
 import { callFailure, isCreateVolumeUncertain, isInfeasible } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
@@ -24,6 +25,7 @@ import { gaps, recordFor, recordKey } from "./record.ts";
 export class ProvisionEffects {
   readonly answers = new Map<string, Answer>();
   readonly pauses: Backoff;
+  readonly uncertainty = new Uncertainty();
   readonly #context: SidecarContext;
   readonly #identity: string;
 
@@ -133,6 +135,7 @@ export class ProvisionEffects {
       const infeasible = isInfeasible(failure);
       this.pauses.fail(uid, question, infeasible ? retry.infeasibleMs : 0);
       const uncertain = isCreateVolumeUncertain(failure);
+      if (uncertain) this.uncertainty.note(uid);
       logger.warn(
         { claim: intent.claim, code: failure.code, uncertain, error: failure.message },
         "CreateVolume failed",
@@ -215,6 +218,7 @@ export class ProvisionEffects {
     }
     gaps.recordClosed();
     this.answers.delete(uid);
+    this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;
     this.pauses.reset(uid);
     const message = `Successfully provisioned volume ${intent.arguments.name}`;

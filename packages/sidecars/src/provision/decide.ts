@@ -1,7 +1,7 @@
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
 import { DONE, type Rest } from "../common/steps.ts";
-import { type CallFailure, isCreateVolumeUncertain } from "../csi/codes.ts";
+import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { stillWanted, wantsVolume } from "./claim.ts";
 import type { Intent, SourceRef } from "./intent.ts";
@@ -35,6 +35,8 @@ export interface ProvisionView {
   answer: Answer | undefined;
   /** Made only for claims that want a volume and have no record. */
   plan: Plan | undefined;
+  /** An earlier call may have made the volume. */
+  mayExist: boolean;
   /** The plan's source is known to carry our finalizer. */
   sourceProtected: boolean;
   /** Milliseconds until the driver may be asked again. */
@@ -91,10 +93,14 @@ function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Res
   }
   if (answer?.kind === "removed")
     return { do: "close-record", intent, outcome: answer.error === undefined ? "removed" : "failed" };
-  if (answer?.kind === "failed" && !isCreateVolumeUncertain(answer.failure))
+  if (answer?.kind === "failed" && isSettled(answer.failure, view.mayExist))
     return afterFinalFailure(view, intent, answer.failure, wanted);
   if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
   return { do: "create-volume", intent, wanted };
+}
+
+function isSettled(failure: CallFailure, mayExist: boolean): boolean {
+  return provesNothingMade(failure, isCreateVolumeUncertain(failure), mayExist);
 }
 
 function isOurs(volume: PersistentVolume | undefined, intent: Intent): boolean {

@@ -15,7 +15,7 @@ export type { ProvisionOptions } from "./plan.ts";
  * Makes volumes for claims (K8S-023 to K8S-032). Keys are claim UIDs: a record may outlive its claim, and a new
  * claim of the same name is another matter.
  */
-export function runProvision(
+export async function runProvision(
   context: SidecarContext,
   given: Partial<ProvisionOptions>,
   signal: AbortSignal,
@@ -23,7 +23,11 @@ export function runProvision(
   const options = { ...PROVISION_DEFAULTS, ...given };
   const identity = `${context.now()}-${randomBytes(2).toString("hex")}-${context.driver.info.name}`;
   const effects = new ProvisionEffects(context, identity);
-  return runController(
+  const { records } = context.cluster;
+  await records.informer.synced(signal);
+  // What an earlier life has left open may have had its effect.
+  for (const record of records.list()) effects.uncertainty.note(intentOf(record)?.claim.uid ?? "");
+  await runController(
     {
       name: "provision",
       logger: context.logger,
@@ -49,7 +53,8 @@ async function reconcileClaim(
       look: async (fresh) => {
         const sight = await lookAtClaim(context, options, uid, effects.answers.get(uid), fresh);
         question = sight.question;
-        return { ...sight.view, pauseMs: effects.pauses.remaining(uid, question) };
+        const pauseMs = effects.pauses.remaining(uid, question);
+        return { ...sight.view, mayExist: effects.uncertainty.has(uid), pauseMs };
       },
       decide: decideProvision,
       apply: (step, view) => effects.apply(step, view, uid, question),

@@ -17,7 +17,7 @@ import { intentOf, recordKey } from "./record.ts";
 
 /** What is known about one claim UID, and the question that the driver would be asked about it. */
 export interface Sight {
-  view: Omit<ProvisionView, "pauseMs">;
+  view: Omit<ProvisionView, "pauseMs" | "mayExist">;
   question: string;
 }
 

@@ -13,7 +13,7 @@ import {
   SNAPSHOT_SECRET_NAMESPACE,
 } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
-import { type CallFailure, isUncertain } from "../csi/codes.ts";
+import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
 import {
   type SecretRef,
   SNAPSHOT_CLASS_ROLES,
@@ -45,6 +45,8 @@ export interface ContentView {
   snapshotClass: VolumeSnapshotClass | undefined;
   namePrefix: string;
   answer: ContentAnswer | undefined;
+  /** An earlier call may have cut the snapshot. */
+  mayExist: boolean;
   pauseMs: number;
 }
 
@@ -87,10 +89,10 @@ function decideCut(
   content: VolumeSnapshotContent,
   volumeHandle: string,
 ): ContentStep | Rest {
-  const { answer, pauseMs } = view;
+  const { pauseMs } = view;
   const marked = isMarked(content, BEING_CREATED);
   const known = content.status?.snapshotHandle !== undefined;
-  if (marked && (known || isFinal(answer))) return { do: "clear-being-created" };
+  if (marked && (known || isSettled(view))) return { do: "clear-being-created" };
   if (known && content.status?.readyToUse === true) return DONE;
   if (pauseMs > 0) return { do: "wait", ms: pauseMs };
   const wanted = cutArguments(view, content, volumeHandle);
@@ -120,7 +122,7 @@ function decideDeletion(view: ContentView, content: VolumeSnapshotContent): Cont
   const marked = isMarked(content, BEING_CREATED);
   const handle = content.status?.snapshotHandle ?? snapshotHandle;
   if (marked && volumeHandle !== undefined) {
-    if (handle !== undefined || isFinal(answer)) return { do: "clear-being-created" };
+    if (handle !== undefined || isSettled(view)) return { do: "clear-being-created" };
     if (pauseMs > 0) return { do: "wait", ms: pauseMs };
     const wanted = cutArguments(view, content, volumeHandle);
     return "error" in wanted
@@ -140,8 +142,8 @@ function decideDeletion(view: ContentView, content: VolumeSnapshotContent): Cont
 const isMarked = (content: VolumeSnapshotContent, annotation: string): boolean =>
   content.metadata.annotations?.[annotation] !== undefined;
 
-const isFinal = (answer: ContentAnswer | undefined): boolean =>
-  answer?.kind === "failed" && !isUncertain(answer.failure);
+const isSettled = ({ answer, mayExist }: ContentView): boolean =>
+  answer?.kind === "failed" && provesNothingMade(answer.failure, isUncertain(answer.failure), mayExist);
 
 function cutArguments(
   { namePrefix, snapshotClass }: ContentView,

@@ -5,7 +5,8 @@ import { BEING_CREATED, CONTENT_FINALIZER, RESERVED_PARAMETERS } from "../common
 import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
-import { callFailure, isInfeasible } from "../csi/codes.ts";
+import { Uncertainty } from "../common/uncertainty.ts";
+import { callFailure, isInfeasible, isUncertain } from "../csi/codes.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import { createSnapshot, inspectSnapshot } from "./calls.ts";
@@ -40,7 +41,7 @@ const gaps = {
 const LONGEST_POLL_MS = 15_000;
 
 /** Has the driver cut and delete what VolumeSnapshotContents stand for. */
-export function runSnapshotContent(
+export async function runSnapshotContent(
   context: SidecarContext,
   given: Partial<SnapshotOptions>,
   signal: AbortSignal,
@@ -48,7 +49,11 @@ export function runSnapshotContent(
   const options = { namePrefix: "snapshot", extraCreateMetadata: false, ...given };
   const cutter = new SnapshotCutter(context, options, signal);
   const { cluster, concurrency, logger } = context;
-  return runController(
+  await cluster.contents.informer.synced(signal);
+  // What an earlier life has left marked may have been cut.
+  for (const { metadata } of cluster.contents.list())
+    if (metadata.annotations?.[BEING_CREATED] !== undefined) cutter.uncertainty.note(metadata.uid ?? "");
+  await runController(
     {
       name: "snapshot-content",
       logger,
@@ -69,6 +74,7 @@ class SnapshotCutter {
   readonly #context: SidecarContext;
   readonly #options: SnapshotOptions;
   readonly #signal: AbortSignal;
+  readonly uncertainty = new Uncertainty();
   readonly #pauses: Backoff;
   readonly #polls: Backoff;
   readonly #answers = new Map<string, ContentAnswer>();
@@ -94,6 +100,7 @@ class SnapshotCutter {
         snapshotClass: cluster.snapshotClasses.get(content?.spec.volumeSnapshotClassName ?? ""),
         namePrefix: this.#options.namePrefix,
         answer: this.#answers.get(uid),
+        mayExist: this.uncertainty.has(uid),
         pauseMs: 0,
       };
       const polled = this.#polls.remaining(uid, content?.status?.snapshotHandle ?? "");
@@ -111,6 +118,7 @@ class SnapshotCutter {
     this.#answers.delete(uid);
     this.#pauses.reset(uid);
     this.#polls.reset(uid);
+    this.uncertainty.settle(uid);
   }
 
   async #apply(step: ContentStep, view: ContentView, uid: string): Promise<void> {
@@ -129,6 +137,7 @@ class SnapshotCutter {
       case "clear-being-created":
         await patchMetadata(store, cluster.contents, content, { annotations: { [BEING_CREATED]: null } });
         this.#answers.delete(uid);
+        this.uncertainty.settle(uid);
         return gaps.cleared();
       case "cut":
         return this.#cut(content, step.arguments, uid, question);
@@ -203,6 +212,7 @@ class SnapshotCutter {
       const failure = callFailure(error);
       const { retry, logger } = this.#context;
       this.#answers.set(uid, { kind: "failed", failure });
+      if (isUncertain(failure)) this.uncertainty.note(uid);
       this.#pauses.fail(uid, question, isInfeasible(failure) ? retry.infeasibleMs : 0);
       const { name } = content.metadata;
       logger.warn({ content: name, code: failure.code, error: failure.message }, reason);
