@@ -176,6 +176,9 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       await Promise.all(all.map((container) => container.release()));
       // Containers have the root mounted in their own namespaces; ours is only needed to start more of them.
       if (!running) await closeBaseRoot(host, join(folder, "base"));
+      for (const uid of await cgroups.pods()) {
+        if ((await cgroups.processes(uid)).length === 0) await cgroups.remove(uid);
+      }
       await cgroups.close();
     },
   };

@@ -45,7 +45,7 @@ export interface NodePlan {
 export function decideNode(view: NodeView): NodePlan {
   const plan: NodePlan = { create: [], remove: [], blocked: [], attached: [], failed: [] };
   const byName = new Map(view.attachments.map((attachment) => [attachment.metadata.name, attachment]));
-  const reported = (view.node?.status?.volumesAttached ?? []).map(({ name }) => name);
+  const reported = new Set((view.node?.status?.volumesAttached ?? []).map(({ name }) => name));
   const inUse = new Set(view.node?.status?.volumesInUse ?? []);
   const next = new Set<string>();
 
@@ -64,7 +64,7 @@ export function decideNode(view: NodeView): NodePlan {
     if (isDeleting(attachment)) continue;
     if (attachment.status?.attached === true) {
       next.add(unique);
-      if (!reported.includes(unique)) plan.attached.push(wanted);
+      if (!reported.has(unique)) plan.attached.push(wanted);
     }
     const message = attachment.status?.attachError?.message;
     if (message !== undefined && attachment.status?.attached !== true) plan.failed.push({ wanted, message });

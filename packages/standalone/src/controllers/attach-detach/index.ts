@@ -1,5 +1,6 @@
 import {
   apiVersionOf,
+  delay,
   EventRecorder,
   failpoint,
   isAlreadyExists,
@@ -25,6 +26,8 @@ import { nodesHolding, podsUsing, wantedVolumes } from "./wanted.ts";
 const afterCreate = failpoint("standalone/attach-detach/attachment-created");
 const afterReport = failpoint("standalone/attach-detach/reported");
 const afterDelete = failpoint("standalone/attach-detach/attachment-deleted");
+
+const SETTLE_MS = 10;
 
 export interface AttachDetachOptions {
   store: ObjectStore;
@@ -75,6 +78,8 @@ async function reconcileNode(
   nodeName: string,
 ): Promise<void> {
   const { store, view, signal } = options;
+  // Many volumes come and go together. A moment's patience and one look serves them all.
+  await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
   const node = await store.get(Nodes, { name: nodeName }, signal).catch(undefinedIfMissing);
   const plan = decideNode({

@@ -1,6 +1,7 @@
 import {
   type EventRecorder,
   type Logger,
+  type Node,
   Nodes,
   type PersistentVolume,
   type Pod,
@@ -90,11 +91,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
   async function look(key: string, device: Device): Promise<DeviceView> {
     const wanted = device.wants.size > 0;
     const attaches = needsAttach(device);
-    // From the store, and after our own report: what a cache shows may be from before the last detach.
-    const node =
-      wanted && attaches && device.staged !== "yes"
-        ? await store.get(Nodes, { name: nodeName }, signal)
-        : undefined;
+    const attached = device.staged === "yes" || (wanted && attaches && (await isAttached(key)));
     return {
       wantedBy: [...device.wants.keys()],
       publications: [...device.publications].map(([podUID, state]) => ({
@@ -105,10 +102,17 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
       staged: device.staged,
       needsAttach: attaches,
       reportedInUse: inUse.has(key),
-      attached:
-        device.staged === "yes" || (node?.status?.volumesAttached ?? []).some(({ name }) => name === key),
+      attached,
       needsExpansion: wanted && expansion(device) !== undefined,
     };
+  }
+
+  async function isAttached(key: string): Promise<boolean> {
+    const lists = (node: Node | undefined) =>
+      (node?.status?.volumesAttached ?? []).some(({ name }) => name === key);
+    if (!inUse.has(key) || !lists(view.nodes.get(nodeName))) return false;
+    // From the store, and after our own report: what the cache shows may be from before the last detach.
+    return lists(await store.get(Nodes, { name: nodeName }, signal));
   }
 
   function expansion(device: Device): bigint | undefined {

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Certainty, type DeviceStep, type DeviceView, decideDevice } from "./decide.ts";
+
+interface World {
+  wants: Set<string>;
+  publications: Map<string, Certainty>;
+  staged: Certainty;
+  inUse: boolean;
+  attached: boolean;
+  needsExpansion: boolean;
+}
+
+function viewOf(world: World): DeviceView {
+  return {
+    wantedBy: [...world.wants],
+    publications: [...world.publications].map(([podUID, state]) => ({ podUID, state, held: false })),
+    staged: world.staged,
+    needsAttach: true,
+    reportedInUse: world.inUse,
+    attached: world.attached && world.inUse,
+    needsExpansion: world.needsExpansion,
+  };
+}
+
+/** What must hold at the moment of each call to the driver. */
+function checked(step: DeviceStep, world: World): void {
+  if (step.do === "stage")
+    assert.ok(world.inUse && world.attached, "staged only when attached and reported in use");
+  if (step.do === "publish") assert.ok(world.staged === "yes" && world.wants.has(step.podUID));
+  if (step.do === "unpublish") assert.ok(!world.wants.has(step.podUID));
+  if (step.do === "unstage")
+    assert.equal(world.publications.size, 0, "unstaged only when nothing is published");
+  if (step.do === "reportUnused") assert.ok(world.staged === "no" && world.publications.size === 0);
+}
+
+function carryOut(step: DeviceStep, world: World, succeeds: boolean): void {
+  const result: Certainty = succeeds ? "yes" : "maybe";
+  if (step.do === "reportInUse") world.inUse = true;
+  if (step.do === "reportUnused") world.inUse = false;
+  if (step.do === "waitForAttach") world.attached = true;
+  if (step.do === "stage") world.staged = result;
+  if (step.do === "unstage") world.staged = succeeds ? "no" : "maybe";
+  if (step.do === "publish") world.publications.set(step.podUID, result);
+  if (step.do === "unpublish" && succeeds) world.publications.delete(step.podUID);
+  if (step.do === "expand" && succeeds) world.needsExpansion = false;
+  if (!world.inUse) world.attached = false;
+}
+
+test("whatever pods come and go and whichever call fails: order is kept, and it ends where it should", () => {
+  const certainty = fc.constantFrom<Certainty>("no", "maybe", "yes");
+  const event = fc.record({
+    pod: fc.constantFrom("p", "q"),
+    comes: fc.boolean(),
+    steps: fc.nat(4),
+    succeeds: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(
+      certainty,
+      fc.subarray(["p", "q"]),
+      fc.boolean(),
+      fc.array(event, { maxLength: 8 }),
+      (staged, published, needsExpansion, events) => {
+        // As after a restart: whatever is on disk may be there.
+        const found = new Map(published.map((uid) => [uid, "maybe" as Certainty]));
+        const world: World = {
+          wants: new Set(),
+          publications: found,
+          staged: published.length > 0 ? "maybe" : staged,
+          inUse: true,
+          attached: true,
+          needsExpansion,
+        };
+        const run = (succeeds: boolean): DeviceStep => {
+          const step = decideDevice(viewOf(world));
+          checked(step, world);
+          carryOut(step, world, succeeds);
+          return step;
+        };
+        for (const { pod, comes, steps, succeeds } of events) {
+          if (comes) world.wants.add(pod);
+          else world.wants.delete(pod);
+          for (let i = 0; i < steps; i += 1) run(succeeds);
+        }
+        for (let i = 0; run(true).do !== "wait"; i += 1) assert.ok(i < 20, "it comes to rest");
+        for (const uid of world.wants) assert.equal(world.publications.get(uid), "yes");
+        assert.equal(world.publications.size, world.wants.size);
+        if (world.wants.size === 0) assert.deepEqual([world.staged, world.inUse], ["no", false]);
+      },
+    ),
+  );
+});
+
+test("what a pod has not let go of is not unpublished, although nobody asks for it yet", () => {
+  const view: DeviceView = {
+    wantedBy: [],
+    publications: [{ podUID: "p", state: "maybe", held: true }],
+    staged: "maybe",
+    needsAttach: true,
+    reportedInUse: true,
+    attached: true,
+    needsExpansion: false,
+  };
+  assert.deepEqual(decideDevice(view), { do: "wait" });
+});
