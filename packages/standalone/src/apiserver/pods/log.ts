@@ -17,18 +17,25 @@ export async function handleLog(
   if (!pod.spec?.nodeName) throw badRequest(`pod ${target.name} does not have a host assigned`);
   if (kubelet === undefined)
     throw new StatusError("ServiceUnavailable", "this server runs without a node agent: no logs");
-  const stop = AbortSignal.any([call.signal, signal]);
-  const log = kubelet.logs({
-    ...logRequest(call),
-    namespace: target.namespace ?? "",
-    pod: target.name,
-    container,
-    signal: stop,
-  });
+  // Ends with the answer too: what hangs on a signal of the whole server would otherwise stay as long as that.
+  const over = new AbortController();
+  const stop = AbortSignal.any([call.signal, signal, over.signal]);
+  const key = { namespace: target.namespace ?? "", pod: target.name, container };
+  try {
+    await stream(call, kubelet.logs({ ...logRequest(call), ...key, signal: stop }), stop);
+  } finally {
+    over.abort();
+  }
+}
+
+async function stream(
+  { response }: Call,
+  log: AsyncIterable<string | Uint8Array>,
+  stop: AbortSignal,
+): Promise<void> {
   const chunks = log[Symbol.asyncIterator]();
   // The first chunk decides between a Status and a log.
   const first = await chunks.next();
-  const { response } = call;
   response.writeHead(200, { "Content-Type": "text/plain" });
   response.flushHeaders();
   try {

@@ -21,11 +21,13 @@ const SCALE = { apiVersion: "autoscaling/v1", kind: "Scale", defaulted: true };
 /** `.../scale`: the object seen as an autoscaling/v1 Scale; writing one changes the replicas and nothing else. */
 export async function handleScale(call: Call, target: ItemTarget, paths: ScalePaths): Promise<void> {
   const { format } = negotiate(call.request.headers.accept, ["Object"]);
-  const current = JSON.parse(target.objects.getJson(keyOfTarget(target))) as UnstructuredObject;
-  const scale = scaleOf(current, paths);
-  if (call.method === "GET" || call.method === "HEAD") return send(call, 200, scale, format);
+  const read = () => JSON.parse(target.objects.getJson(keyOfTarget(target))) as UnstructuredObject;
+  if (call.method === "GET" || call.method === "HEAD") return send(call, 200, scaleOf(read(), paths), format);
   const options = writeOptions(call, call.method === "PUT" ? "UpdateOptions" : "PatchOptions");
-  const wanted = await wantedScale(call, target, scale);
+  const change = await readChange(call, target);
+  // From here to the write nobody else gets a turn, so that a patch cannot conflict.
+  const current = read();
+  const wanted = change(scaleOf(current, paths));
   const { resourceVersion, uid } = wanted.metadata;
   if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
     throw conflict(target.resource, target.name);
@@ -58,19 +60,24 @@ function scaleOf(object: UnstructuredObject, paths: ScalePaths): UnstructuredObj
   };
 }
 
-async function wantedScale(
+/** What the request makes of the Scale that is there. */
+async function readChange(
   call: Call,
   target: ItemTarget,
-  scale: UnstructuredObject,
-): Promise<UnstructuredObject> {
-  if (call.method === "PUT") return readObject(call, target, fieldValidation(call, "UpdateOptions"), SCALE);
+): Promise<(scale: UnstructuredObject) => UnstructuredObject> {
+  if (call.method === "PUT") {
+    const scale = await readObject(call, target, fieldValidation(call, "UpdateOptions"), SCALE);
+    return () => scale;
+  }
   if (call.method !== "PATCH") throw methodNotAllowed();
   const type = contentType(call);
   const { value } = parseJson((await readBytes(call)).toString("utf8"));
-  if (type === "application/json-patch+json") return asObject(applyJsonPatch<unknown>(scale, value), SCALE);
+  if (type === "application/json-patch+json") {
+    return (scale) => placed(asObject(applyJsonPatch<unknown>(scale, value), SCALE), target);
+  }
   // A Scale has no lists, so both kinds of merge are the same.
   if (type === "application/merge-patch+json" || type === "application/strategic-merge-patch+json") {
-    return placed(asObject(applyMergePatch(scale, value), SCALE), target);
+    return (scale) => placed(asObject(applyMergePatch(scale, value), SCALE), target);
   }
   throw unsupportedMediaType(["application/json-patch+json", "application/merge-patch+json"]);
 }
