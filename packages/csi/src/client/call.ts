@@ -1,70 +1,42 @@
-import {
-  create,
-  type DescMethod,
-  fromBinary,
-  type Message,
-  type MessageInitShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Client, CallOptions as GrpcCallOptions } from "@grpc/grpc-js";
 import { CsiError } from "../errors/csi-error.ts";
-import { fromStatus, toCsiError } from "../errors/status.ts";
+import { fromStatus } from "../errors/status.ts";
+import { fullName } from "../server/interceptor.ts";
 import type { CallOptions } from "../wire/method-types.ts";
 
-type Bytes = Uint8Array;
-const identity = (bytes: Bytes): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const pass = (bytes: Buffer): Buffer => bytes;
 
-function pathOf(method: DescMethod): string {
-  return `/${method.parent.typeName}/${method.name}`;
-}
-
-function encode(method: DescMethod, request: unknown): Bytes {
-  return toBinary(method.input, create(method.input, request as MessageInitShape<typeof method.input>));
-}
-
-function decode(method: DescMethod, bytes: Bytes): Message {
+/** Encodes a request from its init shape; a value that the wire cannot carry is INVALID_ARGUMENT. */
+export function encodeRequest(method: DescMethod, init: Record<string, unknown>): Buffer {
   try {
-    return fromBinary(method.output, bytes);
+    return Buffer.from(toBinary(method.input, create(method.input, init)));
   } catch (cause) {
-    throw CsiError.internal(`the answer is not a valid ${method.output.typeName}`, { cause });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw CsiError.invalidArgument(`${method.input.typeName} cannot be sent: ${why}`, { cause });
   }
 }
 
-function grpcOptions({ timeoutMs }: CallOptions): GrpcCallOptions {
-  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-}
-
-/** One unary call. Every failure is a CsiError. */
+/** One unary call. Every failure is a `CsiError`. */
 export function callUnary(
   client: Client,
   method: DescMethod,
-  request: unknown,
+  request: Buffer,
   options: CallOptions,
 ): Promise<Message> {
+  const { signal } = options;
   return new Promise((resolve, reject) => {
-    const { signal } = options;
-    if (signal?.aborted === true) {
-      reject(toCsiError(signal.reason));
-      return;
-    }
-    const bytes = encode(method, request);
-    const call = client.makeUnaryRequest<Bytes, Bytes>(
-      pathOf(method),
-      identity,
-      identity,
-      bytes,
+    if (signal?.aborted === true) return reject(stopped(signal));
+    const call = client.makeUnaryRequest(
+      `/${fullName(method)}`,
+      pass,
+      pass,
+      request,
       grpcOptions(options),
       (error, answer) => {
         signal?.removeEventListener("abort", cancel);
-        if (error !== null) reject(fromStatus(error));
-        else if (answer === undefined) reject(CsiError.internal("the call ended without an answer"));
-        else {
-          try {
-            resolve(decode(method, answer));
-          } catch (failure) {
-            reject(toCsiError(failure));
-          }
-        }
+        if (error !== null) reject(failure(error, signal));
+        else resolve(decode(method, answer));
       },
     );
     const cancel = (): void => call.cancel();
@@ -72,28 +44,49 @@ export function callUnary(
   });
 }
 
-/** One call that is answered with a stream. */
+/** One call that is answered with a stream. Leaving the loop early cancels it. */
 export async function* callStream(
   client: Client,
   method: DescMethod,
-  request: unknown,
+  request: Buffer,
   options: CallOptions,
 ): AsyncGenerator<Message, void> {
-  const stream = client.makeServerStreamRequest<Bytes, Bytes>(
-    pathOf(method),
-    identity,
-    identity,
-    encode(method, request),
-    grpcOptions(options),
-  );
+  const { signal } = options;
+  if (signal?.aborted === true) throw stopped(signal);
+  const path = `/${fullName(method)}`;
+  const stream = client.makeServerStreamRequest(path, pass, pass, request, grpcOptions(options));
   const cancel = (): void => stream.cancel();
-  options.signal?.addEventListener("abort", cancel, { once: true });
+  signal?.addEventListener("abort", cancel, { once: true });
   try {
-    for await (const bytes of stream) yield decode(method, bytes as Bytes);
+    for await (const bytes of stream) yield await decode(method, bytes as Buffer);
   } catch (error) {
-    throw fromStatus(error);
+    throw failure(error, signal);
   } finally {
-    options.signal?.removeEventListener("abort", cancel);
+    signal?.removeEventListener("abort", cancel);
     stream.cancel();
   }
+}
+
+function grpcOptions({ timeoutMs }: CallOptions): GrpcCallOptions {
+  return timeoutMs === undefined || timeoutMs === Infinity ? {} : { deadline: Date.now() + timeoutMs };
+}
+
+async function decode(method: DescMethod, bytes: Buffer | undefined): Promise<Message> {
+  try {
+    return fromBinary(method.output, bytes ?? Buffer.alloc(0));
+  } catch (cause) {
+    throw CsiError.internal(`the plugin's answer is not a valid ${method.output.typeName}`, { cause });
+  }
+}
+
+function failure(error: unknown, signal: AbortSignal | undefined): CsiError {
+  return signal?.aborted === true ? stopped(signal) : fromStatus(error);
+}
+
+function stopped({ reason }: AbortSignal): CsiError {
+  if (reason instanceof CsiError) return reason;
+  if (reason instanceof Error && reason.name === "TimeoutError") {
+    return CsiError.deadlineExceeded("the call took too long", { cause: reason });
+  }
+  return CsiError.cancelled("the call was cancelled", { cause: reason });
 }

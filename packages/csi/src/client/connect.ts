@@ -1,55 +1,112 @@
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
+import { codeName } from "../errors/codes.ts";
+import { toCsiError } from "../errors/status.ts";
+import type { Observe } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
+import { fullName } from "../server/interceptor.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import type { CallOptions, ServiceClient } from "../wire/method-types.ts";
-import { type ServiceName, services } from "../wire/services.ts";
-import { callStream, callUnary } from "./call.ts";
+import { type ServiceName, services, servicesV0 } from "../wire/services.ts";
+import { callStream, callUnary, encodeRequest } from "./call.ts";
+import { probeUntilReady } from "./probe.ts";
+import { type RetryPolicy, withRetry } from "./retry.ts";
 
+/** How a client behaves. */
 export interface ConnectOptions {
   logger?: Logger;
-  /** For calls that name none, in milliseconds; default none. */
+  /** Time for a call that sets none itself, in milliseconds. Default: no limit. */
   timeoutMs?: number;
+  /** Makes failed unary calls again. Default: never; callers with a work queue retry themselves. */
+  retry?: RetryPolicy;
+  /** Called after every unary call, retries included; a place for metrics. */
+  observe?: Observe;
+  /** Wait until the plugin says that it is ready, for at most so many milliseconds. Default: do not wait. */
+  readyTimeoutMs?: number;
+  /** Ends that wait. */
+  signal?: AbortSignal;
 }
 
-/** A plugin's services, typed. One channel, reconnecting by itself. */
+/** A plugin's services, typed. A service or method that the plugin does not have answers UNIMPLEMENTED. */
 export type CsiClient = { readonly [S in ServiceName]: ServiceClient<(typeof services)[S]> } & {
+  /** The same plugin by csi.v0. */
+  readonly v0: { readonly [S in keyof typeof servicesV0]: ServiceClient<(typeof servicesV0)[S]> };
   readonly endpoint: string;
+  /** Ends the connection; calls under way fail with UNAVAILABLE. */
   close(): void;
 };
 
-function serviceClient<S extends DescService>(
-  client: Client,
-  service: S,
-  defaults: CallOptions,
-): ServiceClient<S> {
-  const methods: Record<string, unknown> = {};
-  for (const method of service.methods) {
-    methods[method.localName] = (request: unknown, options: CallOptions = {}) => {
-      const merged = { ...defaults, ...options };
-      return method.methodKind === "server_streaming"
-        ? callStream(client, method, request, merged)
-        : callUnary(client, method, request, merged);
-    };
-  }
-  return methods as ServiceClient<S>;
-}
+const CHANNEL_OPTIONS = {
+  "grpc.enable_channelz": 0,
+  "grpc.enable_http_proxy": 0,
+  // Answers such as ListVolumes have no limit in CSI.
+  "grpc.max_receive_message_length": -1,
+  // A plugin that restarts on the same machine is back soon.
+  "grpc.initial_reconnect_backoff_ms": 100,
+  "grpc.max_reconnect_backoff_ms": 2000,
+};
 
-/** A client of the plugin behind `endpoint` (`unix:///path`). It connects with its first call. */
+/**
+ * A client of the plugin on `endpoint` (`unix:///path`). It connects with its first call and again whenever the
+ * connection is lost. Close it when done.
+ */
 export async function connect(endpoint: string, options: ConnectOptions = {}): Promise<CsiClient> {
   const path = socketPath(endpoint);
-  const logger = options.logger ?? silentLogger;
-  const client = new Client(`unix:${path}`, credentials.createInsecure(), {
-    "grpc.enable_channelz": 0,
-    "grpc.enable_http_proxy": 0,
-    "grpc.max_receive_message_length": -1,
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 2000,
-  });
-  logger.debug({ endpoint: path }, "talking to a CSI plugin");
-  const defaults: CallOptions = options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs };
-  const clients = Object.fromEntries(
-    Object.entries(services).map(([name, service]) => [name, serviceClient(client, service, defaults)]),
+  const channel = new Client(`unix:${path}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const typed = (table: Readonly<Record<string, DescService>>) =>
+    Object.fromEntries(
+      Object.entries(table).map(([name, service]) => [name, serviceClient(channel, service, options)]),
+    );
+  const close = (): void => channel.close();
+  const client = { ...typed(services), v0: typed(servicesV0), endpoint, close } as unknown as CsiClient;
+  if (options.readyTimeoutMs === undefined) return client;
+  try {
+    const { readyTimeoutMs: timeoutMs, signal } = options;
+    await probeUntilReady(client, { timeoutMs, ...(signal ? { signal } : {}) });
+    return client;
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function serviceClient(channel: Client, service: DescService, options: ConnectOptions): object {
+  return Object.fromEntries(
+    service.methods.map((method) => [method.localName, caller(channel, method, options)]),
   );
-  return { ...clients, endpoint, close: () => client.close() } as CsiClient;
+}
+
+function caller(channel: Client, method: DescMethod, defaults: ConnectOptions) {
+  const withDefaults = (options: CallOptions): CallOptions =>
+    defaults.timeoutMs === undefined ? options : { timeoutMs: defaults.timeoutMs, ...options };
+  if (method.methodKind === "server_streaming") {
+    return (init: Record<string, unknown>, options: CallOptions = {}): AsyncIterable<Message> =>
+      callStream(channel, method, encodeRequest(method, init), withDefaults(options));
+  }
+  return async (init: Record<string, unknown>, options: CallOptions = {}): Promise<Message> => {
+    const request = encodeRequest(method, init);
+    const attempt = (each: CallOptions) => callUnary(channel, method, request, each);
+    return observed(method, defaults, () => withRetry(defaults.retry, withDefaults(options), attempt));
+  };
+}
+
+async function observed(
+  method: DescMethod,
+  { observe, logger = silentLogger }: ConnectOptions,
+  call: () => Promise<Message>,
+): Promise<Message> {
+  const start = performance.now();
+  const report = (code: string): void => {
+    const milliseconds = Math.round((performance.now() - start) * 10) / 10;
+    observe?.({ method: fullName(method), code, milliseconds });
+    logger.debug({ method: fullName(method), code, milliseconds }, "called the plugin");
+  };
+  try {
+    const answer = await call();
+    report(codeName(0));
+    return answer;
+  } catch (thrown) {
+    report(toCsiError(thrown).codeName);
+    throw thrown;
+  }
 }

@@ -1,36 +1,52 @@
+import type { Message } from "@bufbuild/protobuf";
 import { toCsiError } from "../errors/status.ts";
-import type { Interceptor } from "../server/interceptor.ts";
+import { type Call, type Interceptor, isStream } from "../server/interceptor.ts";
 import { redact } from "./redact.ts";
 
 /** Called after every call; a place for metrics. `code` is gRPC's name, `OK` included. */
 export type Observe = (call: { method: string; code: string; milliseconds: number }) => void;
 
-/** One line a call: debug when it went well, info when not; never a secret. */
+/** One line a call: debug when it went well, info when not, error for the plugin's own faults; never a secret. */
 export function logCalls(observe?: Observe): Interceptor {
   return (next) => async (call) => {
-    const { context, method, request } = call;
     const start = performance.now();
-    const finish = (code: string): number => {
-      const milliseconds = Math.round((performance.now() - start) * 10) / 10;
-      observe?.({ method: context.method, code, milliseconds });
-      return milliseconds;
-    };
+    const finish = (thrown?: unknown): void => report(call, start, thrown, observe);
     try {
       const answer = await next(call);
-      const milliseconds = finish("OK");
-      context.logger.debug({ request: redact(method.input, request), milliseconds }, "answered");
+      if (isStream(answer)) return reported(answer, finish);
+      finish();
       return answer;
     } catch (thrown) {
-      const error = toCsiError(thrown);
-      const fields = {
-        request: redact(method.input, request),
-        milliseconds: finish(error.codeName),
-        code: error.codeName,
-      };
-      if (error.codeName === "INTERNAL")
-        context.logger.error({ ...fields, err: error.cause ?? error }, error.message);
-      else context.logger.info(fields, error.message);
-      throw error;
+      finish(thrown ?? new Error("nothing was thrown"));
+      throw thrown;
     }
   };
+}
+
+function report({ context, method, request }: Call, start: number, thrown: unknown, observe?: Observe): void {
+  const milliseconds = Math.round((performance.now() - start) * 10) / 10;
+  const fields = { request: redact(method.input, request), milliseconds };
+  const error = thrown === undefined ? undefined : toCsiError(thrown);
+  const code = error?.codeName ?? "OK";
+  observe?.({ method: context.method, code, milliseconds });
+  if (error === undefined) context.logger.debug(fields, "answered");
+  else if (code === "INTERNAL" || code === "UNKNOWN")
+    context.logger.error({ ...fields, code, err: error.cause ?? error }, error.message);
+  else context.logger.info({ ...fields, code, reason: error.reason }, error.message);
+}
+
+/** A stream is over when its last message is taken, or when the caller leaves. */
+async function* reported(
+  messages: AsyncIterable<Message>,
+  finish: (thrown?: unknown) => void,
+): AsyncIterable<Message> {
+  let failure: unknown;
+  try {
+    yield* messages;
+  } catch (thrown) {
+    failure = thrown ?? new Error("nothing was thrown");
+    throw thrown;
+  } finally {
+    finish(failure);
+  }
 }

@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type * as v1 from "../gen/csi/v1/csi_pb.ts";
+import type * as volumegroup from "../gen/volumegroup/volumegroup_pb.ts";
 import type { Claim } from "./locks.ts";
 
 const exclusive = (key: string): Claim => ({ key, mode: "exclusive" });
@@ -26,6 +27,20 @@ function createGroupSnapshot(request: v1.CreateVolumeGroupSnapshotRequest): Clai
   ];
 }
 
+function createGroup({ name, volumeIds }: volumegroup.CreateVolumeGroupRequest): Claim[] {
+  return [
+    exclusive(`volume group name ${name}`),
+    ...[...new Set(volumeIds)].map((id) => exclusive(volume(id))),
+  ];
+}
+
+function modifyGroup(request: volumegroup.ModifyVolumeGroupMembershipRequest): Claim[] {
+  return [
+    exclusive(`volume group ${request.volumeGroupId}`),
+    ...[...new Set(request.volumeIds)].map((id) => exclusive(volume(id))),
+  ];
+}
+
 const byVolume = ({ volumeId }: { volumeId: string }): Claim[] => [exclusive(volume(volumeId))];
 const bySnapshot = ({ snapshotId }: { snapshotId: string }): Claim[] => [exclusive(snapshot(snapshotId))];
 const byGroup = ({ groupSnapshotId }: { groupSnapshotId: string }): Claim[] => [
@@ -35,6 +50,7 @@ const byGroup = ({ groupSnapshotId }: { groupSnapshotId: string }): Claim[] => [
 const byNodeVolume = ({ volumeId }: { volumeId: string }): Claim[] => [exclusive(`node volume ${volumeId}`)];
 
 type Claims = (request: never) => Claim[];
+type ByVolumeGroup = Pick<volumegroup.DeleteVolumeGroupRequest, "volumeGroupId">;
 
 /** What each method that changes something holds while it runs. Methods that only read hold nothing and never wait. */
 const TABLE: Readonly<Record<string, Claims>> = {
@@ -48,6 +64,11 @@ const TABLE: Readonly<Record<string, Claims>> = {
   "csi.v1.Controller/DeleteSnapshot": bySnapshot,
   "csi.v1.GroupController/CreateVolumeGroupSnapshot": createGroupSnapshot,
   "csi.v1.GroupController/DeleteVolumeGroupSnapshot": byGroup,
+  "volumegroup.Controller/CreateVolumeGroup": createGroup,
+  "volumegroup.Controller/ModifyVolumeGroupMembership": modifyGroup,
+  "volumegroup.Controller/DeleteVolumeGroup": ({ volumeGroupId }: ByVolumeGroup) => [
+    exclusive(`volume group ${volumeGroupId}`),
+  ],
   "csi.v1.Node/NodeStageVolume": byNodeVolume,
   "csi.v1.Node/NodeUnstageVolume": byNodeVolume,
   "csi.v1.Node/NodePublishVolume": byNodeVolume,

@@ -1,6 +1,7 @@
 /** `exclusive` excludes all others on the key; `shared` only exclusive ones. */
 export type Mode = "shared" | "exclusive";
 
+/** A key, and how it is wanted. */
 export interface Claim {
   key: string;
   mode: Mode;
@@ -12,9 +13,8 @@ export interface Operation {
   description: string;
   /** Equal for requests that ask for the same. */
   fingerprint: string;
+  /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Last error of an earlier try on the same keys, if any. */
-  result: Promise<unknown>;
 }
 
 interface Held {

@@ -1,31 +1,26 @@
-import { type Message, toBinary } from "@bufbuild/protobuf";
 import { CsiError } from "../errors/csi-error.ts";
 import type { CallContext } from "../server/context.ts";
-import type { Call, Interceptor } from "../server/interceptor.ts";
+import type { Answer, Call, Interceptor, Next } from "../server/interceptor.ts";
 import { claimsOf } from "./claims.ts";
-import { type Operation, OperationLocks } from "./locks.ts";
+import { fingerprint } from "./fingerprint.ts";
+import { type Claim, type Operation, OperationLocks } from "./locks.ts";
 
+/** What `singleFlight` may be given. */
 export interface SingleFlightOptions {
   /** Milliseconds since the epoch. */
   now?: () => number;
+  /** What each call holds while it runs; default: `claimsOf`, the table for CSI. */
+  claims?: (call: Call) => readonly Claim[];
 }
 
 /** Failures remembered for the messages of ABORTED; more would be a leak. */
 const REMEMBERED = 1000;
 
+/** An operation that callers wait for. */
 interface Flight extends Operation {
-  result: Promise<Message>;
-  callers: number;
-  stop: AbortController;
-}
-
-function describe(call: Call): string {
-  const { name, volumeId, snapshotId } = call.request as {
-    name?: string;
-    volumeId?: string;
-    snapshotId?: string;
-  };
-  return `${call.method.name} ${volumeId ?? snapshotId ?? name ?? ""}`.trim();
+  readonly stop: AbortController;
+  readonly callers: Set<CallContext>;
+  result: Promise<Answer>;
 }
 
 /**
@@ -34,70 +29,99 @@ function describe(call: Call): string {
  * operation keeps its place until it really ends, whoever has stopped waiting; it is told to stop (its signal aborts)
  * when nobody waits any more.
  */
-export function singleFlight({ now = Date.now }: SingleFlightOptions = {}): Interceptor {
+export function singleFlight(options: SingleFlightOptions = {}): Interceptor {
+  const { now = Date.now, claims = (call) => claimsOf(call.context.method, call.request) } = options;
   const locks = new OperationLocks();
   const failures = new Map<string, string>();
 
-  function refuse(flight: Operation): never {
-    const seconds = ((now() - flight.startedAt) / 1000).toFixed(1);
-    const before = failures.get(flight.description);
-    throw CsiError.aborted(
-      `${flight.description} is under way for ${seconds} s${before === undefined ? "" : `; before, it failed with ${before}`}`,
-      { reason: "CSI_OPERATION_PENDING", hint: "try again later" },
-    );
-  }
-
-  return (next) => async (call) => {
-    const claims = claimsOf(call.context.method, call.request);
-    if (claims.length === 0) return next(call);
-    const fingerprint = `${call.context.method} ${Buffer.from(toBinary(call.method.input, call.request)).toString("base64")}`;
-    const blocker = locks.blocker(claims) as Flight | undefined;
-    if (blocker !== undefined)
-      return blocker.fingerprint === fingerprint ? join(blocker, call.context) : refuse(blocker);
+  function start(next: Next, call: Call, held: readonly Claim[], print: string): Flight {
     const stop = new AbortController();
+    const callers = new Set<CallContext>();
     const flight: Flight = {
       description: describe(call),
-      fingerprint,
+      fingerprint: print,
       startedAt: now(),
-      callers: 0,
       stop,
+      callers,
       result: Promise.resolve(call.request),
     };
-    const release = locks.take(claims, flight);
-    flight.result = next({ ...call, context: { ...call.context, signal: stop.signal } }).finally(release);
+    const release = locks.take(held, flight);
+    const context = { ...call.context, signal: stop.signal };
+    // The one who waits longest counts, also when it joins later.
+    Object.defineProperty(context, "deadline", { get: () => latestDeadline(callers) });
+    flight.result = (async () => next({ ...call, context }))().finally(release);
     flight.result.then(
       () => failures.delete(flight.description),
-      (error: unknown) => {
-        if (failures.size >= REMEMBERED) failures.clear();
-        failures.set(flight.description, error instanceof Error ? error.message : String(error));
-      },
+      (error: unknown) => remember(failures, flight.description, error),
     );
-    return join(flight, call.context);
+    return flight;
+  }
+
+  return (next) => {
+    const run: Next = async (call) => {
+      const held = claims(call);
+      if (held.length === 0) return next(call);
+      const print = `${call.context.method} ${fingerprint(call.method.input, call.request)}`;
+      // From looking to taking nothing else runs: there is no await in between.
+      const blocker = locks.blocker(held) as Flight | undefined;
+      if (blocker !== undefined && blocker.fingerprint !== print) throw pending(blocker, now(), failures);
+      const flight = blocker ?? start(next, call, held, print);
+      try {
+        return await join(flight, call.context);
+      } catch (error) {
+        // It was told to stop before this caller joined: what it failed with is not this caller's answer.
+        const gaveUp = flight === blocker && flight.stop.signal.aborted && !call.context.signal.aborted;
+        if (gaveUp) return run(call);
+        throw error;
+      }
+    };
+    return run;
   };
 }
 
-/** Waits for the operation as long as this caller does. */
-function join(flight: Flight, { signal }: CallContext): Promise<Message> {
-  flight.callers += 1;
+/** Waits for an operation as long as this caller does. The last one to leave tells it to stop. */
+function join(flight: Flight, context: CallContext): Promise<Answer> {
+  const { signal } = context;
+  flight.callers.add(context);
   return new Promise((resolve, reject) => {
     const leave = (): void => {
-      flight.callers -= 1;
-      if (flight.callers === 0) flight.stop.abort(signal.reason);
+      flight.callers.delete(context);
+      if (flight.callers.size === 0) flight.stop.abort(signal.reason);
       reject(signal.reason);
     };
     if (signal.aborted) return leave();
     signal.addEventListener("abort", leave, { once: true });
-    const done = (): void => signal.removeEventListener("abort", leave);
-    flight.result.then(
-      (answer) => {
-        done();
-        resolve(answer);
-      },
-      (error) => {
-        done();
-        reject(error);
-      },
-    );
-    return undefined;
+    flight.result.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
   });
+}
+
+function pending(running: Operation, now: number, failures: ReadonlyMap<string, string>): CsiError {
+  const seconds = ((now - running.startedAt) / 1000).toFixed(1);
+  const before = failures.get(running.description);
+  const history = before === undefined ? "" : `; before, it failed with: ${before}`;
+  return CsiError.aborted(`${running.description} is under way for ${seconds} s${history}`, {
+    reason: "CSI_OPERATION_PENDING",
+    hint: "try again later",
+  });
+}
+
+function remember(failures: Map<string, string>, description: string, error: unknown): void {
+  failures.delete(description);
+  failures.set(description, error instanceof Error ? error.message : String(error));
+  const oldest = failures.keys().next();
+  if (failures.size > REMEMBERED && oldest.done !== true) failures.delete(oldest.value);
+}
+
+function latestDeadline(callers: ReadonlySet<CallContext>): Date | undefined {
+  const all = [...callers].map(({ deadline }) => deadline);
+  const times = all.filter((deadline) => deadline !== undefined).map((deadline) => deadline.getTime());
+  return times.length < all.length || times.length === 0 ? undefined : new Date(Math.max(...times));
+}
+
+/** `DeleteVolume pvc-1`: the method, and the object it is about. */
+function describe({ method, request }: Call): string {
+  const ids = request as { volumeId?: string; snapshotId?: string; groupSnapshotId?: string; name?: string };
+  const fields = request as unknown as Record<string, unknown>;
+  const id = ids.volumeId ?? ids.snapshotId ?? ids.groupSnapshotId ?? fields.volumeGroupId ?? ids.name;
+  return `${method.name} ${id ?? ""}`.trim();
 }

@@ -1,138 +1,109 @@
-import {
-  create,
-  type DescMethod,
-  type DescService,
-  fromBinary,
-  type Message,
-  type MessageInitShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { type DescMethod, type DescService, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type {
   MethodDefinition,
+  Server,
   ServerUnaryCall,
   ServerWritableStream,
-  ServiceDefinition,
   sendUnaryData,
   UntypedHandleCall,
-  UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError, toStatus } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
 import { contextOf } from "./call-context.ts";
-import type { CallContext } from "./context.ts";
-import { compose, type Interceptor } from "./interceptor.ts";
+import { type Answer, fullName, isStream, type Next } from "./interceptor.ts";
+import { writeAll } from "./write-stream.ts";
 
-type UntypedHandler = (request: Message, context: CallContext) => unknown;
-type Bytes = Uint8Array;
+/** Messages stay bytes inside grpc-js: bytes that do not decode are the caller's fault, not the plugin's. */
+const pass = (bytes: Buffer): Buffer => bytes;
 
-/** A service as grpc-js takes it. Messages stay bytes there: a request that does not decode is the caller's fault. */
-export interface Adapted {
-  definition: ServiceDefinition;
-  implementation: UntypedServiceImplementation;
+/** Registers all methods of a service with grpc-js; every call goes to `next`. */
+export function addService(server: Server, service: DescService, next: Next, logger: Logger): void {
+  const definition = service.methods.map((method) => [method.name, definitionOf(method)]);
+  const implementation = service.methods.map((method): [string, UntypedHandleCall] => [
+    method.name,
+    method.methodKind === "server_streaming" ? stream(method, next, logger) : unary(method, next, logger),
+  ]);
+  server.addService(Object.fromEntries(definition), Object.fromEntries(implementation));
 }
 
-export interface AdapterOptions {
-  interceptors: readonly Interceptor[];
-  logger: Logger;
-}
-
-const identity = (bytes: Bytes): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-function definitionOf(service: DescService, method: DescMethod): MethodDefinition<Bytes, Bytes> {
+function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
   return {
-    path: `/${service.typeName}/${method.name}`,
+    path: `/${fullName(method)}`,
     requestStream: false,
     responseStream: method.methodKind === "server_streaming",
-    requestSerialize: identity,
-    requestDeserialize: identity,
-    responseSerialize: identity,
-    responseDeserialize: identity,
-  };
-}
-
-function decode(method: DescMethod, bytes: Bytes): Message {
-  try {
-    return fromBinary(method.input, bytes);
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw CsiError.invalidArgument(`the request is not a valid ${method.input.typeName}: ${what}`, { cause });
-  }
-}
-
-function encode(method: DescMethod, answer: unknown): Bytes {
-  return toBinary(method.output, create(method.output, answer as MessageInitShape<typeof method.output>));
-}
-
-function unimplemented(method: DescMethod): UntypedHandler {
-  return () => {
-    throw CsiError.unimplemented(
-      `${method.parent.typeName}/${method.name} is not implemented by this plugin`,
-    );
+    requestSerialize: pass,
+    requestDeserialize: pass,
+    responseSerialize: pass,
+    responseDeserialize: pass,
   };
 }
 
 /** Every outcome goes through one place, so that nothing a handler throws can leave the call without an answer. */
-function unary(method: DescMethod, handler: UntypedHandler, { interceptors, logger }: AdapterOptions) {
-  const name = `${method.parent.typeName}/${method.name}`;
-  const run = compose(interceptors, async ({ request, context }) => {
-    return (await handler(request, context)) as Message;
-  });
-  return (call: ServerUnaryCall<Bytes, Bytes>, answer: sendUnaryData<Bytes>): void => {
-    const context = contextOf(call, name, logger);
-    const work = async (): Promise<Bytes> => {
-      const request = decode(method, call.request);
-      return encode(method, await run({ method, request, context }));
+function unary(method: DescMethod, next: Next, logger: Logger) {
+  return (call: ServerUnaryCall<Buffer, Buffer>, send: sendUnaryData<Buffer>): void => {
+    const context = contextOf(call, fullName(method), logger);
+    const work = async (): Promise<Buffer> => {
+      const answer = await next({ method, context, request: decode(method, call.request) });
+      return encode(method, single(method, answer));
     };
-    work().then(
-      (bytes) => answer(null, bytes),
-      (error) => answer(toStatus(toCsiError(error))),
-    );
+    work()
+      .then(
+        (bytes) => send(null, bytes),
+        (thrown: unknown) => send(toStatus(toCsiError(thrown))),
+      )
+      .catch((err: unknown) => context.logger.error({ err }, "the answer could not be sent"));
   };
 }
 
-function streaming(method: DescMethod, handler: UntypedHandler, { logger }: AdapterOptions) {
-  const name = `${method.parent.typeName}/${method.name}`;
-  return (call: ServerWritableStream<Bytes, Bytes>): void => {
-    const context = contextOf(call, name, logger);
+function stream(method: DescMethod, next: Next, logger: Logger) {
+  return (call: ServerWritableStream<Buffer, Buffer>): void => {
+    const context = contextOf(call, fullName(method), logger);
     const work = async (): Promise<void> => {
-      const answers = handler(decode(method, call.request), context) as AsyncIterable<unknown>;
-      for await (const item of answers) {
-        if (context.signal.aborted) return;
-        if (!call.write(encode(method, item))) await drained(call, context.signal);
-      }
+      const answer = await next({ method, context, request: decode(method, call.request) });
+      const messages = isStream(answer) ? answer : once(answer);
+      await writeAll(call, messages, (message) => encode(method, message), context.signal);
     };
-    work().then(
-      () => call.end(),
-      (error) => call.emit("error", toStatus(toCsiError(error))),
-    );
+    work()
+      .then(
+        () => call.end(),
+        (thrown: unknown) => call.emit("error", toStatus(toCsiError(thrown))),
+      )
+      .catch((err: unknown) => context.logger.error({ err }, "the stream could not be ended"));
   };
 }
 
-function drained(call: ServerWritableStream<Bytes, Bytes>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    call.once("drain", resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
+async function* once(message: Message): AsyncIterable<Message> {
+  yield message;
 }
 
-/** Typed handlers as a grpc-js service. */
-export function adapt(
-  service: DescService,
-  handlers: Readonly<Record<string, unknown>>,
-  options: AdapterOptions,
-): Adapted {
-  const definition: Record<string, MethodDefinition<Bytes, Bytes>> = {};
-  const implementation: Record<string, UntypedHandleCall> = {};
-  for (const method of service.methods) {
-    const given = handlers[method.localName];
-    const handler =
-      typeof given === "function" ? (given.bind(handlers) as UntypedHandler) : unimplemented(method);
-    definition[method.name] = definitionOf(service, method);
-    implementation[method.name] =
-      method.methodKind === "server_streaming"
-        ? (streaming(method, handler, options) as UntypedHandleCall)
-        : (unary(method, handler, options) as UntypedHandleCall);
+function single(method: DescMethod, answer: Answer): Message {
+  if (!isStream(answer)) return answer;
+  throw CsiError.internal(`an interceptor answered ${fullName(method)} with a stream`);
+}
+
+function decode(method: DescMethod, bytes: Buffer): Message {
+  try {
+    return fromBinary(method.input, bytes);
+  } catch (cause) {
+    throw CsiError.invalidArgument(`the request is not a valid ${method.input.typeName}: ${text(cause)}`, {
+      reason: "CSI_REQUEST_MALFORMED",
+      cause,
+    });
   }
-  return { definition, implementation };
+}
+
+function encode(method: DescMethod, message: Message): Buffer {
+  try {
+    return Buffer.from(toBinary(method.output, message));
+  } catch (cause) {
+    throw CsiError.internal(`the plugin's answer is not a valid ${method.output.typeName}: ${text(cause)}`, {
+      reason: "CSI_ANSWER_MALFORMED",
+      cause,
+    });
+  }
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }

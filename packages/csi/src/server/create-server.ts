@@ -1,45 +1,95 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { CsiError } from "../errors/csi-error.ts";
+import { complete } from "../capabilities/complete.ts";
+import type { ExtraCapabilities } from "../capabilities/derive.ts";
 import { logCalls, type Observe } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
 import { singleFlight } from "../operations/single-flight.ts";
-import { claimSocket } from "../sockets/claim.ts";
 import { socketPath } from "../sockets/endpoint.ts";
+import { type Listener, listen } from "../sockets/listen.ts";
+import { serveV0 } from "../v0/bridge.ts";
+import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
-import type { Handlers } from "../wire/method-types.ts";
-import { type ServiceName, services } from "../wire/services.ts";
-import { adapt } from "./adapter.ts";
-import type { Interceptor } from "./interceptor.ts";
+import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
+import { addService } from "./adapter.ts";
+import { compose, type Interceptor, type Next } from "./interceptor.ts";
+import { type AnyHandlers, route } from "./route.ts";
+import type { Services } from "./services.ts";
 
-/** Handlers by service. What is left out is not served. */
-export type Services = { [S in ServiceName]?: Handlers<(typeof services)[S]> };
-
+/** How a server listens, and what is around its handlers. */
 export interface ServerOptions {
-  /** `unix:///path`. */
+  /** `unix:///path/to/csi.sock`, as in `CSI_ENDPOINT`. */
   endpoint: string;
   logger?: Logger;
-  /** Around every unary call, the first outermost. They run after logging and validation, before the locks. */
+  /** Around every call, the first outermost. They run after logging and validation, before the locks. */
   interceptors?: readonly Interceptor[];
   /** Called after every call; a place for metrics. */
   observe?: Observe;
+  /** What the handlers cannot show by being there, for example `{ controller: ["CLONE_VOLUME"] }`. */
+  capabilities?: ExtraCapabilities;
+  /** Also serve csi.v0 by the same handlers. Default true. */
+  v0?: boolean;
+  /** One operation at a time on an object, which the same request joins. Default true. */
+  locks?: boolean;
 }
 
+/** A plugin's endpoint. */
 export interface CsiServer {
-  /** Resolves when the socket answers. */
+  /** Settles when the socket accepts calls. FAILED_PRECONDITION when another process answers on it. */
   start(): Promise<void>;
-  /** Lets calls under way end for `graceMs` (default 10,000), then cuts them. The socket file is gone afterwards. */
+  /** Lets calls under way end for `graceMs` (default 10,000), then cuts them. The socket file is gone at once. */
   stop(graceMs?: number): Promise<void>;
 }
 
-function bind(server: Server, path: string): Promise<void> {
-  // The mode must be right before anyone can connect: a chmod afterwards leaves a gap.
-  const umask = process.umask(0o177);
-  return new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) => {
-      if (error === null) resolve();
-      else reject(CsiError.unavailable(`cannot listen on ${path}: ${error.message}`, { cause: error }));
-    });
-  }).finally(() => process.umask(umask));
+/** Serves CSI handlers on a unix socket: csi.v1, and by the same handlers csi.v0. */
+export function createServer(services: Services, options: ServerOptions): CsiServer {
+  const path = socketPath(options.endpoint);
+  const server = new Server({ "grpc.enable_channelz": 0 });
+  addServices(server, services, options);
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  let listener: Promise<Listener> | undefined;
+  return {
+    start: async () => {
+      listener ??= listen(path, (socket) => injector.injectConnection(socket));
+      await listener;
+    },
+    stop: async (graceMs = 10_000) => {
+      const open = await listener?.catch(() => undefined);
+      await open?.close();
+      await shutDown(server, graceMs);
+    },
+  };
+}
+
+function addServices(server: Server, given: Services, options: ServerOptions): void {
+  const logger = options.logger ?? silentLogger;
+  const served = new Map<DescService, AnyHandlers>();
+  for (const [name, handlers] of Object.entries(complete(given, options.capabilities ?? {}))) {
+    if (handlers !== undefined) served.set(wire[name as ServiceName], handlers);
+  }
+  const v1 = compose(
+    [
+      logCalls(options.observe),
+      validateRequests,
+      ...(served.get(wire.node)?.nodeStageVolume === undefined ? [] : [requireStaging]),
+      ...(options.interceptors ?? []),
+      ...(options.locks === false ? [] : [singleFlight()]),
+    ],
+    route(served),
+  );
+  for (const service of served.keys()) addService(server, service, v1, logger);
+  if (options.v0 !== false) addV0(server, served, serveV0(v1), logger);
+}
+
+function addV0(
+  server: Server,
+  served: ReadonlyMap<DescService, AnyHandlers>,
+  next: Next,
+  logger: Logger,
+): void {
+  for (const name of Object.keys(servicesV0) as (keyof typeof servicesV0)[]) {
+    if (served.has(wire[name])) addService(server, servicesV0[name], next, logger);
+  }
 }
 
 function shutDown(server: Server, graceMs: number): Promise<void> {
@@ -53,35 +103,4 @@ function shutDown(server: Server, graceMs: number): Promise<void> {
       resolve();
     });
   });
-}
-
-/** Serves CSI on a unix socket. */
-export function createServer(given: Services, options: ServerOptions): CsiServer {
-  const path = socketPath(options.endpoint);
-  const logger = options.logger ?? silentLogger;
-  const server = new Server({
-    "grpc.enable_channelz": 0,
-    "grpc.max_receive_message_length": 16 * 1024 * 1024,
-  });
-  const interceptors = [
-    logCalls(options.observe),
-    validateRequests,
-    ...(options.interceptors ?? []),
-    singleFlight(),
-  ];
-  for (const [name, handlers] of Object.entries(given)) {
-    if (handlers === undefined) continue;
-    const { definition, implementation } = adapt(services[name as ServiceName], handlers, {
-      interceptors,
-      logger,
-    });
-    server.addService(definition, implementation);
-  }
-  return {
-    async start() {
-      await claimSocket(path);
-      await bind(server, path);
-    },
-    stop: (graceMs = 10_000) => shutDown(server, graceMs),
-  };
 }

@@ -101,7 +101,7 @@ test("whatever a handler throws is an answer, and the server lives on", async ()
 
 test("a method or service that is not given answers UNIMPLEMENTED", async () => {
   const { identity, node } = await serve({ identity: {} });
-  await assert.rejects(identity.probe({}), code("UNIMPLEMENTED"));
+  await assert.rejects(identity.getPluginInfo({}), code("UNIMPLEMENTED"));
   await assert.rejects(node.nodeGetInfo({}), code("UNIMPLEMENTED"));
 });
 

@@ -1,12 +1,15 @@
-import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { csi_secret } from "../gen/csi/v1/csi_pb.ts";
 import {
+  ABSOLUTE_PATHS,
   BANNED,
   LIST_LIMITS,
   MAX_MAP_BYTES,
   MAX_STRING_BYTES,
   NAMES,
-  REQUIRED,
+  requiredOf,
+  SECRET_KEY,
   STRING_LIMITS,
 } from "./rules.ts";
 import { SPECIAL } from "./special.ts";
@@ -24,7 +27,7 @@ function isSet(message: ReflectMessage, name: string): boolean {
 }
 
 function missing(message: ReflectMessage, path: string): Problem {
-  for (const rule of REQUIRED[message.desc.typeName] ?? []) {
+  for (const rule of requiredOf(message.desc.typeName)) {
     const names = rule.split("|");
     if (!names.some((name) => isSet(message, name))) return `${path}${names.join(" or ")} is required`;
   }
@@ -36,13 +39,17 @@ function checkString(field: DescField, value: string, path: string): Problem {
   if (size(value) > limit) return `${path} has ${size(value)} bytes, at most ${limit} are allowed`;
   if (NAMES.has(field.name) && BANNED.test(value)) return `${path} contains a control character`;
   if (value.includes("\0")) return `${path} contains a NUL character`;
+  if (ABSOLUTE_PATHS.has(field.name) && !value.startsWith("/")) return `${path} is not an absolute path`;
   return undefined;
 }
 
-function checkMap(entries: Iterable<[unknown, unknown]>, path: string): Problem {
+function checkMap(field: DescField, entries: Iterable<[unknown, unknown]>, path: string): Problem {
+  const secret = getOption(field, csi_secret);
   let bytes = 0;
   for (const [key, value] of entries) {
     if (key === "") return `${path} has an empty key`;
+    if (secret && !SECRET_KEY.test(String(key)))
+      return `${path} has the key ${JSON.stringify(key)}, only letters, digits, "-", "_" and "." are allowed`;
     bytes += size(String(key)) + (typeof value === "string" ? size(value) : 0);
   }
   return bytes > MAX_MAP_BYTES
@@ -79,7 +86,7 @@ function checkField(message: ReflectMessage, field: DescField, path: string): Pr
   const value: unknown = message.get(field);
   switch (field.fieldKind) {
     case "map":
-      return checkMap(value as Iterable<[unknown, unknown]>, at);
+      return checkMap(field, value as Iterable<[unknown, unknown]>, at);
     case "list":
       return checkList(field, [...(value as Iterable<unknown>)], at);
     case "message":
@@ -90,6 +97,10 @@ function checkField(message: ReflectMessage, field: DescField, path: string): Pr
         return (value as bigint | number) < 0 ? `${at} is negative` : undefined;
       }
       return undefined;
+    case "enum":
+      return field.enum.value[value as number] === undefined
+        ? `${at} is ${String(value)}, which is no ${field.enum.name}`
+        : undefined;
     default:
       return undefined;
   }

@@ -9,11 +9,12 @@ export const MAX_NODE_ID_BYTES = 256;
  * Fields that must be set, by message. A name with `|` needs one of them. The specification's "REQUIRED", as far as
  * absence can be seen on the wire: a bool or a number that is not set reads as its zero value.
  */
-export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   "csi.v1.CreateVolumeRequest": ["name", "volume_capabilities"],
   "csi.v1.VolumeContentSource": ["type"],
   "csi.v1.VolumeContentSource.SnapshotSource": ["snapshot_id"],
   "csi.v1.VolumeContentSource.VolumeSource": ["volume_id"],
+  "csi.v0.VolumeContentSource.SnapshotSource": ["id"],
   "csi.v1.VolumeCapability": ["access_type", "access_mode"],
   "csi.v1.VolumeCapability.AccessMode": ["mode"],
   "csi.v1.CapacityRange": ["required_bytes|limit_bytes"],
@@ -45,6 +46,11 @@ export const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   "volumegroup.ControllerGetVolumeGroupRequest": ["volume_group_id"],
 };
 
+/** The fields that a message of this type must have set. csi.v0 and csi.v1 differ where their names do. */
+export function requiredOf(typeName: string): readonly string[] {
+  return REQUIRED[typeName] ?? REQUIRED[typeName.replace(/^csi\.v0\./, "csi.v1.")] ?? [];
+}
+
 /** Fields with a limit of their own. */
 export const STRING_LIMITS: Readonly<Record<string, number>> = {
   staging_target_path: MAX_PATH_BYTES,
@@ -55,6 +61,12 @@ export const STRING_LIMITS: Readonly<Record<string, number>> = {
 
 /** Fields whose elements together have a limit: mount flags of csi.v1, section "VolumeCapability". */
 export const LIST_LIMITS: Readonly<Record<string, number>> = { mount_flags: MAX_MAP_BYTES };
+
+/** Paths that a plugin makes things at: a relative one would land in its own working folder. */
+export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set(["staging_target_path", "target_path"]);
+
+/** Section "Secrets Requirements". */
+export const SECRET_KEY = /^[-A-Za-z0-9_.]+$/;
 
 /** Fields that are names people or orchestrators choose: control characters are banned there. */
 export const NAMES: ReadonlySet<string> = new Set(["name"]);

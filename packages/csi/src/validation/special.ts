@@ -24,8 +24,25 @@ function capacityRange(message: Message, path: string): string | undefined {
   return `${path}required_bytes (${requiredBytes}) is larger than limit_bytes (${limitBytes})`;
 }
 
+function requirement(message: Message, path: string): string | undefined {
+  const { requisite, preferred } = message as v1.TopologyRequirement;
+  if (requisite.length === 0) return undefined;
+  const allowed = new Set(requisite.map(({ segments }) => placeKey(segments)));
+  const index = preferred.findIndex(({ segments }) => !allowed.has(placeKey(segments)));
+  return index < 0 ? undefined : `${path}preferred[${index}] is not among requisite`;
+}
+
+function placeKey(segments: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(segments).map(([key, value]) => `${key.toLowerCase()}=${value}`);
+  return pairs.sort().join("\n");
+}
+
 /** Rules that look at more than one field. */
 export const SPECIAL: Readonly<Record<string, Check>> = {
   "csi.v1.Topology": topology,
+  "csi.v1.TopologyRequirement": requirement,
   "csi.v1.CapacityRange": capacityRange,
+  "csi.v0.Topology": topology,
+  "csi.v0.TopologyRequirement": requirement,
+  "csi.v0.CapacityRange": capacityRange,
 };

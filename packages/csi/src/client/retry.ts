@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code } from "../errors/codes.ts";
+import { CsiError } from "../errors/csi-error.ts";
+import { toCsiError } from "../errors/status.ts";
+import type { CallOptions } from "../wire/method-types.ts";
+
+/** Which failed calls to make again. Every CSI call is idempotent, so that making it again is safe. */
+export interface RetryPolicy {
+  /** Default: UNAVAILABLE and ABORTED. */
+  codes?: readonly Code[];
+  /** Calls in all, the first one included. Default: until the call's time is over. */
+  attempts?: number;
+  /** Pause before the second call, in milliseconds; it doubles from then on. Default 100. */
+  initialMs?: number;
+  /** Longest pause, in milliseconds. Default 5,000. */
+  maxMs?: number;
+}
+
+/** Pauses are spread, so that many callers do not come back at once. */
+const SPREAD = 0.25;
+
+/** Makes a call until it works, fails for good, or its time is over. Throws the last failure. */
+export async function withRetry<T>(
+  policy: RetryPolicy | undefined,
+  options: CallOptions,
+  attempt: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  if (policy === undefined) return attempt(options);
+  const { codes = [Code.UNAVAILABLE, Code.ABORTED], attempts, initialMs = 100, maxMs = 5000 } = policy;
+  const limit = attempts ?? (options.timeoutMs === undefined && options.signal === undefined ? 10 : Infinity);
+  const end = options.timeoutMs === undefined ? Infinity : Date.now() + options.timeoutMs;
+  for (let count = 1; ; count += 1) {
+    const left = end - Date.now();
+    try {
+      return await attempt(end === Infinity ? options : { ...options, timeoutMs: Math.max(1, left) });
+    } catch (thrown) {
+      const error = toCsiError(thrown);
+      const pause = Math.min(maxMs, initialMs * 2 ** (count - 1)) * (1 + SPREAD * Math.random());
+      if (count >= limit || !codes.includes(error.code) || Date.now() + pause >= end) throw error;
+      await wait(pause, options.signal);
+    }
+  }
+}
+
+/** Waits, or throws CANCELLED when the signal aborts. */
+export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal });
+  } catch (cause) {
+    throw signal?.reason instanceof CsiError
+      ? signal.reason
+      : CsiError.cancelled("the call was cancelled while it waited to be made again", { cause });
+  }
+}

@@ -1,0 +1,39 @@
+import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import { CsiError } from "../errors/csi-error.ts";
+import type { CallContext } from "./context.ts";
+import { type Answer, fullName, type Next } from "./interceptor.ts";
+
+/** Typed handlers as they are looked up: by the name a method has in TypeScript. */
+export type AnyHandlers = Readonly<Record<string, unknown>>;
+
+type AnyHandler = (request: Message, context: CallContext) => unknown;
+type Init = Record<string, unknown>;
+
+/** The innermost step: finds the handler of a call, and turns what it returns into messages. */
+export function route(served: ReadonlyMap<DescService, AnyHandlers>): Next {
+  return async ({ method, request, context }): Promise<Answer> => {
+    const handlers = served.get(method.parent);
+    const handler = handlers?.[method.localName];
+    if (typeof handler !== "function") throw notImplemented(method);
+    const answer = (handler as AnyHandler).call(handlers, request, context);
+    if (method.methodKind === "server_streaming") return messages(method, answer as AsyncIterable<Init>);
+    return answerMessage(method, (await answer) as Init);
+  };
+}
+
+async function* messages(method: DescMethod, inits: AsyncIterable<Init>): AsyncIterable<Message> {
+  for await (const init of inits) yield answerMessage(method, init);
+}
+
+function answerMessage(method: DescMethod, init: Init): Message {
+  if (typeof init === "object" && init !== null) return create(method.output, init);
+  throw CsiError.internal(`${fullName(method)} did not return a ${method.output.typeName}`, {
+    reason: "CSI_ANSWER_MALFORMED",
+  });
+}
+
+function notImplemented(method: DescMethod): CsiError {
+  return CsiError.unimplemented(`${fullName(method)} is not implemented by this plugin`, {
+    hint: "its capabilities say what it does",
+  });
+}

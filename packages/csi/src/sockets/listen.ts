@@ -1,0 +1,57 @@
+import { lstat, unlink } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { CsiError } from "../errors/csi-error.ts";
+import { claimSocket } from "./claim.ts";
+
+/** A socket that accepts connections. */
+export interface Listener {
+  /** Accepts no more connections and removes the socket file. Open connections stay open. */
+  close(): Promise<void>;
+}
+
+/** Listens on a unix socket that only this user can open; replaces one that nobody answers on. */
+export async function listen(path: string, onConnection: (socket: Socket) => void): Promise<Listener> {
+  await claimSocket(path);
+  const server = createServer({ pauseOnConnect: false }, onConnection);
+  await bind(server, path);
+  const { ino } = await lstat(path);
+  return {
+    close: async () => {
+      // Node removes the file by its name when a server closes. If somebody has put another socket there, it is
+      // theirs, and must survive.
+      const present = await lstat(path).catch(() => undefined);
+      const foreign = present !== undefined && present.ino !== ino;
+      if (foreign) server.unref();
+      else await closeServer(server, path);
+    },
+  };
+}
+
+function bind(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) => {
+      const inUse = error.code === "EADDRINUSE";
+      const options = { reason: inUse ? "CSI_SOCKET_IN_USE" : "CSI_SOCKET_UNUSABLE", cause: error };
+      reject(CsiError.failedPrecondition(`cannot listen on ${path}: ${error.message}`, options));
+    };
+    server.once("error", fail);
+    server.once("listening", () => {
+      server.off("error", fail);
+      resolve();
+    });
+    // A path is bound inside of `listen`, so the mode is right from the first moment (a chmod afterwards leaves a
+    // gap) and no other file of this process is made under this umask.
+    const umask = process.umask(0o177);
+    try {
+      server.listen(path);
+    } finally {
+      process.umask(umask);
+    }
+  });
+}
+
+async function closeServer(server: Server, path: string): Promise<void> {
+  // The callback waits for open connections, which are not ours to wait for: from here on nobody is accepted.
+  server.close();
+  await unlink(path).catch(() => {});
+}

@@ -1,0 +1,45 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { Code } from "../errors/codes.ts";
+import { CsiError } from "../errors/csi-error.ts";
+import { toCsiError } from "../errors/status.ts";
+import * as v1 from "../gen/csi/v1/csi_pb.ts";
+import { type Call, fullName, type Next } from "../server/interceptor.ts";
+import { checkMessage } from "../validation/check-message.ts";
+import { BRIDGES } from "./methods.ts";
+
+const bridges = new Map(BRIDGES.map((row) => [row.from as DescMethod, row]));
+
+/** Before a call of csi.v0 whose error table wants more than the method of csi.v1 tells. */
+const BEFORE: Readonly<Record<string, (call: Call, v1Next: Next) => Promise<void>>> = {
+  // csi.v0: unknown volume is NOT_FOUND; csi.v1: what does not exist is not published, so OK.
+  "csi.v0.Controller/ControllerUnpublishVolume": requireVolume,
+};
+
+/** Serves csi.v0 by the handlers of csi.v1: same validation, locks, logs and data, own shapes and own errors. */
+export function serveV0(v1Next: Next): Next {
+  return async (call) => {
+    const row = bridges.get(call.method);
+    if (row === undefined) throw CsiError.unimplemented(`${fullName(call.method)} is not part of csi.v0`);
+    const problem = checkMessage(call.method.input, call.request);
+    if (problem !== undefined) {
+      throw CsiError.invalidArgument(`${call.method.name}: ${problem}`, { reason: "CSI_INVALID_FIELD" });
+    }
+    await BEFORE[fullName(call.method)]?.(call, v1Next);
+    const request = create(row.to.input, row.request(call.request as never) as Record<string, unknown>);
+    const context = { ...call.context, method: fullName(row.to) };
+    const answer = (await v1Next({ method: row.to, request, context })) as Message;
+    return create(row.from.output, row.answer(answer as never) as Record<string, unknown>);
+  };
+}
+
+async function requireVolume(call: Call, v1Next: Next): Promise<void> {
+  const { volumeId } = call.request as unknown as { volumeId: string };
+  const method = v1.Controller.method.controllerGetVolume;
+  const request = create(v1.ControllerGetVolumeRequestSchema, { volumeId });
+  try {
+    await v1Next({ method, request, context: { ...call.context, method: fullName(method) } });
+  } catch (thrown) {
+    // Only a plugin that can look volumes up can tell; any other failure is not about this call.
+    if (toCsiError(thrown).code === Code.NOT_FOUND) throw thrown;
+  }
+}

@@ -1,0 +1,17 @@
+import { CsiError } from "../errors/csi-error.ts";
+import * as v1 from "../gen/csi/v1/csi_pb.ts";
+import type { Interceptor } from "../server/interceptor.ts";
+
+/** A plugin that stages volumes publishes none without its staging path (section "NodePublishVolume Errors"). */
+export const requireStaging: Interceptor = (next) => async (call) => {
+  if (call.method === v1.Node.method.nodePublishVolume) {
+    const { stagingTargetPath } = call.request as v1.NodePublishVolumeRequest;
+    if (stagingTargetPath === "") {
+      throw CsiError.failedPrecondition("NodePublishVolume: staging_target_path is required by this plugin", {
+        reason: "CSI_NOT_STAGED",
+        hint: "stage the volume first and pass the same path",
+      });
+    }
+  }
+  return next(call);
+};
