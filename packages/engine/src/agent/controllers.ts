@@ -23,7 +23,8 @@ export interface AgentInformers {
 
 /** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
 const USAGE_DELAY_MS = 250;
-const BACKOFF = { maxMs: 30_000 };
+/** Short, because what is waited for most often, the end of a mount, sends no event. */
+const BACKOFF = { maxMs: 10_000 };
 const nameOf = (object: Pool | Volume | Snapshot): string => object.metadata.name;
 
 export function createInformers(store: ObjectStore, logger: Logger): AgentInformers {

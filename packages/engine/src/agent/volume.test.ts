@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, open, rename, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isNotFound } from "@mooring/store";
@@ -264,8 +264,9 @@ test("a pool goes when it is empty, with everything it made", async (t) => {
   assert.equal(existsSync(join(bench.stateDir, "pools", POOL)), false);
 });
 
-test("many volumes at once all come and go", async (t) => {
+test("many volumes at once all come and go, and leave no file descriptor", async (t) => {
   const bench = await Bench.open(t);
+  const descriptors = (await readdir("/proc/self/fd")).length;
   const names = [...Array(30).keys()].map((n) => `v-p-${n}`);
   await Promise.all(names.map((name) => bench.createVolume(name)));
   await Promise.all(names.map((name) => bench.volume(name, "detached")));
@@ -273,4 +274,5 @@ test("many volumes at once all come and go", async (t) => {
   assert.equal(new Set(devices).size, names.length);
   await Promise.all(names.map((name) => bench.detached(name)));
   await Promise.all(names.map((name) => bench.deleted(Volumes, name)));
+  assert.ok((await readdir("/proc/self/fd")).length <= descriptors + 5);
 });

@@ -1,4 +1,4 @@
-import { lstat, mkdir, open, rename } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename } from "node:fs/promises";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
@@ -40,12 +40,26 @@ export async function openBacking(
   const device = await host.loops.attach(backing.file);
   afterAttach();
   if (grown || device.sizeBytes < (size ?? 0)) await host.loops.refresh(device.path);
-  await mkdir(backing.mount, { recursive: true, mode: 0o700 });
+  await mkdir(backing.mount, { recursive: true, mode: 0o700 }).catch(unlessShutDown);
   const options = fs.mountOptions;
-  await host.mounts.mount({ source: device.path, target: backing.mount, fsType: fs.type, options });
+  const request = { source: device.path, target: backing.mount, fsType: fs.type, options };
+  await host.mounts.mount(request);
+  if (!(await answers(backing.mount))) {
+    // A file system that has shut itself down (the disk below was full, say) works again after a new mount.
+    await host.mounts.unmount(backing.mount);
+    await host.mounts.mount(request);
+  }
   afterMount();
   // Also without news from the file: a kill may have come between its growth and the file system's.
   if (size !== undefined) await fs.grow(host, backing.mount);
+}
+
+async function answers(mount: string): Promise<boolean> {
+  return (await readdir(mount).catch(unlessShutDown)) !== undefined;
+}
+
+function unlessShutDown(error: unknown): undefined {
+  if (!(error instanceof Error && "code" in error && error.code === "EIO")) throw error;
 }
 
 async function ensureFile(

@@ -8,6 +8,7 @@ import { GIB, MIB, scratch } from "../testing/scratch.ts";
 import type { PoolBackend } from "./backend.ts";
 import { poolContract } from "./contract.ts";
 import { createPool } from "./create-pool.ts";
+import { poolLayout } from "./layout.ts";
 
 const host = createHost();
 poolContract("xfs", host);
@@ -62,4 +63,19 @@ test("xfs: a pool grows when it is opened with a larger size", async (t) => {
   const after = await large.usage();
   await large.close();
   assert.ok(after.totalBytes > 1.8 * before.totalBytes);
+});
+
+test("xfs: a pool that has shut itself down is mounted anew when it is opened", async (t) => {
+  const path = join(await scratch(t, host), "pool");
+  const first = createPool("xfs", { host, path, size: GIB });
+  await first.open();
+  const image = await first.create("v-p-1", MIB);
+  await host.exec.run("xfs_io", ["-x", "-c", "shutdown", poolLayout("xfs", path).backing?.mount ?? ""]);
+  await assert.rejects(first.list());
+  // As a killed process leaves it: still mounted.
+  await first.leave();
+  const second = createPool("xfs", { host, path, size: GIB });
+  await second.open();
+  assert.deepEqual(await second.list(), [image]);
+  await second.close();
 });
