@@ -287,6 +287,11 @@ export class LocalStore implements ObjectStore {
     return inVersion(at.definition, JSON.parse(json) as UnstructuredObject, at.definition.resource);
   }
 
+  #lookup(resource: Resource, key: ObjectKey): UnstructuredObject | undefined {
+    const json = this.#timeline.latest(pathOf(groupResource(resource), key.namespace, key.name));
+    return json === undefined ? undefined : (JSON.parse(json) as UnstructuredObject);
+  }
+
   #newName(resource: Resource, input: UnstructuredObject): string {
     const { name, generateName, namespace } = input.metadata;
     if (name || !generateName) return checkName(resource, name);
@@ -325,6 +330,7 @@ export class LocalStore implements ObjectStore {
       definition: at.definition,
       dryRun: options.dryRun ?? false,
       now: timestamp(this.#clock()),
+      lookup: (resource, key) => this.#lookup(resource, key),
       ...(subresource === undefined ? {} : { subresource }),
       ...(options.fieldManager === undefined ? {} : { fieldManager: options.fieldManager }),
     };

@@ -1,6 +1,6 @@
 import { unknownResource } from "../object/errors.ts";
 import type { ManagedFieldsEntry, UnstructuredObject } from "../object/meta.ts";
-import { apiVersionOf, groupResource, type Resource } from "../object/resource.ts";
+import { apiVersionOf, groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
 import type { DeleteOptions } from "../object-store.ts";
 
 /** What a hook may know of the request. */
@@ -8,6 +8,8 @@ export interface StrategyContext {
   subresource?: string;
   dryRun: boolean;
   fieldManager?: string;
+  /** Another object as the next write would find it, for rules that depend on one. */
+  lookup?(resource: Resource, key: ObjectKey): UnstructuredObject | undefined;
 }
 
 /** Who changed which part, for `metadata.managedFields`. */

@@ -9,6 +9,7 @@ export interface RuleContext {
   fieldManager?: string;
   /** RFC 3339, whole seconds. */
   now: string;
+  lookup?: NonNullable<StrategyContext["lookup"]>;
 }
 
 /** What a rule decided: store the object, remove it, or leave everything as it is. */
@@ -22,6 +23,7 @@ export function strategyContext(context: RuleContext): StrategyContext {
     dryRun: context.dryRun,
     ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
     ...(context.fieldManager === undefined ? {} : { fieldManager: context.fieldManager }),
+    ...(context.lookup === undefined ? {} : { lookup: context.lookup }),
   };
 }
 
