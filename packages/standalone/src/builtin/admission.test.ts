@@ -232,3 +232,21 @@ for (const { kind, from, to, says } of changes) {
     assert.ok(says === "" ? message === "" : message.includes(says), message);
   });
 }
+
+test("a claim grows only when its class allows it", () => {
+  const kind = kindOf("PersistentVolumeClaim");
+  const classed = (size: string) => ({ ...bound, spec: { ...grown(size).spec, storageClassName: "c" } });
+  const old = { ...admitCreate(kind, object(kind, classed("1Gi"))), status: bound.status };
+  const grow = (storageClass: Record<string, unknown> | undefined) =>
+    failure(() =>
+      admitUpdate(kind, object(kind, classed("2Gi")), structuredClone(old), {
+        lookup: () => storageClass as UnstructuredObject | undefined,
+      }),
+    );
+  assert.equal(grow({ allowVolumeExpansion: true }), "");
+  assert.match(
+    grow({}),
+    /^persistentvolumeclaims "x" is forbidden: only dynamically provisioned pvc can be resized/,
+  );
+  assert.match(grow(undefined), /must support resize/);
+});

@@ -10,7 +10,7 @@ export function createStrategy(kind: KindSchema): ResourceStrategy {
   const { rules } = kind;
   return {
     create: (object) => admitCreate(kind, object),
-    update: (next, old, context) => admitUpdate(kind, next, old, context.subresource),
+    update: (next, old, context) => admitUpdate(kind, next, old, context),
     apply: (current, applied, context) => applyObject(current, decodeApplied(kind, applied), kind, context),
     trackManagers: (old, next, context) => trackUpdate(old, next, kind, context),
     ...(kind.custom ? {} : { strategicMerge: (current, patch) => patched(kind, current, patch) }),

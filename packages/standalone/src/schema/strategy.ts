@@ -1,4 +1,4 @@
-import type { DeleteOptions, UnstructuredObject } from "@mooring/store";
+import type { DeleteOptions, StatusError, StrategyContext, UnstructuredObject } from "@mooring/store";
 import { checkRules, ruleSchema } from "./cel/rules.ts";
 import { decodeBuiltin } from "./decode.ts";
 import { applyDefaults, dropForbiddenNulls, dropNulls } from "./default.ts";
@@ -20,9 +20,13 @@ export interface KindRules {
   validate?(object: UnstructuredObject): FieldError[];
   /** Runs after a successful {@link KindRules.validate}; says what may not change. */
   validateUpdate?(next: UnstructuredObject, old: UnstructuredObject, subresource: string): FieldError[];
+  /** Refusals that depend on other objects, after everything else was found right. */
+  admitUpdate?(next: UnstructuredObject, old: UnstructuredObject, lookup: Lookup): StatusError | undefined;
   selectableFields?(object: UnstructuredObject): Record<string, string>;
   gracefulDelete?(object: UnstructuredObject, options: DeleteOptions): number;
 }
+
+export type Lookup = NonNullable<StrategyContext["lookup"]>;
 
 /** One kind in its storage version. */
 export interface KindSchema {
@@ -50,8 +54,9 @@ export function admitUpdate(
   kind: KindSchema,
   next: UnstructuredObject,
   old: UnstructuredObject,
-  subresource = "",
+  context: Pick<StrategyContext, "subresource" | "lookup"> = {},
 ): UnstructuredObject {
+  const { subresource = "", lookup } = context;
   shape(kind, next, () => kind.rules?.prepareUpdate?.(next, old, subresource));
   const errors = [
     ...metaProblems(kind, next),
@@ -60,6 +65,8 @@ export function admitUpdate(
   ];
   if (errors.length === 0) errors.push(...(kind.rules?.validateUpdate?.(next, old, subresource) ?? []));
   if (errors.length > 0) throw invalidObject(kind, nameOf(next), errors);
+  const refusal = lookup === undefined ? undefined : kind.rules?.admitUpdate?.(next, old, lookup);
+  if (refusal !== undefined) throw refusal;
   return next;
 }
 

@@ -1,9 +1,10 @@
-import { PersistentVolumeClaims, type UnstructuredObject } from "@mooring/store";
+import { PersistentVolumeClaims, StatusError, StorageClasses, type UnstructuredObject } from "@mooring/store";
 import { type FieldError, forbidden, invalid, notSupported, required } from "../../schema/field-error.ts";
 import { nameProblems } from "../../schema/formats.ts";
 import { clone, isObject, jsonEqual } from "../../schema/model.ts";
 import { labelErrors } from "../../schema/object-meta.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
+import type { Lookup } from "../../schema/strategy.ts";
 import {
   accessModes,
   ageColumn,
@@ -128,6 +129,24 @@ function attributesClassErrors(next: UnstructuredObject, old: UnstructuredObject
     : [];
 }
 
+/** Only volumes whose class says so may grow. */
+function expansionRefusal(
+  next: UnstructuredObject,
+  old: UnstructuredObject,
+  lookup: Lookup,
+): StatusError | undefined {
+  const path = ["spec", "resources", "requests", "storage"];
+  if (compareQuantities(digText(next, ...path), digText(old, ...path)) <= 0) return undefined;
+  const name = digText(next, "spec", "storageClassName");
+  const storageClass = name === "" ? undefined : lookup(StorageClasses, { name });
+  if (storageClass !== undefined && dig(storageClass, "allowVolumeExpansion") === true) return undefined;
+  return new StatusError(
+    "Forbidden",
+    `persistentvolumeclaims ${JSON.stringify(next.metadata.name)} is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize`,
+    { name: next.metadata.name, kind: "persistentvolumeclaims" },
+  );
+}
+
 export const persistentVolumeClaims: BuiltinKind = {
   resource: PersistentVolumeClaims,
   schema: claimTypes.get("PersistentVolumeClaim"),
@@ -157,5 +176,6 @@ export const persistentVolumeClaims: BuiltinKind = {
     defaults: mirrorDataSource,
     validate: (pvc) => claimSpecErrors(digObject(pvc, "spec"), "spec"),
     validateUpdate: updateErrors,
+    admitUpdate: expansionRefusal,
   },
 };
