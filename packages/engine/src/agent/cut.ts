@@ -1,7 +1,9 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { freeze } from "../host/filesystems.ts";
+import type { Host, MountEntry } from "../host/host.ts";
+import { majorMinor } from "../host/loops.ts";
 import type { Image } from "../pools/backend.ts";
 import { folderUsers } from "../pools/folder-users.ts";
 import type { AgentContext } from "./context.ts";
@@ -41,7 +43,7 @@ async function cutDevice(context: AgentContext, source: Image, clone: () => Prom
   const { host, logger } = context;
   const device = await host.loops.find(source.path);
   if (device === undefined) return clone();
-  const mount = (await host.mounts.list()).find((m) => m.source === device.path && m.fsType !== "devtmpfs");
+  const mount = await visibleMount(host, device.path);
   if (mount === undefined) {
     await flush(device.path);
     return clone();
@@ -58,9 +60,26 @@ async function cutDevice(context: AgentContext, source: Image, clone: () => Prom
   }
 }
 
+/** A mount of the device that its path leads to: freezing one that is covered would freeze what covers it. */
+async function visibleMount(host: Host, device: string): Promise<MountEntry | undefined> {
+  const mounts = (await host.mounts.list()).filter((m) => m.source === device && m.fsType !== "devtmpfs");
+  for (const mount of mounts) {
+    const top = (await host.mounts.at(mount.target)).at(-1);
+    if (top?.id === mount.id && (await leadsTo(mount))) return mount;
+  }
+  return undefined;
+}
+
+/** A parent folder may be covered as well. btrfs gives each subvolume a device number of its own. */
+async function leadsTo({ target, device, fsType }: MountEntry): Promise<boolean> {
+  if (fsType === "btrfs") return true;
+  const info = await stat(target).catch(() => undefined);
+  return info !== undefined && majorMinor(info.dev) === device;
+}
+
 /** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */
 async function flush(device: string): Promise<void> {
-  const handle = await open(device, "r+");
+  const handle = await open(device, "r");
   try {
     await handle.sync();
   } finally {

@@ -74,14 +74,21 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     pools: new OpenPools(),
     cuts: new KeyedLock(),
   };
-  for (const pool of options.pools ?? []) await ensurePool(options, pool);
-  const informing = all.map((informer) => informer.run(signal));
-  await Promise.all(all.map((informer) => informer.synced(signal)));
-  await openOwnPools(context, (name) => reconcilePool(context, informers, name));
-  await beat(context);
-  const controllers = [runPools, runVolumes, runSnapshots].map((run) => run(context, informers));
-  const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
-  return { done: running.then(() => release(context, options.releaseOnStop === true)) };
+  const letGo = (): Promise<void> => release(context, options.releaseOnStop === true);
+  try {
+    for (const pool of options.pools ?? []) await ensurePool(options, pool);
+    const informing = all.map((informer) => informer.run(signal));
+    await Promise.all(all.map((informer) => informer.synced(signal)));
+    await openOwnPools(context, (name) => reconcilePool(context, informers, name));
+    await beat(context);
+    const controllers = [runPools, runVolumes, runSnapshots].map((run) => run(context, informers));
+    const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
+    return { done: running.finally(letGo).then(() => {}) };
+  } catch (error) {
+    // Stopped while starting: pools that are open already must not stay locked.
+    await letGo();
+    throw error;
+  }
 }
 
 async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {

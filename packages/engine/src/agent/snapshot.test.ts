@@ -117,6 +117,17 @@ test("[LHA-003] a snapshot of a detached volume is cut directly, and outlives it
   assert.equal(snapshot.status?.creationTime, cut.status?.creationTime);
 });
 
+test("a mount that is covered by another is not frozen in its place", async (t) => {
+  const bench = await Bench.open(t);
+  const target = await mountedVolume(bench, "v-p-1");
+  await writeFile(join(target, "f"), "kept", { flush: true });
+  await bench.host.exec.run("mount", ["-t", "tmpfs", "cover", target]);
+  await bench.createSnapshot("s-p-1", "v-p-1");
+  await bench.snapshot("s-p-1");
+  await bench.host.exec.run("umount", [target]);
+  await unmountAndDelete(bench, "v-p-1", target);
+});
+
 test("a raw device in use is cut with everything that was written to it", async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1", { volumeMode: "Block" });

@@ -189,6 +189,25 @@ test("after a reboot an attached volume is opened again and its mounts are asked
   assert.equal(found?.path, again.status?.device);
 });
 
+test("an agent that is stopped while it starts lets go of everything", async (t) => {
+  const bench = await Bench.open(t);
+  await bench.stop();
+  for (const wait of [0, 5, 20, 40]) {
+    const starting = bench.start();
+    const outcome = starting.then(
+      () => "started",
+      () => "stopped",
+    );
+    await bench.host.clock.sleep(wait);
+    await bench.stop();
+    await outcome;
+    await bench.stop();
+  }
+  await bench.start();
+  await bench.createVolume("v-p-1");
+  await bench.volume("v-p-1", "detached");
+});
+
 test("a restart leaves a volume in use alone", async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
