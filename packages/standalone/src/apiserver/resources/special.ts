@@ -22,7 +22,7 @@ const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
 /** Subresources of Kubernetes that make no sense here; kubectl shows the text. */
 const ABSENT: Readonly<Record<string, string>> = {
   "/pods/exec":
-    "exec is not supported by Mooring standalone: run the command on this machine (see `mooring why pod`)",
+    "exec is not supported by Mooring standalone: run the command on this machine (`mooring why pod/NAME` tells its state)",
   "/pods/attach": "attach is not supported by Mooring standalone: read the output with `kubectl logs -f`",
   "/pods/portforward": "port-forward is not needed: pods use the network of this machine",
 };
