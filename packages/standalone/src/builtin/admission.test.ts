@@ -250,3 +250,54 @@ test("a claim grows only when its class allows it", () => {
   );
   assert.match(grow(undefined), /must support resize/);
 });
+
+test("[K8S-064] a CSI volume names its driver and the driver's id of the volume", () => {
+  const kind = kindOf("PersistentVolume");
+  const without = (field: "driver" | "volumeHandle") => {
+    const { [field]: _field, ...csi } = pv.spec.csi;
+    return failure(() => admitCreate(kind, object(kind, { spec: { ...pv.spec, csi } })));
+  };
+  assert.match(without("driver"), /spec\.csi\.driver: Required value/);
+  assert.match(without("volumeHandle"), /spec\.csi\.volumeHandle: Required value/);
+});
+
+test("[K8S-135] block mode, file system, attributes and all secrets are part of a CSI volume; pods may have inline ones", () => {
+  const kind = kindOf("PersistentVolume");
+  const secret = { name: "s", namespace: "n" };
+  const csi = {
+    ...pv.spec.csi,
+    readOnly: true,
+    fsType: "xfs",
+    volumeAttributes: { a: "b" },
+    controllerPublishSecretRef: secret,
+    nodeStageSecretRef: secret,
+    nodePublishSecretRef: secret,
+    controllerExpandSecretRef: secret,
+    nodeExpandSecretRef: secret,
+  };
+  const made = admitCreate(kind, object(kind, { spec: { ...pv.spec, volumeMode: "Block", csi } }));
+  assert.deepEqual((made.spec as Record<string, unknown>).csi, csi);
+  const pods = kindOf("Pod");
+  const inline = { name: "v", csi: { driver: "d", fsType: "ext4", volumeAttributes: { a: "b" } } };
+  const podMade = admitCreate(pods, object(pods, { spec: { ...pod.spec, volumes: [inline] } }));
+  assert.deepEqual((podMade.spec as Record<string, unknown>).volumes, [inline]);
+});
+
+test("[K8S-055] [K8S-060] a VolumeAttachment is cluster-wide; its spec is fixed and its errors have time and message", () => {
+  const kind = kindOf("VolumeAttachment");
+  assert.equal(
+    builtinKinds.find((each) => each.resource.kind === "VolumeAttachment")?.resource.namespaced,
+    false,
+  );
+  const spec = { attacher: "d", nodeName: "n", source: { persistentVolumeName: "v" } };
+  const made = admitCreate(kind, object(kind, { spec, status: { attached: true } }));
+  assert.deepEqual(made.status, { attached: false });
+  const failed = { attached: false, attachError: { time: "2026-01-01T00:00:00Z", message: "m" } };
+  const next = object(kind, { spec, status: failed });
+  assert.deepEqual(admitUpdate(kind, next, structuredClone(made), { subresource: "status" }).status, failed);
+  const moved = object(kind, { spec: { ...spec, nodeName: "other" } });
+  assert.match(
+    failure(() => admitUpdate(kind, moved, made)),
+    /spec: Invalid value: .*: field is immutable/,
+  );
+});

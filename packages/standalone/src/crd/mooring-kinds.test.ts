@@ -11,6 +11,7 @@ import type {
   VolumeSnapshotContent,
 } from "@mooring/store";
 import { parse } from "yaml";
+import { builtinKinds } from "../builtin/index.ts";
 import { customKind } from "./custom-kind.ts";
 import { bundledCrds } from "./install.ts";
 import type { CustomResourceDefinition } from "./types.ts";
@@ -223,4 +224,24 @@ test("every definition describes all its fields and ends its columns with the ag
       assert.equal(version.additionalPrinterColumns?.at(-1)?.name, "Age");
     }
   }
+});
+
+test("[K8S-142] our VolumeAttachment and the Kubernetes one are two kinds in two groups", async () => {
+  const own = (await definitions()).find(({ spec }) => spec.names.kind === "VolumeAttachment");
+  const theirs = builtinKinds.find(({ resource }) => resource.kind === "VolumeAttachment");
+  assert.deepEqual([own?.spec.group, theirs?.resource.group], ["storage.mooring.dev", "storage.k8s.io"]);
+});
+
+test("[KEP-069] a snapshot cannot ask for a group: membership is in its status alone", async () => {
+  const crd = (await definitions()).find(({ spec }) => spec.names.kind === "VolumeSnapshot");
+  assert.ok(crd);
+  const asking = structuredClone(volumeSnapshot) as unknown as UnstructuredObject;
+  Object.assign(asking.spec as object, { volumeGroupSnapshotName: "g", groupSnapshotName: "g" });
+  const { definition, info } = customKind(crd);
+  assert.deepEqual(info.unknownFields?.(asking, "v1"), [
+    "spec.volumeGroupSnapshotName",
+    "spec.groupSnapshotName",
+  ]);
+  const stored = definition.strategy?.create?.(asking, { dryRun: false });
+  assert.deepEqual(stored?.spec, volumeSnapshot.spec);
 });
