@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { CsiError } from "@mooring/csi";
 import type { Volume } from "@mooring/engine";
@@ -42,4 +42,24 @@ export async function attachedHere(node: NodeContext, volume: Volume): Promise<A
     });
   }
   return { path: device, kind: "device" };
+}
+
+/**
+ * Keeps the volume's device from going away while `work` runs: as long as somebody has it open, its number is not given
+ * to another image, whatever happens to the volume meanwhile.
+ */
+export async function withAttached<R>(
+  node: NodeContext,
+  volume: Volume,
+  work: (attached: AttachedVolume) => Promise<R>,
+): Promise<R> {
+  const { path, kind } = await attachedHere(node, volume);
+  if (kind === "folder") return work({ path, kind });
+  const holder = await open(path, "r");
+  try {
+    // Checked again with the device in hand: before that it may have changed hands.
+    return await work(await attachedHere(node, volume));
+  } finally {
+    await holder.close();
+  }
 }

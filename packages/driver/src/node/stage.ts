@@ -6,7 +6,7 @@ import { getVolume } from "../controller/objects.ts";
 import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
-import { type AttachedVolume, attachedHere, type NodeContext } from "./context.ts";
+import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
 import { checkMountFlags } from "./mount-flags.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
@@ -34,20 +34,21 @@ export async function stageVolume(
   const readOnly = modeOf(capability).readOnly || request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted)) return {};
-  const attached = await attachedHere(node, volume);
-  const made = await note(node, volume.metadata.name, wanted);
-  recorded();
-  await applyTuning(volume, attached);
-  if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
-  if (capability.access === "mount") {
-    if (made) await makeTarget(path, "directory");
-    await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
-  } else if (attached.kind === "device") {
-    await forgetIntention(node, volume, signal);
-  } else {
-    throw CsiError.invalidArgument("volumes of directory pools have no block device");
-  }
-  return {};
+  return withAttached(node, volume, async (attached) => {
+    const made = await note(node, volume.metadata.name, wanted);
+    recorded();
+    await applyTuning(volume, attached);
+    if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
+    if (capability.access === "mount") {
+      if (made) await makeTarget(path, "directory");
+      await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
+    } else if (attached.kind === "device") {
+      await forgetIntention(node, volume, signal);
+    } else {
+      throw CsiError.invalidArgument("volumes of directory pools have no block device");
+    }
+    return {};
+  });
 }
 
 function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
