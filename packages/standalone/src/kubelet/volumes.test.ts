@@ -332,3 +332,17 @@ test("a clean stop leaves no process, mount or attachment; the next start runs t
   assert.match(await logOf(cluster, "again"), /^2\n/);
   await remove("again");
 });
+
+test("a volume that a pod brings along is made for it", async () => {
+  const { store } = cluster;
+  const wanted = podWithClaim("brings", "unused", "echo x > /data/x && echo written");
+  if (wanted.spec !== undefined) {
+    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+    wanted.spec.volumes = [{ name: "data", ephemeral: { volumeClaimTemplate: { spec } } }];
+  }
+  await store.create(Pods, wanted);
+  const ended = await eventually(store, Pods, "brings", phase("Succeeded"));
+  const made = await store.get(PersistentVolumeClaims, { namespace: "default", name: "brings-data" });
+  assert.equal(made.metadata.ownerReferences?.[0]?.uid, ended?.metadata.uid);
+  assert.equal(await logOf(cluster, "brings"), "written\n");
+});

@@ -14,6 +14,8 @@ export interface ContainerRecord {
   bootID: string;
   user: { uid: number; gid: number; groups: readonly number[] };
   workingDir?: string;
+  /** Take the end of the log for the termination message of a container that failed and left none. */
+  messageFromLog?: boolean;
   startedAt?: string;
   /** The container's process 1 as the machine sees it. */
   init?: ProcessIdentity;
@@ -26,10 +28,18 @@ export interface ContainerFiles {
   readonly pid: string;
   readonly status: string;
   readonly args: string;
+  /** What the container has to say about its end. */
+  readonly message: string;
 }
 
 export function containerFiles(folder: string): ContainerFiles {
-  return { folder, pid: join(folder, "pid"), status: join(folder, "status"), args: join(folder, "args") };
+  return {
+    folder,
+    pid: join(folder, "pid"),
+    status: join(folder, "status"),
+    args: join(folder, "args"),
+    message: join(folder, "message"),
+  };
 }
 
 export async function writeRecord(files: ContainerFiles, record: ContainerRecord): Promise<void> {

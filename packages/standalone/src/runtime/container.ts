@@ -26,6 +26,8 @@ import { changesOf, waitForExit, waitForInit } from "./watch-exit.ts";
 const afterExitSeen = failpoint("standalone/runtime/exit-seen");
 const afterSignal = failpoint("standalone/runtime/term-sent");
 
+const RETRY_MS = 1000;
+
 const LAUNCHERS = new Set(["bwrap", "setpriv"]);
 
 /** One container that was started, now or by an earlier run of Mooring. */
@@ -39,7 +41,7 @@ export interface Container {
   readonly ended: Promise<void>;
   /** Stops looking; the container goes on. */
   release(): Promise<void>;
-  /** Forgets it on disk. It must have ended. */
+  /** Forgets it on disk, its log too. It must have ended. */
   forget(): Promise<void>;
 }
 
@@ -89,18 +91,29 @@ export async function superviseContainer(
     afterExitSeen();
     await killAll();
     await stopStamps();
-    await save({ startedAt: record.startedAt ?? record.createdAt, exit: await explainExit(exit, logFile) });
+    const startedAt = record.startedAt ?? record.createdAt;
+    await save({ startedAt, exit: await explainExit(exit, record, files, logFile) });
     await cgroups.remove(record.pod.uid, record.id);
   }
 
+  /** A process in an uninterruptible wait outlives its SIGKILL; the container has not ended before it has. */
+  async function untilEnded(): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        return await watchToEnd();
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        logger.warn({ container: record.id, err: error }, "a container does not go away; trying again");
+        await sleep(RETRY_MS, undefined, { signal: closing.signal }).catch(() => {});
+      }
+    }
+  }
+
   if (record.exit === undefined && record.init === undefined) await findInit();
-  const ended =
-    record.exit !== undefined
-      ? Promise.resolve()
-      : watchToEnd().catch((error: unknown) => {
-          if (closing.signal.aborted) return;
-          logger.error({ container: record.id, error }, "lost track of a container");
-        });
+  // Taken over from a process that was killed just before it wrote that.
+  if (record.init !== undefined && record.startedAt === undefined)
+    await save({ startedAt: record.createdAt });
+  const ended = record.exit === undefined ? untilEnded() : Promise.resolve();
 
   return {
     status: () => statusOf(record),
@@ -126,6 +139,7 @@ export async function superviseContainer(
       closing.abort();
       await stopStamps();
       await cgroups.remove(record.pod.uid, record.id);
+      for (const suffix of ["", ".times", ".begin"]) await rm(`${logFile}${suffix}`, { force: true });
       await rm(files.folder, { recursive: true, force: true });
     },
   };

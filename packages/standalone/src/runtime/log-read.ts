@@ -1,6 +1,7 @@
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { logBegin } from "./log-limit.ts";
 import { offsetSince, readStamps, type Stamp, timeOf } from "./log-stamps.ts";
 import type { LogOptions } from "./runtime.ts";
 
@@ -28,7 +29,7 @@ async function startOffset(file: FileHandle, logFile: string, options: LogOption
   const from = options.sinceSeconds !== undefined ? Date.now() - options.sinceSeconds * 1000 : since;
   const byTime = from === undefined ? 0 : offsetSince(await readStamps(logFile), from);
   const byLines = options.tailLines === undefined ? 0 : await offsetOfTail(file, options.tailLines);
-  return Math.max(byTime, byLines);
+  return Math.max(byTime, byLines, await logBegin(logFile));
 }
 
 /** Where the last `count` lines begin; a last line without its end counts. */

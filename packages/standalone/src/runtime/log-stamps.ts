@@ -1,5 +1,6 @@
 import { watch } from "node:fs";
 import { appendFile, readFile, stat } from "node:fs/promises";
+import { logBegin, trimLog } from "./log-limit.ts";
 
 /**
  * When the bytes of a log were written. Containers write straight into their log files, so that no process in between
@@ -30,6 +31,7 @@ export async function readStamps(logFile: string): Promise<Stamp[]> {
 /** Keeps the stamps of one log until the returned function is called; that writes the last one. */
 export async function keepStamps(logFile: string): Promise<() => Promise<void>> {
   let last = (await readStamps(logFile)).at(-1)?.offset ?? 0;
+  let begin = await logBegin(logFile);
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
@@ -37,6 +39,7 @@ export async function keepStamps(logFile: string): Promise<() => Promise<void>> 
     const info = await stat(logFile).catch(() => undefined);
     if (info === undefined || info.size <= last) return;
     last = info.size;
+    begin = await trimLog(logFile, info.size, begin).catch(() => begin);
     // The time of the write, not of this look at it: what was written while nobody looked gets a time that is right too.
     await appendFile(stampsFile(logFile), `${info.size} ${info.mtime.toISOString()}\n`).catch(() => {});
   }

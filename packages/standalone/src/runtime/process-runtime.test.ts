@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@mooring/store";
+import { containerFiles, writeRecord } from "./container-files.ts";
 import { identify } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
@@ -194,6 +195,54 @@ test("logs: tail, limit, times, since and follow", async () => {
   assert.ok((times[2] ?? 0) - (times[1] ?? 0) >= 200, stamped.join("|"));
   const since = new Date((times[2] ?? 0) - 100).toISOString();
   assert.equal(await logOf(status, { sinceTime: since }), "three\nrest");
+});
+
+test("the last words of a container are kept with its exit", async () => {
+  const message = { path: "/dev/termination-log", fromLog: false };
+  const said = await runToEnd(
+    config("echo 'disk full' > /dev/termination-log; exit 4", { terminationMessage: message }),
+  );
+  assert.equal(said.status.exit?.message, "disk full\n");
+  const logged = await runToEnd(
+    config("echo first; echo last; exit 4", { terminationMessage: { ...message, fromLog: true } }),
+  );
+  assert.equal(logged.status.exit?.message, "first\nlast\n");
+});
+
+test("a log that grows without end keeps its newest half, whole lines, and takes no more of the disk", async () => {
+  const wanted = config(
+    "i=0; while [ $i -lt 100 ]; do i=$((i+1)); yes $i | head -c 1000000; echo; done; echo end",
+  );
+  await runtime.start(wanted);
+  const status = await finished(runtime, wanted.id);
+  const path = join(stateDir, "logs/pods", `default_${wanted.pod.name}_${wanted.pod.uid}`, "main/0.log");
+  const { size, blocks } = await stat(path);
+  assert.ok(size > 100_000_000 && blocks * 512 < 80_000_000, `${size} ${blocks * 512}`);
+  const log = await logOf(status);
+  assert.ok(log.length >= 30_000_000 && log.length < 80_000_000, `${log.length}`);
+  assert.ok(!log.includes("\0"));
+  assert.ok(log.endsWith("\nend\n"));
+});
+
+test("after a restart of the machine a container that ran counts as lost, and no process is touched", async () => {
+  const folder = join(stateDir, "rebooted");
+  const wanted = config("sleep 1000");
+  const bystander = spawn("sleep", ["1000"], { stdio: "ignore" });
+  const files = containerFiles(join(folder, "runtime/containers", wanted.id));
+  await writeRecord(files, {
+    ...{ id: wanted.id, pod: wanted.pod, name: wanted.name, attempt: 0, user: wanted.user },
+    createdAt: new Date().toISOString(),
+    bootID: "another boot",
+    init: (await identify(bystander.pid ?? 0)) ?? assert.fail(),
+  });
+  const next = await createProcessRuntime({ stateDir: folder, logger: silentLogger });
+  try {
+    assert.equal((await finished(next, wanted.id)).exit?.reason, "ContainerStatusUnknown");
+    assert.notEqual(await identify(bystander.pid ?? 0), undefined);
+  } finally {
+    bystander.kill("SIGKILL");
+    await next.close();
+  }
 });
 
 test("a frozen pod stands still until it is let go", async () => {

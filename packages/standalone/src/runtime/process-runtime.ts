@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import { failpoint, type Logger } from "@mooring/store";
@@ -85,11 +85,12 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
       bootID: boot,
       user: config.user,
       ...(config.workingDir === undefined ? {} : { workingDir: config.workingDir }),
+      ...(config.terminationMessage?.fromLog === true ? { messageFromLog: true } : {}),
     };
     const context = contextOf(record);
     await mkdir(logFolderOf(logs, record), { recursive: true, mode: 0o750 });
-    const resolved = await resolveTargets(root, config, hidden);
     await writeRecord(context.files, record);
+    const resolved = await resolveTargets(root, await withMessageFile(config, context.files), hidden);
     afterRecord();
     const child = await launch({
       files: context.files,
@@ -202,6 +203,15 @@ async function forgetProcesses(
   await rm(files.pid, { force: true });
   const { init: _, ...rest } = record;
   return { ...rest, bootID: boot };
+}
+
+/** A file of its own for the container's last words; everyone in it may write to it. */
+async function withMessageFile(config: ContainerConfig, files: ContainerFiles): Promise<ContainerConfig> {
+  if (config.terminationMessage === undefined) return config;
+  await writeFile(files.message, "");
+  await chmod(files.message, 0o666);
+  const mount = { source: files.message, target: config.terminationMessage.path, readOnly: false };
+  return { ...config, mounts: [...config.mounts, mount] };
 }
 
 async function resolveTargets(base: BaseRoot, config: ContainerConfig, folders: readonly string[]) {

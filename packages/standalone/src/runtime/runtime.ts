@@ -31,6 +31,8 @@ export interface ContainerConfig {
   capabilities?: readonly string[];
   mounts: readonly ContainerMount[];
   devices: readonly ContainerDevice[];
+  /** Where the container may write a line about its end; absent: nowhere. */
+  terminationMessage?: { path: string; fromLog: boolean };
 }
 
 export interface ContainerExit {
@@ -96,7 +98,7 @@ export interface Runtime {
     argv: readonly string[],
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<ExecResult>;
-  /** Forgets a container that has ended. Its log stays until the pod is removed. */
+  /** Forgets a container that has ended, and its log. */
   remove(id: string): Promise<void>;
   /** Removes the logs and the cgroup of a pod that has no containers any more. */
   removePod(pod: { uid: string; namespace: string; name: string }): Promise<void>;

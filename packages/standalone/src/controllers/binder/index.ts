@@ -17,6 +17,7 @@ import { applyClaimStep, applyVolumeStep } from "./apply.ts";
 import { decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
 import { defaultClassOf } from "./default-class.ts";
+import { createClaims } from "./ephemeral.ts";
 
 export interface BinderOptions {
   store: ObjectStore;
@@ -54,7 +55,16 @@ export async function startBinder(options: BinderOptions): Promise<{ done: Promi
     },
     signal,
   );
-  return { done: done.then(() => events.flush()) };
+  const ephemeral = runController(
+    {
+      name: "ephemeral-volumes",
+      logger,
+      sources: [source(view.pods, (pod) => [keyOf(pod)])],
+      reconcile: (key) => createClaims(store, view, key),
+    },
+    signal,
+  );
+  return { done: Promise.all([done, ephemeral]).then(() => events.flush()) };
 }
 
 function named(claim: PersistentVolumeClaim): string[] {

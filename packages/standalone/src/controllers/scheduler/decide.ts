@@ -22,6 +22,8 @@ export interface ClaimView {
   storageClass: StorageClass | undefined;
   /** Free volumes that the claim could be bound to. */
   candidates: readonly PersistentVolume[];
+  /** The claim is not the pod's although its name is that of one of its ephemeral volumes. */
+  foreign?: boolean;
   /** Name of another pod that has this ReadWriteOncePod claim. */
   takenBy?: string;
 }
@@ -86,12 +88,16 @@ export function decide(view: SchedulingView): SchedulingStep {
 
 /** What is wrong with the pod's claims whatever the node. */
 function claimProblem({ claims }: SchedulingView): SchedulingStep | undefined {
-  for (const { name, claim, volume, storageClass, takenBy } of claims) {
+  for (const { name, claim, volume, storageClass, takenBy, foreign } of claims) {
     if (claim === undefined) {
       return {
         do: "reject",
         message: `persistentvolumeclaim "${name}" not found. Create it and the pod starts.`,
       };
+    }
+    if (foreign === true) {
+      const message = `PVC "${name}" was not created for pod: the pod's ephemeral volume needs that name. Rename the pod or delete the claim.`;
+      return { do: "reject", message };
     }
     if (claim.metadata.deletionTimestamp !== undefined) {
       return {
@@ -129,7 +135,9 @@ const CHECKS: readonly Check[] = [
   ({ pod }, { node }) =>
     matchesPod(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector",
   (_, { node, pods }) =>
-    BigInt(pods) < parseQuantity(node.status?.allocatable?.pods ?? Number.MAX_SAFE_INTEGER) ? undefined : "Too many pods",
+    BigInt(pods) < parseQuantity(node.status?.allocatable?.pods ?? Number.MAX_SAFE_INTEGER)
+      ? undefined
+      : "Too many pods",
   ({ claims }, { node }) =>
     claims.every(({ volume }) => selectsNode(volume?.spec?.nodeAffinity?.required, node))
       ? undefined

@@ -38,11 +38,32 @@ export interface SchedulerOptions {
   signal: AbortSignal;
 }
 
+/** What the caches and the objects do not say (yet), by pod uid. */
+interface Memory {
+  /** The node of pods that were bound a moment ago. */
+  assumed: Map<string, string>;
+  /** The last event about each pod that cannot be placed. */
+  told: Map<string, { message: string; at: number }>;
+}
+
+function forget({ assumed, told }: Memory, { metadata }: Pod): void {
+  assumed.delete(metadata.uid ?? "");
+  told.delete(metadata.uid ?? "");
+}
+
+function isNews({ told }: Memory, { metadata }: Pod, message: string): boolean {
+  const last = told.get(metadata.uid ?? "");
+  const now = Date.now();
+  if (last?.message === message && now - last.at < RETRY_MS) return false;
+  told.set(metadata.uid ?? "", { message, at: now });
+  return true;
+}
+
 /** Gives each pod a node that can run it and reach its volumes. */
 export async function startScheduler(options: SchedulerOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: SCHEDULER, logger });
-  const assumed = new Map<string, string>();
+  const memory: Memory = { assumed: new Map(), told: new Map() };
   const queue = new WorkQueue();
   const all = () => pending(view).map(keyOf);
   const done = runController(
@@ -54,7 +75,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
       concurrency: 1,
       sources: [
         source(view.pods, (pod) => {
-          if (pod.spec?.nodeName) assumed.delete(pod.metadata.uid ?? "");
+          if (!isWaiting(pod)) forget(memory, pod);
           // A pod that went may have made room.
           return isWaiting(pod) ? [keyOf(pod)] : isFinished(pod) || isLeaving(view, pod) ? all() : [];
         }),
@@ -72,7 +93,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
         source(view.csiNodes, all),
         source(view.capacities, all),
       ],
-      reconcile: (key) => schedule(options, events, assumed, key),
+      reconcile: (key) => schedule(options, events, memory, key),
     },
     signal,
   );
@@ -100,12 +121,12 @@ function pending(view: ClusterView): Pod[] {
 async function schedule(
   options: SchedulerOptions,
   events: EventRecorder,
-  assumed: Map<string, string>,
+  memory: Memory,
   key: string,
 ): Promise<{ requeueAfterMs: number } | undefined> {
   const { store, view, signal } = options;
   const pod = view.pods.get(key);
-  if (pod === undefined || !isWaiting(pod) || assumed.has(pod.metadata.uid ?? "")) return undefined;
+  if (pod === undefined || !isWaiting(pod) || memory.assumed.has(pod.metadata.uid ?? "")) return undefined;
   const gates = pod.spec?.schedulingGates ?? [];
   if (gates.length > 0) {
     await setUnscheduled(
@@ -116,11 +137,11 @@ async function schedule(
     );
     return undefined;
   }
-  const step = decide(schedulingView(view, pod, assumed));
+  const step = decide(schedulingView(view, pod, memory.assumed));
   try {
-    return await apply(options, events, assumed, pod, step);
+    return await apply(options, events, memory, pod, step);
   } catch (error) {
-    assumed.delete(pod.metadata.uid ?? "");
+    memory.assumed.delete(pod.metadata.uid ?? "");
     signal.throwIfAborted();
     if (isNotFound(error)) return undefined;
     throw error;
@@ -130,13 +151,13 @@ async function schedule(
 async function apply(
   { store }: SchedulerOptions,
   events: EventRecorder,
-  assumed: Map<string, string>,
+  memory: Memory,
   pod: Pod,
   step: SchedulingStep,
 ): Promise<{ requeueAfterMs: number } | undefined> {
   switch (step.do) {
     case "bind": {
-      assumed.set(pod.metadata.uid ?? "", step.node);
+      memory.assumed.set(pod.metadata.uid ?? "", step.node);
       await store.update(Pods, {
         ...pod,
         spec: { ...pod.spec, containers: pod.spec?.containers ?? [], nodeName: step.node },
@@ -162,7 +183,8 @@ async function apply(
       return { requeueAfterMs: RETRY_MS };
     case "reject":
       await setUnscheduled(store, pod, "Unschedulable", step.message);
-      events.event(pod, "Warning", "FailedScheduling", step.message);
+      // The condition says it all the time; an event only when it is news, or after a while.
+      if (isNews(memory, pod, step.message)) events.event(pod, "Warning", "FailedScheduling", step.message);
       return { requeueAfterMs: RETRY_MS };
   }
 }

@@ -1,5 +1,6 @@
 import type { Node, PersistentVolumeClaim, Pod } from "@mooring/store";
 import { boundVolumes } from "../attach-detach/wanted.ts";
+import { isForeign } from "../binder/ephemeral.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimNameOf, isFinished } from "../pod-claims.ts";
 import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
@@ -42,6 +43,7 @@ function claimView(
     volume: bound,
     storageClass: view.classes.get(className),
     candidates: [...view.volumes.byIndex("claim", key), ...view.volumes.byIndex("class", className)],
+    ...(claim !== undefined && isForeign(claim, pod) ? { foreign: true } : {}),
     ...(takenBy === undefined ? {} : { takenBy: takenBy.metadata.name }),
   };
 }

@@ -67,6 +67,10 @@ export async function containerConfig(
     ...capabilitiesOf(container),
     mounts: await mountsOf(sources, pod, container, env),
     devices: await devicesOf(sources, container),
+    terminationMessage: {
+      path: container.terminationMessagePath || "/dev/termination-log",
+      fromLog: container.terminationMessagePolicy === "FallbackToLogsOnError",
+    },
   };
 }
 

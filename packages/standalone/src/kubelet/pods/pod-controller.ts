@@ -196,7 +196,9 @@ function createPodSync(
         return start(podView, step.container, step.attempt);
       case "stop": {
         const targets = containers.filter(({ spec }) => step.containers.includes(spec.name));
-        await Promise.all(targets.map((each) => stop(pod, each, step, ghost)));
+        const hurry = hurried(uid, step.graceSeconds);
+        await Promise.all(targets.map((each) => stop(pod, each, step, hurry.signal, ghost)));
+        hurry.end();
         passed.stopped();
         return;
       }
@@ -258,14 +260,26 @@ function createPodSync(
     pod: Pod,
     { spec, latest }: ContainerView,
     step: Extract<PodStep, { do: "stop" }>,
+    hurry: AbortSignal,
     ghost: boolean,
   ): Promise<void> {
     if (latest === undefined) return;
     prober.end(latest.id);
     if (!ghost) events.event(pod, "Normal", "Killing", `Stopping container ${spec.name}`);
     const until = Date.now() + step.graceSeconds * 1000;
-    await runPreStop(runtime, spec, latest.id, step.graceSeconds * 1000, signal);
-    await runtime.stop(latest.id, { graceMs: Math.max(0, until - Date.now()), signal });
+    await runPreStop(runtime, spec, latest.id, step.graceSeconds * 1000, hurry);
+    await runtime.stop(latest.id, { graceMs: Math.max(0, until - Date.now()), signal: hurry });
+  }
+
+  /** Aborts when somebody has lost patience: deleted the pod again with a shorter grace period, or for good. */
+  function hurried(uid: string, graceSeconds: number): { signal: AbortSignal; end: () => void } {
+    const hurry = new AbortController();
+    const end = view.pods.onChange((old, current) => {
+      if ((current ?? old)?.metadata.uid !== uid) return;
+      const shorter = (current?.metadata.deletionGracePeriodSeconds ?? graceSeconds) < graceSeconds;
+      if (current === undefined || shorter) hurry.abort();
+    });
+    return { signal: hurry.signal, end };
   }
 
   async function deleteObject(pod: Pod): Promise<void> {

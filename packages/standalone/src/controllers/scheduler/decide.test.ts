@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type {
+  CSIStorageCapacity,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+} from "@mooring/store";
+import { SELECTED_NODE } from "../binder/names.ts";
+import { type ClaimView, decide, type NodeView, type SchedulingStep, type SchedulingView } from "./decide.ts";
+
+function nodeOf(
+  name: string,
+  more: { labels?: Record<string, string>; spec?: Node["spec"]; ready?: string } = {},
+): NodeView {
+  const node: Node = {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name, labels: { "kubernetes.io/hostname": name, ...more.labels } },
+    ...(more.spec === undefined ? {} : { spec: more.spec }),
+    status: { conditions: [{ type: "Ready", status: more.ready ?? "True" }], allocatable: { pods: "10" } },
+  };
+  return { node, used: new Map(), limits: new Map(), pods: 0 };
+}
+
+function podOf(spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "ns" },
+    spec: { containers: [], ...spec },
+  };
+}
+
+const later: StorageClass = {
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  metadata: { name: "later" },
+  provisioner: "d",
+  volumeBindingMode: "WaitForFirstConsumer",
+};
+
+function claimOf(more: Partial<ClaimView> = {}, annotations: Record<string, string> = {}): ClaimView {
+  const claim: PersistentVolumeClaim = {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "c", namespace: "ns", uid: "u", annotations },
+    spec: { storageClassName: "later", resources: { requests: { storage: "2Gi" } } },
+  };
+  return { name: "c", claim, volume: undefined, storageClass: later, candidates: [], ...more };
+}
+
+function volumeOf(zone?: string): PersistentVolume {
+  const required = {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator: "In", values: [zone ?? ""] }] }],
+  };
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: "v" },
+    spec: {
+      csi: { driver: "d", volumeHandle: "h" },
+      ...(zone === undefined ? {} : { nodeAffinity: { required } }),
+    },
+  };
+}
+
+function run(view: Partial<SchedulingView>): SchedulingStep {
+  return decide({
+    pod: podOf(),
+    claims: [],
+    nodes: [nodeOf("n")],
+    capacities: [],
+    tracksCapacity: () => false,
+    ...view,
+  });
+}
+
+function refusal(view: Partial<SchedulingView>): string {
+  const step = run(view);
+  return step.do === "reject" ? step.message : `not refused: ${step.do}`;
+}
+
+test("a pod goes to a node that suits it; the emptier one of two", () => {
+  assert.deepEqual(run({}), { do: "bind", node: "n" });
+  assert.deepEqual(run({ nodes: [{ ...nodeOf("a"), pods: 3 }, nodeOf("b")] }), { do: "bind", node: "b" });
+  assert.deepEqual(
+    run({
+      pod: podOf({ nodeSelector: { disk: "ssd" } }),
+      nodes: [nodeOf("a"), nodeOf("b", { labels: { disk: "ssd" } })],
+    }),
+    { do: "bind", node: "b" },
+  );
+  const taints = [{ key: "k", value: "v", effect: "NoSchedule" }];
+  const tolerations = [{ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }];
+  assert.deepEqual(run({ pod: podOf({ tolerations }), nodes: [nodeOf("a", { spec: { taints } })] }), {
+    do: "bind",
+    node: "a",
+  });
+});
+
+test("each reason why not is named, counted, and comes with what to do", () => {
+  const taints = [{ key: "k", value: "v", effect: "NoSchedule" }];
+  const rows: [Partial<SchedulingView>, RegExp][] = [
+    [{ nodes: [] }, /^0\/0 nodes are available/],
+    [{ nodes: [nodeOf("a", { ready: "False" })] }, /1 node\(s\) were not ready.*kubectl describe node/],
+    [
+      { nodes: [nodeOf("a", { spec: { taints } }), nodeOf("b", { spec: { taints } })] },
+      /^0\/2 nodes are available: 2 node\(s\) had untolerated taint \{k: v\}\..*toleration/,
+    ],
+    [{ nodes: [nodeOf("a", { spec: { unschedulable: true } })] }, /node.kubernetes.io\/unschedulable/],
+    [
+      { pod: podOf({ nodeSelector: { disk: "ssd" } }) },
+      /didn't match Pod's node affinity\/selector.*label a node/,
+    ],
+    [{ nodes: [{ ...nodeOf("a"), pods: 10 }] }, /Too many pods/],
+    [{ claims: [claimOf({ claim: undefined })] }, /"c" not found.*Create it/],
+    [{ claims: [claimOf({ takenBy: "q" })] }, /ReadWriteOncePod.*pod "q".*Delete that pod first/],
+    [{ claims: [claimOf({ foreign: true })] }, /was not created for pod/],
+    [
+      { claims: [claimOf({ storageClass: { ...later, volumeBindingMode: "Immediate" } })] },
+      /unbound immediate PersistentVolumeClaims.*kubectl describe pvc c/,
+    ],
+    [
+      { claims: [claimOf({ volume: volumeOf("b") })], nodes: [nodeOf("a", { labels: { zone: "a" } })] },
+      /volume node affinity conflict/,
+    ],
+    [
+      {
+        claims: [claimOf({ volume: volumeOf() })],
+        nodes: [{ ...nodeOf("a"), limits: new Map([["d", 1]]), used: new Map([["d", new Set(["other"])]]) }],
+      },
+      /exceed max volume count.*Delete pods/,
+    ],
+  ];
+  for (const [view, expected] of rows) assert.match(refusal(view), expected);
+});
+
+test("a volume that a pod on the node uses already does not count twice against the limit", () => {
+  const node = { ...nodeOf("a"), limits: new Map([["d", 1]]), used: new Map([["d", new Set(["h"])]]) };
+  assert.deepEqual(run({ claims: [claimOf({ volume: volumeOf() })], nodes: [node] }), {
+    do: "bind",
+    node: "a",
+  });
+});
+
+test("[K8S-096] a claim that waits for its first consumer gets the node that can have the volume", () => {
+  const allowed: StorageClass = {
+    ...later,
+    allowedTopologies: [{ matchLabelExpressions: [{ key: "zone", values: ["b"] }] }],
+  };
+  const nodes = [nodeOf("a", { labels: { zone: "a" } }), nodeOf("b", { labels: { zone: "b" } })];
+  const step = run({ claims: [claimOf({ storageClass: allowed })], nodes });
+  assert.deepEqual([step.do, "node" in step ? step.node : ""], ["selectNode", "b"]);
+  const waiting = run({ claims: [claimOf({ storageClass: allowed }, { [SELECTED_NODE]: "b" })], nodes });
+  assert.equal(waiting.do, "wait");
+  const moved = run({ claims: [claimOf({ storageClass: allowed }, { [SELECTED_NODE]: "a" })], nodes });
+  assert.equal(moved.do, "unselectNode");
+});
+
+test("a chosen node stays chosen although another one is emptier now", () => {
+  const nodes = [{ ...nodeOf("a"), pods: 5 }, nodeOf("b")];
+  assert.equal(run({ claims: [claimOf({}, { [SELECTED_NODE]: "a" })], nodes }).do, "wait");
+});
+
+test("published capacity keeps a claim away from nodes that cannot hold it", () => {
+  const capacity = (zone: string, maximumVolumeSize: string): CSIStorageCapacity => ({
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSIStorageCapacity",
+    metadata: { name: zone },
+    storageClassName: "later",
+    nodeTopology: { matchLabels: { zone } },
+    capacity: "100Gi",
+    maximumVolumeSize,
+  });
+  const nodes = [nodeOf("a", { labels: { zone: "a" } }), nodeOf("b", { labels: { zone: "b" } })];
+  const view = { claims: [claimOf()], nodes, tracksCapacity: () => true };
+  const step = run({ ...view, capacities: [capacity("a", "1Gi"), capacity("b", "3Gi")] });
+  assert.equal("node" in step ? step.node : step.do, "b");
+  assert.match(
+    refusal({ ...view, capacities: [capacity("a", "1Gi"), capacity("b", "1Gi")] }),
+    /2 node\(s\) did not have enough free storage\..*enlarge the pool/,
+  );
+});
