@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import "@mooring/standalone";
-import { createHost, findLeaks } from "@mooring/engine";
 import { failpointNames } from "@mooring/store";
+import { leaks } from "../support/leaks.ts";
 import { machineRemains } from "../support/remains.ts";
 import { build, destroy, type Persist } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
@@ -43,18 +43,13 @@ function sample(names: string[]): string[] {
   return names.filter((_, index) => index % step === offset).slice(0, QUICK_POINTS);
 }
 
-async function leaks(): Promise<string[]> {
-  const found = await findLeaks({ store: await up.store(), host: createHost(), stateDir: up.stateDir });
-  return found.map((leak) => `${leak.kind} ${leak.subject}`);
-}
-
 for (const [index, name] of sample(failpointNames()).entries()) {
   test(`kill -9 at ${name}, then up again: everything completes, nothing leaks`, async () => {
     await up.end("SIGTERM");
     await up.start({ MOORING_FAILPOINT: name }, { mayDie: true });
     await build(persistent(), `point-${index}`);
     await destroy(persistent(), `point-${index}`);
-    assert.deepEqual(await leaks(), []);
+    assert.deepEqual(await leaks(up), []);
   });
 }
 
@@ -70,7 +65,7 @@ test(`kill -9 at ${RANDOM_ROUNDS} random moments: everything completes, nothing 
     } finally {
       clearTimeout(killer);
     }
-    assert.deepEqual(await leaks(), [], `round ${round}, killed after ${delay} ms`);
+    assert.deepEqual(await leaks(up), [], `round ${round}, killed after ${delay} ms`);
   }
 });
 

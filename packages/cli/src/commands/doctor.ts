@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
-import { createHost, type ExplainMount, findLeaks } from "@mooring/engine";
-import { type ObjectStore, Pods } from "@mooring/store";
+import { join } from "node:path";
+import { createHost, findLeaks } from "@mooring/engine";
+import type { ObjectStore } from "@mooring/store";
 import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
+import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { EXIT } from "../output/exit-codes.ts";
@@ -30,17 +31,6 @@ async function reach(kubeconfig: string): Promise<ObjectStore | Check> {
       "start it with `mooring up`",
     );
   }
-}
-
-/** The kubelet's mounts: the containers' root, and the volumes of pods that exist. */
-async function kubeletMounts(store: ObjectStore, stateDir: string): Promise<ExplainMount> {
-  const kubelet = join(stateDir, "kubelet");
-  const pods = new Set((await store.list(Pods)).items.map(({ metadata }) => metadata.uid));
-  return ({ target }) => {
-    if (target.startsWith(join(kubelet, "runtime", "base"))) return true;
-    const [folder, uid] = relative(kubelet, target).split("/");
-    return folder === "pods" && pods.has(uid);
-  };
 }
 
 async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
