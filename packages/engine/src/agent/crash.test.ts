@@ -3,17 +3,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { failpointNames, LocalStore } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
+import { bundleChild } from "../testing/bundle.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import { findLeaks } from "./leaks/find-leaks.ts";
 import "./index.ts";
 
 const host = createHost();
-const CHILD = new URL("../testing/crash-child.ts", import.meta.url).pathname;
+const child = await bundleChild(fileURLToPath(new URL("../testing/crash-child.ts", import.meta.url)));
+after(child.remove);
 
 /** Gaps that the child's story does not come through; each has its own test elsewhere. */
 const ELSEWHERE: readonly string[] = [
@@ -30,15 +33,11 @@ const TWICE: readonly string[] = ["engine/pool/image-written", "engine/pool/imag
 
 async function live(dir: string, type: PoolType, failpoint: string | undefined): Promise<unknown> {
   const { MOORING_FAILPOINT: _, ...env } = process.env;
-  const child = spawn(
-    process.execPath,
-    ["--conditions=mooring-source", "--import", "tsx", CHILD, dir, type],
-    {
-      stdio: ["ignore", "ignore", "inherit"],
-      env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
-    },
-  );
-  const [code, signal] = await once(child, "exit");
+  const life = spawn(process.execPath, [child.path, dir, type], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
+  });
+  const [code, signal] = await once(life, "exit");
   return signal ?? code;
 }
 
