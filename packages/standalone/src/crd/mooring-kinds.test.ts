@@ -205,7 +205,8 @@ test("the definitions know every field of the types, and lose none of them", asy
     });
     assert.deepEqual(stored, sample);
   }
-  assert.equal(samples.length, all.length);
+  const groups = all.filter(({ spec }) => spec.group === "groupsnapshot.storage.k8s.io").length;
+  assert.equal(samples.length, all.length - groups);
 });
 
 test("every definition describes all its fields and ends its columns with the age", async () => {
