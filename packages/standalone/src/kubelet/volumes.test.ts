@@ -11,6 +11,7 @@ import {
   Nodes,
   type PersistentVolume,
   PersistentVolumes,
+  Secrets,
   StorageClasses,
 } from "@mooring/store";
 import { attachmentName, uniqueVolumeName } from "../controllers/attach-detach/names.ts";
@@ -345,4 +346,78 @@ test("a volume that a pod brings along is made for it", async () => {
   const made = await store.get(PersistentVolumeClaims, { namespace: "default", name: "brings-data" });
   assert.equal(made.metadata.ownerReferences?.[0]?.uid, ended?.metadata.uid);
   assert.equal(await logOf(cluster, "brings"), "written\n");
+});
+
+test("[K8S-135] a block claim is a device in the container, and what is written to it is on the volume", async () => {
+  const { store } = cluster;
+  await store.create(PersistentVolumeClaims, claim("raw", { ...claim("raw").spec, volumeMode: "Block" }));
+  const wanted = podWithClaim(
+    "raw",
+    "raw",
+    "stat -c %F /dev/xvda; printf mooring > /dev/xvda && head -c 7 /dev/xvda",
+  );
+  for (const container of wanted.spec?.containers ?? []) {
+    delete container.volumeMounts;
+    container.volumeDevices = [{ name: "data", devicePath: "/dev/xvda" }];
+  }
+  await store.create(Pods, wanted);
+  await eventually(store, Pods, "raw", (object) => phase("Succeeded")(object) || phase("Failed")(object));
+  assert.equal(await logOf(cluster, "raw"), "block special file\nmooring");
+  await remove("raw");
+  const handle = await boundHandle("raw");
+  const name = attachmentName(handle, TEST_DRIVER, NODE);
+  await eventually(store, KubeVolumeAttachments, name, (object) => object === undefined);
+  assert.deepEqual(callsOf(handle), LIFE);
+});
+
+test("[K8S-116] [K8S-117] [K8S-108] the driver gets the secrets of its volume, and fsGroup owns the files", async () => {
+  const { store, driver } = cluster;
+  await mkdir(join(folder, "driver/volumes/secretive/deep"), { recursive: true });
+  await store.create(Secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "node", namespace: "default" },
+    data: { pass: Buffer.from("grün").toString("base64"), user: Buffer.from("u").toString("base64") },
+  });
+  const reference = { name: "node", namespace: "default" };
+  await store.create(PersistentVolumes, {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: "secretive" },
+    spec: {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteOnce"],
+      storageClassName: "secretive",
+      persistentVolumeReclaimPolicy: "Retain",
+      mountOptions: ["noatime"],
+      csi: {
+        driver: TEST_DRIVER,
+        volumeHandle: "secretive",
+        fsType: "ext4",
+        nodeStageSecretRef: reference,
+        nodePublishSecretRef: reference,
+      },
+    },
+  });
+  const seen = new Map<string, unknown>();
+  driver.before = (call, request) => {
+    if ((request as { volumeId: string }).volumeId === "secretive" && "secrets" in request)
+      seen.set(call, request.secrets);
+  };
+  await store.create(
+    PersistentVolumeClaims,
+    claim("secretive", { ...claim("x").spec, storageClassName: "secretive" }),
+  );
+  await store.create(
+    Pods,
+    podWithClaim("secretive", "secretive", "stat -c '%g %A' /data/deep; id -G", {
+      securityContext: { fsGroup: 1234, runAsUser: 1000 },
+    }),
+  );
+  await eventually(store, Pods, "secretive", phase("Succeeded"));
+  driver.before = () => {};
+  const expected = { pass: "grün", user: "u" };
+  assert.deepEqual({ ...(seen.get("NodeStageVolume") as object) }, expected);
+  assert.deepEqual({ ...(seen.get("NodePublishVolume") as object) }, expected);
+  assert.equal(await logOf(cluster, "secretive"), "1234 drwxrwsr-x\n0 1234\n");
 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, rmdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { CsiError, createServer, type Services, v1 } from "@mooring/csi";
@@ -85,16 +85,24 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
         if (ticket === undefined) throw CsiError.failedPrecondition(`${request.volumeId} is not attached`);
         if (request.publishContext.ticket !== `for-${request.volumeId}`)
           throw CsiError.invalidArgument("no ticket");
-        await bind(join(volumes, request.volumeId), request.stagingTargetPath, false);
+        if (request.volumeCapability?.accessType.case === "block")
+          await loopDevice(join(volumes, request.volumeId));
+        else await bind(join(volumes, request.volumeId), request.stagingTargetPath, false);
         return {};
       },
       async nodeUnstageVolume(request) {
         note("NodeUnstageVolume", request);
         await unbind(request.stagingTargetPath);
+        await detachLoops(join(volumes, request.volumeId));
         return {};
       },
       async nodePublishVolume(request) {
         note("NodePublishVolume", request);
+        if (request.volumeCapability?.accessType.case === "block") {
+          await writeFile(request.targetPath, "", { flag: "a" });
+          await bind(await loopDevice(join(volumes, request.volumeId)), request.targetPath, false);
+          return {};
+        }
         await mkdir(request.targetPath, { recursive: true });
         await bind(request.stagingTargetPath, request.targetPath, request.readonly);
         return {};
@@ -102,7 +110,7 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
       async nodeUnpublishVolume(request) {
         note("NodeUnpublishVolume", request);
         await unbind(request.targetPath);
-        await rmdir(request.targetPath).catch(() => {});
+        await rmdir(request.targetPath).catch(() => rm(request.targetPath, { force: true }));
         return {};
       },
       async nodeExpandVolume(request) {
@@ -119,6 +127,27 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
 
 function pluginService(type: v1.PluginCapability_Service_Type) {
   return { type: { case: "service" as const, value: { type } } };
+}
+
+/** The loop device of the volume's image. */
+async function loopDevice(volume: string): Promise<string> {
+  const image = join(volume, "image");
+  await writeFile(image, "", { flag: "a" });
+  await truncate(image, 16 * 1024 * 1024);
+  const { stdout } = await run("losetup", ["--associated", image, "--noheadings", "--output", "NAME"]);
+  if (stdout.trim() !== "") return stdout.trim().split("\n")[0] ?? "";
+  return (await run("losetup", ["--find", "--show", image])).stdout.trim();
+}
+
+async function detachLoops(volume: string): Promise<void> {
+  const { stdout } = await run("losetup", [
+    "--associated",
+    join(volume, "image"),
+    "--noheadings",
+    "--output",
+    "NAME",
+  ]);
+  for (const name of stdout.split("\n").filter(Boolean)) await run("losetup", ["--detach", name]);
 }
 
 async function isMounted(target: string): Promise<boolean> {

@@ -1,6 +1,18 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAlreadyExists, isNotFound, KubeVolumeAttachments, PersistentVolumes } from "@mooring/store";
+import {
+  isAlreadyExists,
+  isNotFound,
+  type KubeObject,
+  KubeVolumeAttachments,
+  mutate,
+  type ObjectKey,
+  PersistentVolumes,
+  type Pod,
+  type Resource,
+  StorageClasses,
+} from "@mooring/store";
+import { TEST_DRIVER } from "./directory-driver.ts";
 import {
   claim,
   eventually,
@@ -8,50 +20,123 @@ import {
   PersistentVolumeClaims,
   Pods,
   phase,
-  podWithClaim,
+  pod,
   startTestCluster,
 } from "./test-cluster.ts";
 
 /**
- * A life of a claim and a pod that can be interrupted anywhere and run again on the same folder (the argument): made,
- * used, deleted. Prints `done` when nothing is left.
+ * A life of claims and a pod that can be interrupted anywhere and run again on the same folder (the argument): made,
+ * bound in each way there is, used, grown, deleted. Prints `done` when nothing is left.
  */
 const folder = process.argv[2] ?? "";
 const stageFile = join(folder, "stage");
-const SCRIPT =
-  "echo start >> /data/starts; echo up; trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done";
+const WAIT_SECONDS = 60;
+const CLAIMS = ["data", "later", "static"];
+const SCRIPT = "echo start >> /data/starts; echo up; trap 'exit 0' TERM; while :; do sleep 0.05; done";
 
 const cluster = await startTestCluster(folder);
 const { store } = cluster;
-const ignore = (allowed: (error: unknown) => boolean) => (error: unknown) => {
-  if (!allowed(error)) throw error;
-};
+const inDefault = (name: string): ObjectKey => ({ namespace: "default", name });
 
-if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
-  await store.create(PersistentVolumeClaims, claim("data")).catch(ignore(isAlreadyExists));
-  const wanted = podWithClaim("app", "data", SCRIPT, { restartPolicy: "Always" });
-  await store.create(Pods, wanted).catch(ignore(isAlreadyExists));
-  await eventually(
-    store,
-    Pods,
-    "app",
-    (pod) => phase("Running")(pod) && pod?.status?.containerStatuses?.[0]?.state?.running !== undefined,
-    60,
-  );
+async function ensure<T extends KubeObject>(resource: Resource<T>, object: T): Promise<void> {
+  await store.create(resource, object).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
+
+async function remove<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<void> {
+  await store.delete(resource, key).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  await eventually(store, resource, key.name, (object) => object === undefined, WAIT_SECONDS);
+}
+
+const size = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+
+async function make(): Promise<void> {
+  await mkdir(join(folder, "driver/volumes/by-hand"), { recursive: true });
+  await ensure(StorageClasses, {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name: "later" },
+    provisioner: TEST_DRIVER,
+    volumeBindingMode: "WaitForFirstConsumer",
+    reclaimPolicy: "Delete",
+  });
+  await ensure(PersistentVolumes, {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: "by-hand" },
+    spec: {
+      capacity: { storage: "2Gi" },
+      accessModes: ["ReadWriteOnce"],
+      persistentVolumeReclaimPolicy: "Delete",
+      storageClassName: "manual",
+      csi: { driver: TEST_DRIVER, volumeHandle: "by-hand" },
+    },
+  });
+  await ensure(PersistentVolumeClaims, claim("data"));
+  await ensure(PersistentVolumeClaims, claim("later", { ...size, storageClassName: "later" }));
+  await ensure(PersistentVolumeClaims, claim("static", { ...size, storageClassName: "manual" }));
+  await ensure(Pods, podWithAll());
+}
+
+function podWithAll(): Pod {
+  return pod("app", "", {
+    restartPolicy: "Always",
+    volumes: CLAIMS.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+    containers: [
+      {
+        name: "main",
+        image: "host",
+        command: ["sh", "-c", SCRIPT],
+        volumeMounts: [
+          ...CLAIMS.map((name) => ({ name, mountPath: `/${name}` })),
+          { name: "data", mountPath: "/part", subPath: "part" },
+        ],
+      },
+    ],
+  });
+}
+
+async function use(): Promise<void> {
+  const runs = (object: Pod | undefined) =>
+    phase("Running")(object) && object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
+  await eventually(store, Pods, "app", runs, WAIT_SECONDS);
   while (!(await logOf(cluster, "app")).includes("up"))
     await new Promise((resolve) => setTimeout(resolve, 20));
-  process.stdout.write("running\n");
+  await mutate(store, PersistentVolumeClaims, inDefault("data"), (object) => ({
+    ...object,
+    spec: { ...object.spec, resources: { requests: { storage: "2Gi" } } },
+  }));
+  const grown = await eventually(
+    store,
+    PersistentVolumeClaims,
+    "data",
+    (object) => object?.status?.capacity?.storage === "2Gi",
+    WAIT_SECONDS,
+  );
+  if (grown === undefined) throw new Error("the claim vanished");
+}
+
+if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
+  await make();
+  await use();
   await writeFile(stageFile, "delete");
 }
-await store.delete(Pods, { namespace: "default", name: "app" }).catch(ignore(isNotFound));
-await eventually(store, Pods, "app", (pod) => pod === undefined, 60);
-await store.delete(PersistentVolumeClaims, { namespace: "default", name: "data" }).catch(ignore(isNotFound));
-await eventually(store, PersistentVolumeClaims, "data", (object) => object === undefined, 60);
+await remove(Pods, inDefault("app"));
+for (const name of CLAIMS) await remove(PersistentVolumeClaims, inDefault(name));
 for (const { metadata } of (await store.list(PersistentVolumes)).items) {
-  await eventually(store, PersistentVolumes, metadata.name, (object) => object === undefined, 60);
+  await eventually(store, PersistentVolumes, metadata.name, (object) => object === undefined, WAIT_SECONDS);
 }
 for (const { metadata } of (await store.list(KubeVolumeAttachments)).items) {
-  await eventually(store, KubeVolumeAttachments, metadata.name, (object) => object === undefined, 60);
+  await eventually(
+    store,
+    KubeVolumeAttachments,
+    metadata.name,
+    (object) => object === undefined,
+    WAIT_SECONDS,
+  );
 }
 await cluster.stop();
 process.stdout.write("done\n");
