@@ -1,0 +1,171 @@
+import {
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { Client, credentials } from "@grpc/grpc-js";
+import { Code, type CodeName, codeName } from "../errors/codes.ts";
+import { socketPath } from "../sockets/endpoint.ts";
+import { services, servicesV0 } from "../wire/services.ts";
+import { cutConnection } from "./cut.ts";
+import { randomMessage } from "./generate.ts";
+import { learn } from "./learn.ts";
+import { MUTATIONS } from "./mutate.ts";
+import { Random } from "./random.ts";
+import type { Known } from "./values.ts";
+
+/** What a fuzz run does. */
+export interface FuzzOptions {
+  /** A folder that paths in requests stay below. The plugin may make and mount things there. */
+  folder: string;
+  /** Requests in all. Default 1,000. */
+  requests?: number;
+  /** A run with the same seed sends the same requests as far as answers allow. Default: the time. */
+  seed?: number;
+  /** Requests at the same time. Default 8. */
+  concurrency?: number;
+  /** A call that takes longer is a hang, in milliseconds. Default 10,000. */
+  timeoutMs?: number;
+  /** Codes that are a finding. Default: UNKNOWN, INTERNAL, DATA_LOSS. */
+  badCodes?: readonly Code[];
+  /** Services to call. Default: all of csi.v1, csi.v0 and the volume groups. */
+  services?: readonly DescService[];
+  /** Ends the run early. */
+  signal?: AbortSignal;
+}
+
+/** Something that a plugin should not have done. */
+export interface FuzzFinding {
+  kind: "bad-code" | "hang" | "dead";
+  /** `csi.v1.Controller/CreateVolume` */
+  method: string;
+  mutation: string;
+  /** The request's bytes, to send them again. */
+  request: Buffer;
+  message: string;
+}
+
+/** What a run saw. */
+export interface FuzzReport {
+  seed: number;
+  requests: number;
+  /** Answers by code. */
+  codes: Partial<Record<CodeName, number>>;
+  /** Connections that were cut on purpose. */
+  cuts: number;
+  findings: FuzzFinding[];
+}
+
+const DEFAULT_SERVICES: readonly DescService[] = [...Object.values(services), ...Object.values(servicesV0)];
+const MUTATION_NAMES = Object.keys(MUTATIONS) as [string, ...string[]];
+
+interface Run {
+  readonly path: string;
+  readonly client: Client;
+  readonly random: Random;
+  readonly known: Known;
+  readonly methods: [DescMethodUnary, ...DescMethodUnary[]];
+  readonly report: FuzzReport;
+  readonly timeoutMs: number;
+  readonly badCodes: ReadonlySet<number>;
+}
+
+/**
+ * Sends random and damaged requests to any CSI plugin and reports what it should not have answered: codes that
+ * blame the plugin, calls without an answer, and a plugin that is gone afterwards. It makes and deletes real volumes:
+ * point it at a plugin that may lose them.
+ */
+export async function fuzz(endpoint: string, options: FuzzOptions): Promise<FuzzReport> {
+  const { requests = 1000, concurrency = 8, seed = Date.now() >>> 0, signal } = options;
+  const run = open(endpoint, options, seed);
+  let sent = 0;
+  const worker = async (): Promise<void> => {
+    while (sent < requests && signal?.aborted !== true) {
+      sent += 1;
+      await one(run);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, worker));
+    await expectAlive(run);
+  } finally {
+    run.client.close();
+  }
+  return { ...run.report, requests: sent };
+}
+
+function open(endpoint: string, options: FuzzOptions, seed: number): Run {
+  const path = socketPath(endpoint);
+  const all = (options.services ?? DEFAULT_SERVICES).flatMap((service) => service.methods);
+  const [first, ...rest] = all.filter((method): method is DescMethodUnary => method.methodKind === "unary");
+  if (first === undefined) throw new TypeError("there is no unary method to call");
+  return {
+    path,
+    client: new Client(`unix:${path}`, credentials.createInsecure(), {
+      "grpc.enable_channelz": 0,
+      "grpc.max_receive_message_length": -1,
+    }),
+    random: new Random(seed),
+    known: { ids: new Map(), folder: options.folder },
+    methods: [first, ...rest],
+    report: { seed, requests: 0, codes: {}, cuts: 0, findings: [] },
+    timeoutMs: options.timeoutMs ?? 10_000,
+    badCodes: new Set(options.badCodes ?? [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]),
+  };
+}
+
+async function one(run: Run): Promise<void> {
+  const { random, report } = run;
+  const method = random.pick(run.methods);
+  const message = randomMessage(method.input, run.known, random);
+  // Two thirds arrive as they are: a plugin's own mistakes are behind its decoder.
+  const mutation = random.chance(0.67) ? "none" : random.pick(MUTATION_NAMES);
+  const plain = Buffer.from(toBinary(method.input, message));
+  const bytes = MUTATIONS[mutation]?.(plain, random) ?? plain;
+  const name = `${method.parent.typeName}/${method.name}`;
+  if (random.chance(0.02)) {
+    report.cuts += 1;
+    return cutConnection(run.path, `/${name}`, bytes, random);
+  }
+  const { code, details, answer } = await send(run, name, bytes);
+  report.codes[codeName(code)] = (report.codes[codeName(code)] ?? 0) + 1;
+  const kind = code === Code.DEADLINE_EXCEEDED ? "hang" : run.badCodes.has(code) ? "bad-code" : undefined;
+  if (kind !== undefined) {
+    const text = `${codeName(code)}: ${details}`;
+    report.findings.push({ kind, method: name, mutation, request: bytes, message: text });
+  }
+  if (answer !== undefined) learn(run.known, method.output, fromBinary(method.output, answer) as Message);
+}
+
+interface Outcome {
+  code: number;
+  details: string;
+  answer?: Buffer;
+}
+
+function send({ client, timeoutMs }: Run, name: string, bytes: Buffer): Promise<Outcome> {
+  const pass = (buffer: Buffer): Buffer => buffer;
+  return new Promise((resolve) => {
+    const deadline = { deadline: Date.now() + timeoutMs };
+    client.makeUnaryRequest(`/${name}`, pass, pass, bytes, deadline, (error, answer) => {
+      if (error !== null) resolve({ code: error.code, details: error.details });
+      else resolve({ code: Code.OK, details: "", ...(answer === undefined ? {} : { answer }) });
+    });
+  });
+}
+
+async function expectAlive(run: Run): Promise<void> {
+  const name = "csi.v1.Identity/Probe";
+  const { code, details } = await send(run, name, Buffer.alloc(0));
+  if (code === Code.OK || code === Code.FAILED_PRECONDITION) return;
+  const message = `after the run, Probe answers ${codeName(code)}: ${details}`;
+  run.report.findings.push({
+    kind: "dead",
+    method: name,
+    mutation: "none",
+    request: Buffer.alloc(0),
+    message,
+  });
+}
