@@ -122,8 +122,18 @@ function startFailure(error: unknown): unknown {
       cause: error,
     });
   }
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== undefined && UNUSABLE.has(code)) {
+    return new CommandError(`the state folder cannot be used: ${message}`, {
+      next: "choose another --state-dir",
+      cause: error,
+    });
+  }
   return error;
 }
+
+/** What the file system says of a folder that is none, or not ours to write. */
+const UNUSABLE = new Set(["ENOTDIR", "EACCES", "EROFS", "ENOSPC", "EPERM", "EEXIST"]);
 
 /** `mooring driver`: the CSI driver alone, for Nomad, a test suite or a script. Needs no Kubernetes. */
 export function driverCommand(): Command {

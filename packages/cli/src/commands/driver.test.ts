@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { connect } from "@mooring/csi";
+
+const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
+
+interface Run {
+  child: ChildProcess;
+  output(): string;
+  /** Exit code, or the signal's name. */
+  ended: Promise<number | string | null>;
+}
+
+describe("mooring driver", () => {
+  let folder: string;
+  const running = new Set<ChildProcess>();
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mooring-cli-"));
+  });
+  after(async () => {
+    for (const child of running) child.kill("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const run = (args: string[], env: Record<string, string> = {}): Run => {
+    const { CSI_ENDPOINT: _none, ...rest } = process.env;
+    const child = spawn(process.execPath, [MOORING, "driver", ...args], {
+      env: { ...rest, ...env },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    running.add(child);
+    let output = "";
+    child.stderr?.on("data", (data: Buffer) => {
+      output += data.toString();
+    });
+    const ended = once(child, "close").then(([code, signal]) => {
+      running.delete(child);
+      return (code ?? signal) as number | string | null;
+    });
+    return { child, output: () => output, ended };
+  };
+  const refused = async (args: string[], env: Record<string, string>, exit: number, says: RegExp) => {
+    const { ended, output } = run(args, env);
+    assert.equal(await ended, exit, output());
+    assert.match(output(), says);
+    assert.match(output(), /next: |Allowed choices|error: option/);
+  };
+  const endpoint = (name: string) => `unix://${join(folder, name)}.sock`;
+  const state = (name: string) => [
+    "--state-dir",
+    join(folder, name),
+    "--pool",
+    "directory",
+    "--node-id",
+    "n1",
+  ];
+
+  test("[CSI-311] [CSI-318] [CSI-328] [CSI-336] a missing or unfit endpoint ends it at once with code 2", async () => {
+    await Promise.all([
+      refused(state("a"), {}, 2, /CSI_ENDPOINT is not set/),
+      refused(state("a"), { CSI_ENDPOINT: "tcp://127.0.0.1:1" }, 2, /not a unix socket/),
+      refused(state("a"), { CSI_ENDPOINT: `unix://${folder}/csi` }, 2, /\.sock/),
+      refused(state("long"), { CSI_ENDPOINT: endpoint("x".repeat(120)) }, 2, /107/),
+    ]);
+  });
+
+  test("[CSI-336] wrong options end it at once with code 2", async () => {
+    const env = { CSI_ENDPOINT: endpoint("csi") };
+    await Promise.all([
+      refused([...state("b"), "--mode", "everything"], env, 2, /mode/),
+      refused([...state("b"), "--node-id", "a b"], env, 2, /node-id/),
+      refused([...state("b"), "--pool-size", "large"], env, 2, /pool-size/),
+      refused([...state("b"), "--max-volumes", "0"], env, 2, /max-volumes/),
+    ]);
+  });
+
+  test("[CSI-321] [CSI-329] [CSI-335] serves until SIGTERM, then takes its socket away; its folder has one owner", async () => {
+    const env = { CSI_ENDPOINT: endpoint("life") };
+    const first = run(state("life"), env);
+    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 20_000 });
+    assert.equal((await client.identity.getPluginInfo({})).name, "csi.mooring.dev");
+    assert.equal((await stat(join(folder, "life.sock"))).mode & 0o777, 0o600);
+    const second = run(state("life"), { CSI_ENDPOINT: endpoint("other") });
+    assert.equal(await second.ended, 3);
+    assert.match(second.output(), new RegExp(`pid ${first.child.pid}`));
+    const third = run(state("third"), env);
+    assert.equal(await third.ended, 3);
+    assert.match(third.output(), /another process answers/);
+    client.close();
+    first.child.kill("SIGTERM");
+    assert.equal(await first.ended, 0, first.output());
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => name.endsWith(".sock")),
+      [],
+    );
+  });
+
+  test("[CSI-007] [CSI-334] every mode serves its own services", async () => {
+    for (const [mode, controller, node] of [
+      ["controller", true, false],
+      ["node", false, true],
+    ] as const) {
+      const env = { CSI_ENDPOINT: endpoint(mode) };
+      const driver = run([...state(mode), "--mode", mode], env);
+      const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 20_000 });
+      const served = async (call: Promise<unknown>) =>
+        call.then(
+          () => true,
+          () => false,
+        );
+      assert.equal(await served(client.controller.controllerGetCapabilities({})), controller);
+      assert.equal(await served(client.node.nodeGetCapabilities({})), node);
+      const { capabilities } = await client.identity.getPluginCapabilities({});
+      const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
+      assert.equal(services.includes(1), controller);
+      client.close();
+      driver.child.kill("SIGTERM");
+      assert.equal(await driver.ended, 0, driver.output());
+    }
+  });
+
+  test("a state folder that holds something else is refused with code 2", async () => {
+    await writeFile(join(folder, "file"), "");
+    await refused(state("file"), { CSI_ENDPOINT: endpoint("file") }, 2, /file/);
+  });
+});
