@@ -1,11 +1,9 @@
 import {
   createInformer,
+  failpoint,
   isConflict,
   isNotFound,
-  type KubeObject,
   type Logger,
-  listAll,
-  mutate,
   type ObjectStore,
   type ReconcileContext,
   type ReconcileResult,
@@ -17,8 +15,9 @@ import {
 } from "@mooring/store";
 import type { MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { canonicalJson, jsonEqual } from "../schema/model.ts";
+import { deleteObjects, frozen, release, terminating } from "./clean-up.ts";
 import { customKind } from "./custom-kind.ts";
-import { decideNames, setCondition } from "./names.ts";
+import { decideNames } from "./names.ts";
 import { CLEANUP_FINALIZER, type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
 
@@ -33,6 +32,8 @@ export interface CrdControllerOptions {
 
 /** How soon a definition being deleted looks again whether its objects are gone. */
 const CLEANUP_POLL_MS = 200;
+const markedTerminating = failpoint("standalone/crd/marked-terminating");
+const objectsDeleted = failpoint("standalone/crd/objects-deleted");
 
 /**
  * Serves the kinds of CustomResourceDefinitions. Resolves when every kind that is established already is served;
@@ -92,7 +93,7 @@ class CrdController {
     }
     if (crd.metadata.deletionTimestamp !== undefined) return await this.#cleanUp(crd, signal);
     const others = this.#informer.list().filter((other) => other.metadata.name !== name);
-    const decision = decideNames(crd, others, new Date().toISOString().replace(/\.\d+Z$/, "Z"));
+    const decision = decideNames(crd, others, now());
     const established = decision.conditions.some((c) => c.type === "Established" && c.status === "True");
     // Served first: whoever waits for Established may use the kind at once.
     if (established) this.#serve(crd);
@@ -140,68 +141,28 @@ class CrdController {
     this.#options.registry.unregister(served.resource);
   }
 
-  /** Objects first, the definition last; between the two no new object can be created. */
+  /** Objects first, the definition last. */
   async #cleanUp(crd: CustomResourceDefinition, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     if (crd.metadata.finalizers?.includes(CLEANUP_FINALIZER) !== true) return undefined;
-    const { store } = this.#options;
-    const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-    const conditions = setCondition(
-      crd.status?.conditions ?? [],
-      {
-        type: "Terminating",
-        status: "True",
-        reason: "InstanceDeletionInProgress",
-        message: "CustomResource deletion is in progress",
-      },
-      now,
-    );
-    if (!jsonEqual(conditions, crd.status?.conditions))
+    const { store, registry } = this.#options;
+    const conditions = terminating(crd, now());
+    if (!jsonEqual(conditions, crd.status?.conditions)) {
       await this.#writeStatus(crd, { ...crd.status, conditions }, signal);
+      markedTerminating();
+    }
     const served = this.#served.get(crd.metadata.name);
-    if (served !== undefined && (await this.#deleteAll(served.resource, signal)) > 0) {
-      return { requeueAfterMs: CLEANUP_POLL_MS };
+    if (served !== undefined) {
+      registry.register(frozen(customKind(crd).definition));
+      if ((await deleteObjects(store, served.resource, signal)) > 0)
+        return { requeueAfterMs: CLEANUP_POLL_MS };
     }
+    objectsDeleted();
     this.#withdraw(crd.metadata.name);
-    const key = { name: crd.metadata.name };
-    try {
-      await mutate(
-        store,
-        CustomResourceDefinitions,
-        key,
-        (current) => {
-          const finalizers = current.metadata.finalizers?.filter(
-            (finalizer) => finalizer !== CLEANUP_FINALIZER,
-          );
-          return { ...current, metadata: { ...current.metadata, finalizers: finalizers ?? [] } };
-        },
-        { signal },
-      );
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    await release(store, crd.metadata.name, signal);
     return undefined;
   }
+}
 
-  /** How many objects are still there. */
-  async #deleteAll(resource: Resource, signal: AbortSignal): Promise<number> {
-    const { store } = this.#options;
-    const objects = await listAll(store, resource, { signal });
-    let left = 0;
-    for (const { metadata } of objects.items) {
-      const key =
-        metadata.namespace === undefined
-          ? { name: metadata.name }
-          : { namespace: metadata.namespace, name: metadata.name };
-      try {
-        const after: KubeObject = await store.delete(resource, key, {
-          propagationPolicy: "Background",
-          signal,
-        });
-        if ((after.metadata.finalizers?.length ?? 0) > 0) left += 1;
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
-    }
-    return left;
-  }
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+Z$/, "Z");
 }

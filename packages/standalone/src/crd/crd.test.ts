@@ -359,6 +359,8 @@ test("deleting a definition deletes its objects first, and waits for their final
     AbortSignal.timeout(5_000),
   );
   assert.ok(marked);
+  const late = store.create(Widgets, widget({ size: 1 }, "late"));
+  await assert.rejects(late, /create not allowed while custom resource definition is terminating/);
   await store.update(Widgets, { ...marked, metadata: { ...marked.metadata, finalizers: [] } });
   const key = { name: "widgets.example.com" };
   await waitFor(

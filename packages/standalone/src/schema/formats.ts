@@ -95,7 +95,7 @@ function isCidr(text: string): boolean {
 }
 
 /** Formats that an API server checks; every other format is only documentation. */
-export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   "date-time": (t) => DATE_TIME.test(t) && !Number.isNaN(Date.parse(t)),
   datetime: (t) => DATE_TIME.test(t) && !Number.isNaN(Date.parse(t)),
   date: (t) => /^\d{4}-\d{2}-\d{2}$/.test(t) && !Number.isNaN(Date.parse(t)),
@@ -120,3 +120,8 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   "k8s-short-name": (t) => nameProblems("label", t).length === 0,
   "k8s-long-name": (t) => nameProblems("subdomain", t).length === 0,
 };
+
+/** True when `text` has the format, or the format is not one that is checked. */
+export function hasFormat(format: string, text: string): boolean {
+  return Object.hasOwn(FORMATS, format) ? FORMATS[format]?.(text) === true : true;
+}

@@ -67,13 +67,9 @@ type ListMeta "Bookkeeping of a list."
 );
 export const objectMetaSchema = metaTypes.get("ObjectMeta");
 export const listMetaSchema = listMeta.get("ListMeta");
-// Key order of selectors in one manager's set must not matter: they are one value.
+// One value each: half of one means nothing.
 for (const name of ["OwnerReference", "LabelSelector"])
   metaTypes.get(name)["x-kubernetes-map-type"] = "atomic";
-for (const field of ["matchExpressions"]) {
-  const list = metaTypes.get("LabelSelector").properties?.[field];
-  if (list !== undefined) list["x-kubernetes-list-type"] = "atomic";
-}
 
 export type NameKind = "subdomain" | "label" | "label1035" | "path";
 const ANNOTATIONS_LIMIT = 256 * 1024;

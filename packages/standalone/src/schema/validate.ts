@@ -8,7 +8,7 @@ import {
   tooMany,
   typeInvalid,
 } from "./field-error.ts";
-import { FORMATS } from "./formats.ts";
+import { hasFormat } from "./formats.ts";
 import {
   canonicalJson,
   childSchema,
@@ -93,7 +93,7 @@ function checkString(value: string, schema: Schema, path: string, errors: FieldE
   if (format === undefined) return;
   if (format === "quantity") {
     if (readQuantity(value) === undefined) errors.push(invalid(path, value, QUANTITY_ERROR));
-  } else if (FORMATS[format]?.(value) === false) {
+  } else if (!hasFormat(format, value)) {
     inBody(`must be of type ${format}: ${JSON.stringify(value)}`);
   }
 }

@@ -59,19 +59,19 @@ const configMaps: BuiltinKind = {
 };
 
 /** Keys that secrets of a type must have. */
-const REQUIRED_KEYS: Readonly<Record<string, readonly string[]>> = {
-  "kubernetes.io/tls": ["tls.crt", "tls.key"],
-  "kubernetes.io/dockercfg": [".dockercfg"],
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
-  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
-};
+const REQUIRED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
+  ["kubernetes.io/dockercfg", [".dockercfg"]],
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
+  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+]);
 
 function secretErrors(secret: UnstructuredObject): FieldError[] {
   const data = digObject(secret, "data");
   const errors = keyErrors(secret, "data");
   if (sizeOf(data) * 0.75 > SIZE_LIMIT) errors.push(tooLong("data", SIZE_LIMIT));
   const type = digText(secret, "type");
-  for (const key of REQUIRED_KEYS[type] ?? [])
+  for (const key of REQUIRED_KEYS.get(type) ?? [])
     if (data[key] === undefined) errors.push(required(`data[${key}]`));
   if (type === "kubernetes.io/basic-auth" && data.username === undefined && data.password === undefined) {
     errors.push(required("data[username]"), required("data[password]"));

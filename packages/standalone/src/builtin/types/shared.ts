@@ -65,15 +65,15 @@ type VolumeResourceRequirements "Storage that a claim asks for."
 `,
   [metaTypes],
 );
+// One value each: half a reference or half a selector means nothing.
 for (const name of [
   "LocalObjectReference",
   "SecretReference",
   "ObjectReference",
   "TypedLocalObjectReference",
-  "NodeSelectorRequirement",
   "NodeSelectorTerm",
   "NodeSelector",
   "TopologySelectorTerm",
 ]) {
-  if (name !== "NodeSelectorRequirement") sharedTypes.get(name)["x-kubernetes-map-type"] = "atomic";
+  sharedTypes.get(name)["x-kubernetes-map-type"] = "atomic";
 }

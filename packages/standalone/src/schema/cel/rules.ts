@@ -87,7 +87,7 @@ function runRules(value: unknown, old: unknown, schema: Schema, path: string, er
     const given =
       rule.optionalOldSelf === true ? (old === undefined ? Optional.none() : Optional.of(oldSelf)) : oldSelf;
     const failure = run(compiledRule, { self, ...(transition ? { oldSelf: given } : {}) });
-    if (failure !== undefined) errors.push(toError(rule, failure, path, value, schema));
+    if (failure !== undefined) errors.push(toError(rule, failure, path, schema));
   }
 }
 
@@ -117,14 +117,8 @@ export function firstLine(error: unknown): string {
   return line.replace(/^No such key: /, "no such key: ");
 }
 
-function toError(
-  rule: ValidationRule,
-  text: string,
-  path: string,
-  value: unknown,
-  schema: Schema,
-): FieldError {
-  const field = joinRelative(path, rule.fieldPath, value) || "<nil>";
+function toError(rule: ValidationRule, text: string, path: string, schema: Schema): FieldError {
+  const field = joinRelative(path, rule.fieldPath) || "<nil>";
   switch (rule.reason) {
     case "FieldValueRequired":
       return required(field, text);
@@ -138,7 +132,7 @@ function toError(
 }
 
 /** `.spec.size` or `.labels['a']`, relative to the value that the rule is about. */
-function joinRelative(path: string, relative: string | undefined, _value: unknown): string {
+function joinRelative(path: string, relative: string | undefined): string {
   if (relative === undefined || relative === "") return path;
   const plain = relative.replace(/\['([^']*)'\]/g, "[$1]");
   return path === "" ? plain.replace(/^\./, "") : `${path}${plain}`;

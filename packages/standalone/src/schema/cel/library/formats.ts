@@ -1,5 +1,5 @@
 import { type Environment, Optional } from "@marcbachmann/cel-js";
-import { FORMATS, nameProblems, qualifiedNameProblems } from "../../formats.ts";
+import { hasFormat, nameProblems, qualifiedNameProblems } from "../../formats.ts";
 
 class Format {
   readonly check: (text: string) => string[];
@@ -9,7 +9,7 @@ class Format {
 }
 
 const ofFormat = (format: string, text: string) => (value: string) =>
-  FORMATS[format]?.(value) === true ? [] : [text];
+  hasFormat(format, value) ? [] : [text];
 
 /** Named formats; `validate` gives the problems, or nothing when there are none. */
 const NAMED: Readonly<Record<string, (text: string) => string[]>> = {

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { Environment } from "@marcbachmann/cel-js";
-import { FORMATS } from "../../formats.ts";
+import { hasFormat } from "../../formats.ts";
 
 class Address {
   readonly text: string;
@@ -18,7 +18,7 @@ class Network {
   readonly bits: number;
   readonly #block = new BlockList();
   constructor(text: string) {
-    if (FORMATS.cidr?.(text) !== true) throw new Error(`network address ${JSON.stringify(text)} parse error`);
+    if (!hasFormat("cidr", text)) throw new Error(`network address ${JSON.stringify(text)} parse error`);
     const [address = "", bits = ""] = text.split("/");
     this.address = new Address(address);
     this.bits = Number(bits);
@@ -53,7 +53,7 @@ export function registerNetwork(env: Environment): void {
     .registerFunction("IP.isLoopback(): bool", (ip: Address) => within(LOOPBACK, ip))
     .registerFunction("IP.isLinkLocalUnicast(): bool", (ip: Address) => within(LINK_LOCAL, ip))
     .registerType("CIDR", Network)
-    .registerFunction("isCIDR(string): bool", (text: string) => FORMATS.cidr?.(text) === true)
+    .registerFunction("isCIDR(string): bool", (text: string) => hasFormat("cidr", text))
     .registerFunction("cidr(string): CIDR", (text: string) => new Network(text))
     .registerFunction("CIDR.containsIP(string): bool", (net: Network, text: string) =>
       net.contains(new Address(text)),

@@ -1,0 +1,70 @@
+import {
+  type Condition,
+  isNotFound,
+  type KubeObject,
+  listAll,
+  mutate,
+  type ObjectStore,
+  type Resource,
+  type ResourceDefinition,
+  StatusError,
+} from "@mooring/store";
+import { setCondition } from "./names.ts";
+import { CLEANUP_FINALIZER, type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
+
+/** The conditions of a definition whose objects are being deleted. `now`: RFC 3339. */
+export function terminating(crd: CustomResourceDefinition, now: string): Condition[] {
+  const condition = {
+    type: "Terminating",
+    status: "True",
+    reason: "InstanceDeletionInProgress",
+    message: "CustomResource deletion is in progress",
+  } as const;
+  return setCondition(crd.status?.conditions ?? [], condition, now);
+}
+
+/** Objects can go but not come: one that came late would be there again with the next definition of that name. */
+export function frozen(definition: ResourceDefinition): ResourceDefinition {
+  const create = (): never => {
+    const message = "create not allowed while custom resource definition is terminating";
+    throw new StatusError("MethodNotAllowed", message);
+  };
+  return { ...definition, strategy: { ...definition.strategy, create } };
+}
+
+/** Deletes every object of the kind; resolves with how many are still there, waiting for their finalizers. */
+export async function deleteObjects(
+  store: ObjectStore,
+  resource: Resource,
+  signal: AbortSignal,
+): Promise<number> {
+  const { items } = await listAll(store, resource, { signal });
+  let left = 0;
+  for (const { metadata } of items) {
+    const { namespace, name } = metadata;
+    const key = namespace === undefined ? { name } : { namespace, name };
+    try {
+      const after: KubeObject = await store.delete(resource, key, {
+        propagationPolicy: "Background",
+        signal,
+      });
+      if ((after.metadata.finalizers?.length ?? 0) > 0) left += 1;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return left;
+}
+
+/** Lets the definition go. */
+export async function release(store: ObjectStore, name: string, signal: AbortSignal): Promise<void> {
+  const withoutFinalizer = (crd: CustomResourceDefinition): CustomResourceDefinition => {
+    const finalizers = (crd.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+    return { ...crd, metadata: { ...crd.metadata, finalizers } };
+  };
+  try {
+    await mutate(store, CustomResourceDefinitions, { name }, withoutFinalizer, { signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
