@@ -31,6 +31,8 @@ export async function applyPoolStep(
       break;
     }
     case "remove-finalizer":
+      // A kill may have come between the pool's file and the folder it was in.
+      await removeFolder(poolLayout(pool.spec.type, pool.spec.path));
       await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
       break;
     case "open":

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Pools } from "../../api/pool.ts";
+import { Bench, POOL } from "../../testing/agent.ts";
+
+test("a removal that was cut off half-way is ended, and leaves no folder", async (t) => {
+  const bench = await Bench.open(t, "directory");
+  const folder = join(bench.stateDir, "pools", POOL);
+  await bench.stop();
+  await bench.store.delete(Pools, { name: POOL });
+  await rmdir(join(folder, "images"));
+  await bench.start();
+  await bench.gone(Pools, POOL);
+  assert.equal(existsSync(folder), false);
+});
+
+test("what a person has put into a pool's folder stays", async (t) => {
+  const bench = await Bench.open(t, "directory");
+  const folder = join(bench.stateDir, "pools", POOL);
+  await mkdir(join(folder, "mine"));
+  await writeFile(join(folder, "mine", "f"), "kept");
+  await bench.deleted(Pools, POOL);
+  assert.ok(existsSync(join(folder, "mine", "f")));
+});
