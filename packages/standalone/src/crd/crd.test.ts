@@ -6,42 +6,32 @@ import { type TestContext, test } from "node:test";
 import {
   defineResource,
   isStatus,
-  LocalStore,
+  type LocalStore,
   Namespaces,
   type Resource,
-  ResourceRegistry,
   type UnstructuredObject,
   VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
   waitFor,
 } from "@mooring/store";
-import { createKindRegistry } from "../apiserver/kind-info.ts";
-import { registerBuiltins } from "../builtin/index.ts";
 import {
   bundledCrds,
   type CustomResourceDefinition,
   CustomResourceDefinitions,
   installCrds,
-  startCrdController,
 } from "./index.ts";
+import { startTestCluster } from "./testing/cluster.ts";
 
-async function cluster(t: TestContext) {
+async function start(t: TestContext) {
   const path = await mkdtemp(join(tmpdir(), "mooring-crd-"));
-  const registry = new ResourceRegistry();
-  const kinds = createKindRegistry();
-  registerBuiltins(registry, kinds);
-  const store = await LocalStore.open({ path, registry });
-  const stop = new AbortController();
-  const { done } = await startCrdController({ store, registry, kinds, signal: stop.signal });
+  const { stop, ...cluster } = await startTestCluster(path);
   t.after(async () => {
-    stop.abort();
-    await done;
-    await store.close();
+    await stop();
     await rm(path, { recursive: true, force: true });
   });
-  await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-  return { store, registry, kinds };
+  await cluster.store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
+  return cluster;
 }
 
 async function refusal(attempt: Promise<unknown>): Promise<string> {
@@ -148,7 +138,7 @@ async function established(
 }
 
 test("the definitions that come with Mooring install and protect what they say is fixed", async (t) => {
-  const { store, kinds } = await cluster(t);
+  const { store, kinds } = await start(t);
   await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(10_000) });
   await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(10_000) });
   assert.deepEqual(kinds.find("snapshot.storage.k8s.io", "v1", "volumesnapshots")?.shortNames, ["vs"]);
@@ -211,7 +201,7 @@ test("the definitions that come with Mooring install and protect what they say i
 });
 
 test("custom resources are defaulted, pruned, validated, selected by field, and keep their status apart", async (t) => {
-  const { store } = await cluster(t);
+  const { store } = await start(t);
   await established(store, widgetCrd());
   const made = await store.create(Widgets, {
     ...widget({ size: 2, junk: 1, free: { any: [1] } }),
@@ -245,7 +235,7 @@ test("custom resources are defaulted, pruned, validated, selected by field, and 
 });
 
 test("transition rules follow the elements of keyed lists", async (t) => {
-  const { store } = await cluster(t);
+  const { store } = await start(t);
   await established(store, widgetCrd());
   const made = await store.create(
     Widgets,
@@ -280,7 +270,7 @@ test("transition rules follow the elements of keyed lists", async (t) => {
 });
 
 test("a definition is refused when it is not structural or its rules do not compile", async (t) => {
-  const { store } = await cluster(t);
+  const { store } = await start(t);
   const spec = (version: Record<string, unknown>) =>
     (version as { schema: { openAPIV3Schema: { properties: { spec: Record<string, unknown> } } } }).schema
       .openAPIV3Schema.properties.spec;
@@ -306,7 +296,7 @@ test("a definition is refused when it is not structural or its rules do not comp
 });
 
 test("several versions are served from one stored form", async (t) => {
-  const { store, kinds } = await cluster(t);
+  const { store, kinds } = await start(t);
   const crd = widgetCrd();
   const [v1] = crd.spec.versions;
   assert.ok(v1);
@@ -322,7 +312,7 @@ test("several versions are served from one stored form", async (t) => {
 });
 
 test("names that are taken are not accepted, and are once they are free", async (t) => {
-  const { store, kinds } = await cluster(t);
+  const { store, kinds } = await start(t);
   await established(store, widgetCrd());
   const rival = widgetCrd();
   rival.metadata.name = "gadgets.example.com";
@@ -345,7 +335,7 @@ test("names that are taken are not accepted, and are once they are free", async 
 });
 
 test("deleting a definition deletes its objects first, and waits for their finalizers", async (t) => {
-  const { store, registry } = await cluster(t);
+  const { store, registry } = await start(t);
   await established(store, widgetCrd());
   const held = widget({ size: 1 });
   held.metadata.finalizers = ["example.com/hold"];
