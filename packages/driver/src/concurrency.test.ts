@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { capability, codeOf, createVolume, MIB, startWorld, type World } from "./testing/world.ts";
+import { capability, codeOf, createVolume, failureOf, MIB, startWorld, type World } from "./testing/world.ts";
 
 const choice = { fsType: "ext4", mode: "SINGLE_NODE_MULTI_WRITER" } as const;
 const volumeCapability = capability(choice);
@@ -30,12 +30,12 @@ describe("many callers at once", () => {
 
   const eventually = async (call: () => Promise<unknown>, good: readonly string[] = ["OK"]) => {
     const deadline = Date.now() + 20_000;
-    let code = await codeOf(call());
-    while (code === "ABORTED" && Date.now() < deadline) {
+    let answer = await failureOf(call());
+    while (answer.code === "ABORTED" && Date.now() < deadline) {
       await sleep(10);
-      code = await codeOf(call());
+      answer = await failureOf(call());
     }
-    assert.ok(good.includes(code), code);
+    assert.ok(good.includes(answer.code), `${answer.code}: ${answer.message}`);
   };
   const steps = (volumeId: string, name: string) => {
     const { controller, node } = world.client;

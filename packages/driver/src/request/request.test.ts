@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CsiError } from "@mooring/csi";
+import fc from "fast-check";
+import { isVolumeId, snapshotIdOf, ticketIdOf, volumeIdOf } from "../names.ts";
+import { paginate } from "../paging/token.ts";
+import { canonical } from "./capability.ts";
+import { chooseSize, SECTOR } from "./size.ts";
+import { differences, type StoredVolumeRequest } from "./volume-request.ts";
+
+const bytes = fc.bigInt({ min: 0n, max: 1n << 45n });
+
+describe("sizes", () => {
+  test("[CSI-093] [CSI-094] a chosen size keeps every promise, or there is none to choose", () => {
+    fc.assert(
+      fc.property(bytes, bytes, bytes, (requiredBytes, more, minimum) => {
+        const limitBytes = more === 0n ? 0n : requiredBytes + more;
+        const ceiling = limitBytes === 0n ? 1n << 53n : limitBytes;
+        let size: bigint;
+        try {
+          size = chooseSize({ requiredBytes, limitBytes }, minimum);
+        } catch (error) {
+          assert.ok(error instanceof CsiError);
+          const floor = requiredBytes > minimum ? requiredBytes : minimum;
+          assert.ok(((floor + SECTOR - 1n) / SECTOR) * SECTOR > ceiling, "there was a size");
+          return;
+        }
+        assert.equal(size % SECTOR, 0n);
+        assert.ok(size >= requiredBytes && size >= minimum && size <= ceiling);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("ids", () => {
+  test("[CSI-097] [CSI-211] any name has one id that is safe in a path and differs from all others", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", minLength: 1 }),
+        fc.string({ unit: "grapheme", minLength: 1 }),
+        (a, b) => {
+          assert.ok(isVolumeId(volumeIdOf(a)));
+          assert.match(snapshotIdOf(a), /^s-[0-9a-f-]{36}$/);
+          assert.equal(volumeIdOf(a) === volumeIdOf(b), a === b);
+        },
+      ),
+    );
+    for (const id of ["", "v-", "v-../x", "v-a/b", "V-1", "v-1\n", `v-${"a".repeat(64)}`])
+      assert.equal(isVolumeId(id), false, id);
+  });
+
+  test("[LHA-070] a ticket has the name that Kubernetes gives to its own attachment", () => {
+    // sha256 of handle, driver and node, without anything between them.
+    assert.equal(
+      ticketIdOf("vol", "node"),
+      "csi-f8a14acde9affe71ae3e3cbd6afedbdb82bf33cb0f75fff052c58a3b58df9ba2",
+    );
+  });
+});
+
+describe("pages", () => {
+  const item = fc.record({
+    createdAt: fc.constantFrom("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.001Z"),
+    name: fc.uuid(),
+  });
+  const items = fc.uniqueArray(item, { selector: (i) => i.name, maxLength: 40 });
+
+  test("[CSI-186] [CSI-190] [CSI-363] pages together are the list, whatever is deleted behind the reader", () => {
+    fc.assert(
+      fc.property(
+        items,
+        fc.integer({ min: 1, max: 7 }),
+        fc.infiniteStream(fc.boolean()),
+        (all, maxEntries, deletes) => {
+          let present = [...all];
+          const seen: string[] = [];
+          let startingToken = "";
+          do {
+            const page = paginate(present, (i) => i, { maxEntries, startingToken });
+            assert.ok(page.items.length <= maxEntries);
+            for (const { name } of page.items) seen.push(name);
+            startingToken = page.nextToken ?? "";
+            const last = page.items.at(-1);
+            if (deletes.next().value === true) present = present.filter((i) => i !== last);
+          } while (startingToken !== "");
+          assert.deepEqual([...seen].sort(), all.map((i) => i.name).sort());
+        },
+      ),
+    );
+  });
+
+  test("[CSI-191] no other text is taken for a token", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), (startingToken) => {
+        assert.throws(
+          () => paginate([], (i: { createdAt: string; name: string }) => i, { maxEntries: 0, startingToken }),
+          CsiError,
+        );
+      }),
+    );
+  });
+});
+
+describe("requests", () => {
+  const capability = fc.record({
+    access: fc.constantFrom<"block" | "mount">("block", "mount"),
+    mode: fc.constantFrom("SINGLE_NODE_WRITER", "MULTI_NODE_READER_ONLY"),
+  });
+  const map = fc.dictionary(fc.constantFrom("a", "b"), fc.constantFrom("1", "2"));
+  const request: fc.Arbitrary<StoredVolumeRequest> = fc.record({
+    name: fc.constant("n"),
+    requiredBytes: fc.constantFrom("1", "2"),
+    limitBytes: fc.constantFrom("0", "3"),
+    capabilities: fc.array(capability, { minLength: 1, maxLength: 3 }),
+    parameters: map,
+    mutableParameters: map,
+  });
+
+  test("[CSI-067] the order of capabilities and parameters makes no difference; everything else does", () => {
+    fc.assert(
+      fc.property(request, request, (a, b) => {
+        const shuffled = {
+          ...a,
+          capabilities: [...a.capabilities].reverse(),
+          parameters: Object.fromEntries(Object.entries(a.parameters).reverse()),
+        };
+        assert.deepEqual(differences(a, JSON.parse(JSON.stringify(shuffled)) as StoredVolumeRequest), []);
+        assert.deepEqual(differences(a, b), differences(b, a));
+        const same = a.requiredBytes === b.requiredBytes && a.limitBytes === b.limitBytes;
+        if (!same || canonical(a.capabilities) !== canonical(b.capabilities))
+          assert.notDeepEqual(differences(a, b), []);
+      }),
+    );
+  });
+});
