@@ -129,9 +129,13 @@ function ratcheted(kind: KindSchema, errors: FieldError[], old: UnstructuredObje
   return errors.filter((error) => !before.has(`${error.field}: ${error.body}`));
 }
 
-/** Built-in kinds have words of their own, and key lists whose keys may repeat (`env`). */
+/**
+ * Built-in kinds have words of their own, keyed lists whose keys may repeat (`env`), and statuses in which a missing
+ * text is an empty one.
+ */
 function builtinProblems(object: UnstructuredObject, schema: Schema): FieldError[] {
   return validateSchema(object, schema)
-    .filter((error) => error.reason !== "FieldValueDuplicate")
+    .filter(({ reason }) => reason !== "FieldValueDuplicate")
+    .filter(({ reason, field }) => reason !== "FieldValueRequired" || !field.startsWith("status."))
     .map((error) => ({ ...error, body: error.body.replace(/: \S+ in body should be /, ": must be ") }));
 }

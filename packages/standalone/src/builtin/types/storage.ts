@@ -36,7 +36,7 @@ type VolumeAttachmentStatus "How far attaching is."
   attachError: VolumeError -- Last failure to attach.
   detachError: VolumeError -- Last failure to detach.
 type VolumeAttachment "A volume that is, or is to be, attached to a node."${HEAD}
-  spec!: VolumeAttachmentSpec -- The order.
+  spec: VolumeAttachmentSpec ={} -- The order.
   status: VolumeAttachmentStatus -- How far it is; read only.
 type TokenRequest "A token for a driver."
   audience!: string -- Whom it is for.
@@ -53,7 +53,7 @@ type CSIDriverSpec "What the orchestrator has to know of a driver."
   nodeAllocatableUpdatePeriodSeconds: int64 min(10) -- How often limits are asked for again.
   serviceAccountTokenInSecrets: bool -- Tokens are given as secrets.
 type CSIDriver "A CSI driver."${HEAD}
-  spec!: CSIDriverSpec -- What has to be known of it.
+  spec: CSIDriverSpec ={} -- What has to be known of it.
 type VolumeNodeResources "Limits of a driver on a node."
   count: int32 -- Most volumes at a time.
 type CSINodeDriver "A driver on a node."
@@ -62,9 +62,9 @@ type CSINodeDriver "A driver on a node."
   topologyKeys: []string -- Node labels that say what the driver can reach.
   allocatable: VolumeNodeResources -- Limits.
 type CSINodeSpec "The drivers on a node."
-  drivers!: []CSINodeDriver map(name) merge(name) -- The drivers.
+  drivers: []CSINodeDriver map(name) merge(name) -- The drivers.
 type CSINode "The drivers on the node of the same name."${HEAD}
-  spec!: CSINodeSpec -- The drivers.
+  spec: CSINodeSpec ={} -- The drivers.
 type CSIStorageCapacity "Room that a class has in one part of the cluster."${HEAD}
   nodeTopology: LabelSelector -- The part of the cluster; absent means nowhere, empty everywhere.
   storageClassName!: string -- The class.
