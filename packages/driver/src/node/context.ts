@@ -17,7 +17,7 @@ export interface AttachedVolume {
 }
 
 /** Throws FAILED_PRECONDITION unless the volume is attached here and the device is really its own. */
-export async function attachedHere(node: NodeContext, volume: Volume): Promise<AttachedVolume> {
+export async function attachedHere(node: DriverContext, volume: Volume): Promise<AttachedVolume> {
   const { name } = volume.metadata;
   const { state, currentNodeID, device = "", frontendDisabled = false } = volume.status ?? {};
   if (state !== "attached" || currentNodeID !== node.nodeID || device === "") {
@@ -49,7 +49,7 @@ export async function attachedHere(node: NodeContext, volume: Volume): Promise<A
  * to another image, whatever happens to the volume meanwhile.
  */
 export async function withAttached<R>(
-  node: NodeContext,
+  node: DriverContext,
   volume: Volume,
   work: (attached: AttachedVolume) => Promise<R>,
 ): Promise<R> {

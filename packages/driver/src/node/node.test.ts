@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { v1 } from "@mooring/csi";
 import {
@@ -305,6 +305,29 @@ describe("volumes on the node", () => {
     await remove(id);
   });
 
+  test("mutable parameters: all or none, at once and again after the next stage", async () => {
+    const { controller } = world.client;
+    const id = await createVolume(world, "mutable");
+    const first = await stage(world, id);
+    const readAhead = async () => {
+      const loop = (await world.host.loops.list()).find((entry) => entry.backingFile.includes(id));
+      return (await readFile(`/sys/block/${basename(loop?.path ?? "")}/queue/read_ahead_kb`, "utf8")).trim();
+    };
+    const modify = (mutableParameters: Record<string, string>, volumeId = id) =>
+      controller.controllerModifyVolume({ volumeId, mutableParameters });
+    await modify({ readAheadKiB: "4096" });
+    assert.equal(await readAhead(), "4096");
+    assert.equal(await codeOf(modify({ readAheadKiB: "64", colour: "red" })), "INVALID_ARGUMENT");
+    assert.equal(await codeOf(modify({ readAheadKiB: "64" }, "v-unknown")), "NOT_FOUND");
+    assert.equal(await readAhead(), "4096");
+    await first.undo();
+    await modify({ readAheadKiB: "512" });
+    const second = await stage(world, id);
+    assert.equal(await readAhead(), "512");
+    await second.undo();
+    await remove(id);
+  });
+
   test("statistics: unknown volumes and paths are NOT_FOUND, whatever the path looks like", async () => {
     const { node } = world.client;
     const id = await createVolume(world, "stats");
@@ -345,5 +368,45 @@ describe("volumes on the node", () => {
       { ...info.accessibleTopology?.segments },
       { "topology.storage.mooring.dev/node": world.nodeID },
     );
+  });
+});
+
+describe("volumes of a directory pool", () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ pool: "directory" });
+  });
+  after(() => world.end());
+
+  test("a folder, bound where it is wanted; no block device and no file system to make", async () => {
+    const { client } = world;
+    const id = await createVolume(world, "folder");
+    assert.equal(await codeOf(createVolume(world, "block", { access: "block" })), "INVALID_ARGUMENT");
+    const { path, undo } = await stage(world, id);
+    const targetPath = world.path("folder");
+    const volumeCapability = capability();
+    const publish = (readonly: boolean) =>
+      client.node.nodePublishVolume({
+        volumeId: id,
+        stagingTargetPath: path,
+        targetPath,
+        volumeCapability,
+        readonly,
+      });
+    await publish(false);
+    await writeFile(join(targetPath, "file"), "kept");
+    const { usage } = await client.node.nodeGetVolumeStats({ volumeId: id, volumePath: targetPath });
+    assert.ok((usage[0]?.total ?? 0n) > 0n);
+    await client.node.nodeUnpublishVolume({ volumeId: id, targetPath });
+    await publish(true);
+    await assert.rejects(writeFile(join(targetPath, "file"), "no"), { code: "EROFS" });
+    await client.node.nodeUnpublishVolume({ volumeId: id, targetPath });
+    await undo();
+    const again = await stage(world, id);
+    assert.equal(await readFile(join(again.path, "file"), "utf8"), "kept");
+    await again.undo();
+    const { snapshot } = await client.controller.createSnapshot({ name: "folder", sourceVolumeId: id });
+    await client.controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "" });
+    await client.controller.deleteVolume({ volumeId: id });
   });
 });
