@@ -287,6 +287,18 @@ test("a definition is refused when it is not structural or its rules do not comp
       (v) => Object.assign(spec(v), { "x-kubernetes-validations": [{ rule: "1 + 1" }] }),
       /must evaluate to a bool/,
     ],
+    [
+      (v) => Object.assign(spec(v), { "x-kubernetes-validations": [{ rule: "self.nope == 1" }] }),
+      /compilation failed: ERROR: <input>:1:\d+: undefined field 'nope'/,
+    ],
+    [
+      (v) => {
+        const rules = [{ rule: "self == oldSelf" }];
+        const items = { type: "string", "x-kubernetes-validations": rules };
+        Object.assign(spec(v).properties as object, { list: { type: "array", items } });
+      },
+      /oldSelf cannot be used on the uncorrelatable portion of the schema within .*properties\[list\]/,
+    ],
     [(v) => Object.assign(v, { storage: false }), /exactly one version marked as storage version/],
     [(v) => Object.assign(v, { schema: {} }), /schemas are required/],
   ];

@@ -1,10 +1,9 @@
-import { undeclaredField } from "../schema/cel/declared-fields.ts";
-import { compile, type Program } from "../schema/cel/environment.ts";
-import { ruleSchema, usesOldSelf } from "../schema/cel/rules.ts";
+import { ruleSchema } from "../schema/cel/rules.ts";
 import { dropForbiddenNulls } from "../schema/default.ts";
 import { type FieldError, forbidden, invalid, notSupported, required } from "../schema/field-error.ts";
 import { isObject, type Schema } from "../schema/model.ts";
 import { patternOf, validateSchema } from "../schema/validate.ts";
+import { ruleErrors } from "./validate-rules.ts";
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
 /** Keywords that a structural schema may not have at all. */
@@ -37,7 +36,8 @@ export function validateStructure(schema: Schema, path: string): FieldError[] {
   return errors;
 }
 
-function visit(schema: Schema, path: string, errors: FieldError[]): void {
+/** `detached`: the list above without whose keys an element has no old value; undefined where every value has one. */
+function visit(schema: Schema, path: string, errors: FieldError[], detached?: string): void {
   const raw = schema as Record<string, unknown>;
   for (const keyword of FORBIDDEN) {
     if (raw[keyword] !== undefined)
@@ -53,18 +53,23 @@ function visit(schema: Schema, path: string, errors: FieldError[]): void {
   }
   typeErrors(schema, path, errors);
   listErrors(schema, path, errors);
-  ruleErrors(schema, path, errors);
+  ruleErrors(schema, path, errors, detached);
   defaultErrors(schema, path, errors);
   for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
     for (const [i, part] of (schema[junctor] ?? []).entries())
       valueOnly(part, `${path}.${junctor}[${i}]`, errors);
   }
   if (schema.not !== undefined) valueOnly(schema.not, `${path}.not`, errors);
-  for (const [field, child] of Object.entries(schema.properties ?? {}))
-    visit(child, `${path}.properties[${field}]`, errors);
-  if (isObject(schema.items)) visit(schema.items, `${path}.items`, errors);
-  if (isObject(schema.additionalProperties))
-    visit(schema.additionalProperties, `${path}.additionalProperties`, errors);
+  for (const [field, child] of Object.entries(schema.properties ?? {})) {
+    visit(child, `${path}.properties[${field}]`, errors, detached);
+  }
+  if (isObject(schema.items)) {
+    const keyed = schema["x-kubernetes-list-type"] === "map";
+    visit(schema.items, `${path}.items`, errors, detached ?? (keyed ? undefined : path));
+  }
+  if (isObject(schema.additionalProperties)) {
+    visit(schema.additionalProperties, `${path}.additionalProperties`, errors, detached);
+  }
 }
 
 function typeErrors(schema: Schema, path: string, errors: FieldError[]): void {
@@ -130,66 +135,6 @@ function listErrors(schema: Schema, path: string, errors: FieldError[]): void {
         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
       errors.push(required(`${path}.items.properties[${key}].default`, detail));
     }
-  }
-}
-
-const REASONS = ["FieldValueRequired", "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"];
-
-function ruleErrors(schema: Schema, path: string, errors: FieldError[]): void {
-  for (const [i, rule] of (schema["x-kubernetes-validations"] ?? []).entries()) {
-    const at = `${path}.x-kubernetes-validations[${i}]`;
-    if (rule.rule.trim() === "") {
-      errors.push(required(`${at}.rule`, "rule is not specified"));
-      continue;
-    }
-    const before = errors.length;
-    compileInto(rule.rule, "bool", `${at}.rule`, "must evaluate to a bool", errors);
-    if (errors.length === before) {
-      const problem = undeclaredField(rule.rule, schema);
-      if (problem !== undefined)
-        errors.push(invalid(`${at}.rule`, rule.rule, `compilation failed: ${problem}`));
-    }
-    if (rule.messageExpression !== undefined) {
-      compileInto(
-        rule.messageExpression,
-        "string",
-        `${at}.messageExpression`,
-        "must evaluate to a string",
-        errors,
-      );
-    }
-    if (rule.reason !== undefined && !REASONS.includes(rule.reason)) {
-      errors.push(notSupported(`${at}.reason`, rule.reason, REASONS));
-    }
-    if (rule.optionalOldSelf !== undefined && !usesOldSelf(rule.rule)) {
-      errors.push(
-        invalid(
-          `${at}.optionalOldSelf`,
-          rule.optionalOldSelf,
-          "may not be set if oldSelf is not used in rule",
-        ),
-      );
-    }
-    if (rule.message?.includes("\n") === true)
-      errors.push(invalid(`${at}.message`, rule.message, "message must not contain line breaks"));
-  }
-}
-
-function compileInto(
-  text: string,
-  type: string,
-  path: string,
-  wrong: string,
-  errors: FieldError[],
-): Program | undefined {
-  try {
-    const program = compile(text);
-    if (program.type !== type && program.type !== "dyn") errors.push(invalid(path, text, wrong));
-    return program;
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    errors.push(invalid(path, text, `compilation failed: ${detail}`));
-    return undefined;
   }
 }
 
