@@ -1,6 +1,7 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
+import type { DriverInfo } from "./csi/driver-info.ts";
 import { type HealthOptions, runHealth } from "./health/index.ts";
 import { type RegistrationOptions, runNodeRegistration } from "./node-registration/index.ts";
 import { type ProvisionOptions, runProvision } from "./provision/index.ts";
@@ -23,21 +24,30 @@ export interface ControllerOptions {
 }
 
 interface Controller {
-  /** Whether the driver and the cluster allow it. */
-  supported(context: SidecarContext, options: ControllerOptions): boolean;
+  /** Whether the driver allows it. */
+  supported(driver: DriverInfo, options: ControllerOptions): boolean;
+  /** It waits until VolumeSnapshots can be stored. */
+  needsSnapshotKinds?: boolean;
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
 
 const all = async (...running: Promise<void>[]): Promise<void> => void (await Promise.all(running));
 
-const canSnapshot = ({ driver, hasSnapshotKinds }: SidecarContext): boolean =>
-  hasSnapshotKinds && driver.info.can.has("CREATE_DELETE_SNAPSHOT");
+/** `--controllers` takes these names. */
+export type ControllerName =
+  | "provision"
+  | "attach"
+  | "resize"
+  | "snapshot"
+  | "capacity"
+  | "health"
+  | "node-registration";
 
-/** Everything that can run around a driver, by the name that `--controllers` takes. */
-export const CONTROLLERS = {
+/** Everything that can run around a driver. */
+export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   provision: {
-    supported: ({ driver }) => driver.info.can.has("CREATE_DELETE_VOLUME"),
+    supported: ({ can }) => can.has("CREATE_DELETE_VOLUME"),
     run: (context, options, signal) =>
       all(
         runProvision(context, options.provision ?? {}, signal),
@@ -51,17 +61,18 @@ export const CONTROLLERS = {
     run: (context, options, signal) => runAttach(context, options.attach ?? {}, signal),
   },
   resize: {
-    supported: ({ driver }) => driver.info.can.has("EXPAND_VOLUME") || driver.info.nodeExpansion,
+    supported: ({ can, nodeExpansion }) => can.has("EXPAND_VOLUME") || nodeExpansion,
     run: (context, _options, signal) => runResize(context, signal),
   },
   /** Both halves: the cluster-wide binding and the calls to the driver. */
   snapshot: {
-    supported: canSnapshot,
+    supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
+    needsSnapshotKinds: true,
     run: (context, options, signal) =>
       all(runSnapshot(context, signal), runSnapshotContent(context, options.snapshot ?? {}, signal)),
   },
   capacity: {
-    supported: ({ driver }) => driver.info.can.has("GET_CAPACITY"),
+    supported: ({ can }) => can.has("GET_CAPACITY"),
     run: (context, options, signal) => runCapacity(context, options.capacity ?? {}, signal),
   },
   health: {
@@ -69,10 +80,8 @@ export const CONTROLLERS = {
     run: (context, options, signal) => runHealth(context, options.health ?? {}, signal),
   },
   "node-registration": {
-    supported: (_context, { nodeName }) => nodeName !== undefined,
+    supported: (_driver, { nodeName }) => nodeName !== undefined,
     run: (context, options, signal) =>
       runNodeRegistration(context, options.nodeName ?? "", options.nodeRegistration ?? {}, signal),
   },
-} as const satisfies Record<string, Controller>;
-
-export type ControllerName = keyof typeof CONTROLLERS;
+};

@@ -1,20 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { connect } from "@mooring/csi";
-import {
-  EventRecorder,
-  isNotFound,
-  type Logger,
-  type ObjectStore,
-  silentLogger,
-  VolumeSnapshots,
-} from "@mooring/store";
-import type { SidecarContext } from "./common/context.ts";
+import { type Logger, type ObjectStore, silentLogger } from "@mooring/store";
 import { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 import { type Driver, describeDriver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { type CallMeasurement, measured } from "./csi/measured.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import type { DriverHealth } from "./health/index.ts";
-import { Cluster } from "./kube/cluster.ts";
+import { runAsLeader } from "./leader.ts";
+import { runTerm } from "./term.ts";
 
 export interface SidecarOptions extends ControllerOptions {
   store: ObjectStore;
@@ -30,17 +24,34 @@ export interface SidecarOptions extends ControllerOptions {
   /** Time for one call to the driver in milliseconds; default 60,000. */
   timeoutMs?: number;
   /** Pauses between failing calls in milliseconds; default 1,000 up to 300,000, infeasible ones at least 300,000. */
-  retry?: Partial<SidecarContext["retry"]>;
+  retry?: { startMs?: number; maxMs?: number; infeasibleMs?: number };
   /** Keys that one controller works on at the same time; default 50. */
   concurrency?: number;
   /** Milliseconds since the epoch; default `Date.now`. */
   now?: () => number;
+  /** Only one process per driver works at a time; the others wait for its lease. */
+  leaderElection?: LeaderElectionOptions;
+  /** Called at the end of every call to the driver. */
+  onCall?: (call: CallMeasurement & { driver: string }) => void;
+}
+
+export interface LeaderElectionOptions {
+  /** Namespace of the Lease; default: that of the records. */
+  namespace?: string;
+  /** Default `mooring-sidecars-<driver>`. */
+  name?: string;
+  /** Default: host name and a random part. */
+  identity?: string;
+  /** Milliseconds; see `acquireLease` of the store for the defaults. */
+  durationMs?: number;
+  renewDeadlineMs?: number;
+  retryMs?: number;
 }
 
 export interface Sidecars {
   /** What the driver said about itself at the start. */
   driver: DriverInfo;
-  /** Which controllers run. */
+  /** Which controllers run, or will run when this process leads. */
   controllers: readonly ControllerName[];
   /** Whether the driver answers; live. */
   health: Readonly<DriverHealth>;
@@ -48,82 +59,85 @@ export interface Sidecars {
   done: Promise<void>;
 }
 
+/** Has to run on every node, and so never waits for a lease. */
+const ON_EVERY_NODE: ReadonlySet<ControllerName> = new Set(["node-registration"]);
+const ALL = Object.keys(CONTROLLERS) as ControllerName[];
+
 /**
  * Starts the control plane around one CSI driver: Kubernetes objects in the store on one side, calls to the driver
  * on the other. Resolves when the driver has answered and the controllers are running.
  */
 export async function startSidecars(options: SidecarOptions): Promise<Sidecars> {
-  const { endpoint, logger = silentLogger, timeoutMs = 60_000 } = options;
+  const { endpoint, logger = silentLogger, now = Date.now } = options;
   const own = new AbortController();
   const signal = AbortSignal.any([options.signal, own.signal]);
   // Every informer, queue and call listens to it.
   setMaxListeners(0, signal);
+  const driver = await reachDriver(endpoint, options, signal);
+  const health: DriverHealth = { ready: true, message: "", since: now() };
+  const base = {
+    ...options,
+    logger: logger.child({ driver: driver.info.name }),
+    driver,
+    driverHealth: health,
+  };
+  const names = supportedControllers(driver, options, logger);
+  logger.info(
+    { driver: driver.info.name, version: driver.info.version, controllers: names },
+    "starting sidecars",
+  );
+  const everywhere = names.filter((name) => ON_EVERY_NODE.has(name));
+  const led = names.filter((name) => !ON_EVERY_NODE.has(name));
+  const lead = (term: AbortSignal) => runTerm(base, led, term);
+  const running = [
+    runTerm(base, everywhere, signal),
+    options.leaderElection === undefined
+      ? lead(signal)
+      : runAsLeader(base, options.leaderElection, lead, signal),
+  ];
+  return { driver: driver.info, controllers: names, health, done: finish(driver, running, own, signal) };
+}
+
+async function reachDriver(endpoint: string, options: SidecarOptions, signal: AbortSignal): Promise<Driver> {
+  const { logger = silentLogger, onCall, timeoutMs = 60_000 } = options;
   const client = await connect(endpoint, { logger });
   try {
     await waitUntilReady(client, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
     const info = await describeDriver(client, { signal, timeoutMs });
-    const context = await contextFor({ ...options, signal }, { info, client });
-    const names = (options.controllers ?? ALL).filter((name) =>
-      CONTROLLERS[name].supported(context, options),
-    );
-    logger.info({ driver: info.name, version: info.version, controllers: names }, "starting sidecars");
-    const running = names.map((name) => CONTROLLERS[name].run(context, options, context.cluster.signal));
-    return { driver: info, controllers: names, health: context.health, done: finish(context, running, own) };
+    const report = (call: CallMeasurement) => onCall?.({ ...call, driver: info.name });
+    return { info, client: onCall === undefined ? client : measured(client, report) };
   } catch (error) {
-    own.abort();
     client.close();
     throw error;
   }
 }
 
-const ALL = Object.keys(CONTROLLERS) as ControllerName[];
-
-async function contextFor(options: SidecarOptions, driver: Driver): Promise<SidecarContext> {
-  const { store, signal, logger = silentLogger, now = Date.now, namespace = "kube-system" } = options;
-  const { name } = driver.info;
-  return {
-    store,
-    cluster: new Cluster(store, name, namespace, signal),
-    driver,
-    events: new EventRecorder(store, { component: name, logger, clock: now }),
-    logger: logger.child({ driver: name }),
-    now,
-    namespace,
-    timeoutMs: options.timeoutMs ?? 60_000,
-    retry: { startMs: 1_000, maxMs: 300_000, infeasibleMs: 300_000, ...options.retry },
-    concurrency: options.concurrency ?? 50,
-    health: { ready: true, message: "", since: now() },
-    hasSnapshotKinds: await isServed(store),
-  };
-}
-
-/** Clusters without the snapshot kinds lose snapshots, and nothing else. */
-async function isServed(store: ObjectStore): Promise<boolean> {
-  try {
-    await store.list(VolumeSnapshots, { limit: 1 });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+function supportedControllers(driver: Driver, options: SidecarOptions, logger: Logger): ControllerName[] {
+  const isSupported = (name: ControllerName) => CONTROLLERS[name].supported(driver.info, options);
+  const missing = options.controllers?.filter((name) => !isSupported(name)) ?? [];
+  if (missing.length > 0)
+    logger.warn(
+      { driver: driver.info.name, controllers: missing },
+      "the driver does not support what these need",
+    );
+  return (options.controllers ?? ALL).filter(isSupported);
 }
 
 /** One broken controller ends them all: half a control plane is worse than one that is started again. */
 async function finish(
-  { cluster, driver, events }: SidecarContext,
+  driver: Driver,
   running: Promise<void>[],
   own: AbortController,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
     await Promise.all(running);
   } catch (error) {
     // Calls that the end has cancelled are no failures.
-    if (!cluster.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
   } finally {
     own.abort();
     await Promise.allSettled(running);
-    await events.flush();
-    await cluster.done;
     driver.client.close();
   }
 }

@@ -3,12 +3,14 @@ import {
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
+  type Node,
   type PersistentVolume,
 } from "@mooring/store";
-import { ATTACHED_NODE_ID, attacherFinalizer } from "../common/names.ts";
+import { ATTACHED_NODE_ID, attacherFinalizer, NODE_IDS } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
 import { chooseMode } from "../csi/access-modes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
+import { parseNodeIds } from "../node-registration/decide.ts";
 import type { Capability } from "../provision/intent.ts";
 import type { SecretRef } from "../secrets/references.ts";
 
@@ -36,6 +38,7 @@ export interface AttachView {
   attachment: KubeVolumeAttachment | undefined;
   volume: PersistentVolume | undefined;
   csiNode: CSINode | undefined;
+  node: Node | undefined;
   /** Read from the attachment's annotation. */
   recorded: Published | undefined;
   answer: AttachAnswer | undefined;
@@ -107,20 +110,20 @@ function decideDetach(view: AttachView, attachment: KubeVolumeAttachment): Attac
 
 /** The volume's object as it is, else what was noted before it was attached. */
 function publishedVolume(view: AttachView, attachment: KubeVolumeAttachment): Published | undefined {
-  const { csiNode, driver, recorded, volume } = view;
+  const { recorded, volume } = view;
   const csi = volume?.spec?.csi ?? attachment.spec.source.inlineVolumeSpec?.csi;
   const handle = csi?.volumeHandle ?? recorded?.handle;
-  const nodeId =
-    nodeIdOf(csiNode, driver.name) ?? attachment.metadata.annotations?.[ATTACHED_NODE_ID] ?? recorded?.nodeId;
+  const nodeId = nodeIdOf(view) ?? attachment.metadata.annotations?.[ATTACHED_NODE_ID] ?? recorded?.nodeId;
   if (handle === undefined || nodeId === undefined) return undefined;
   const secret = csi === undefined ? recorded?.secret : completeRef(csi.controllerPublishSecretRef);
   return { handle, nodeId, ...(secret === undefined ? {} : { secret }) };
 }
 
 function publishArguments(
-  { csiNode, defaultFsType, driver, volume }: AttachView,
+  view: AttachView,
   { spec: { nodeName, source } }: KubeVolumeAttachment,
 ): { arguments: PublishArguments } | { error: string } {
+  const { defaultFsType, driver, volume } = view;
   const { inlineVolumeSpec, persistentVolumeName } = source;
   if ((inlineVolumeSpec === undefined) === !persistentVolumeName)
     return { error: "exactly one of inlineVolumeSpec and persistentVolumeName must be set in the source" };
@@ -135,7 +138,7 @@ function publishArguments(
     return { error: `the volume is of driver ${csi.driver}, the attachment is for ${driver.name}` };
   const choice = chooseMode(spec?.accessModes ?? [], driver.can.has("SINGLE_NODE_MULTI_WRITER"));
   if ("error" in choice) return choice;
-  const nodeId = nodeIdOf(csiNode, driver.name);
+  const nodeId = nodeIdOf(view);
   if (nodeId === undefined) return { error: `CSINode ${nodeName} does not contain driver ${driver.name}` };
   const secret = completeRef(csi.controllerPublishSecretRef);
   const mount = { fsType: csi.fsType || defaultFsType, mountFlags: spec?.mountOptions ?? [] };
@@ -160,8 +163,10 @@ export function attachQuestion(view: AttachView): string {
     : JSON.stringify(["attach", publishArguments(view, attachment)]);
 }
 
-export function nodeIdOf(csiNode: CSINode | undefined, driver: string): string | undefined {
-  return csiNode?.spec.drivers.find(({ name }) => name === driver)?.nodeID;
+/** From the CSINode, else from the annotation that registrars wrote before there were CSINodes (K8S-020). */
+function nodeIdOf({ csiNode, driver, node }: AttachView): string | undefined {
+  const entry = csiNode?.spec.drivers.find(({ name }) => name === driver.name);
+  return entry?.nodeID ?? parseNodeIds(node?.metadata.annotations?.[NODE_IDS])[driver.name];
 }
 
 function completeRef(ref: { name?: string; namespace?: string } | undefined): SecretRef | undefined {

@@ -46,6 +46,7 @@ export async function runAttach(
         source(cluster.volumes, ({ metadata }) =>
           namesOf(cluster.attachments.byIndex("volume", metadata.name)),
         ),
+        source(cluster.nodes, ({ metadata }) => namesOf(cluster.attachments.byIndex("node", metadata.name))),
         source(cluster.csiNodes, ({ metadata }) =>
           namesOf(cluster.attachments.byIndex("node", metadata.name)),
         ),
@@ -92,6 +93,7 @@ async function reconcileAttachment(
       attachment,
       volume,
       csiNode: cluster.csiNodes.get(attachment?.spec.nodeName ?? ""),
+      node: cluster.nodes.get(attachment?.spec.nodeName ?? ""),
       recorded: recordedOn(attachment),
       answer: effects.answers.get(uid ?? ""),
       verify: effects.verify.has(uid ?? ""),

@@ -98,8 +98,11 @@ export class ProvisionEffects {
     const { store, cluster, namespace } = this.#context;
     try {
       await readSecret(store, intent.secret);
+      const record = await store.create(ConfigMaps, recordFor(intent, namespace));
+      cluster.records.wrote(record);
     } catch (error) {
-      if (!(error instanceof SecretMissing)) throw error;
+      // Nothing else than the namespace of the records can be missing from a create.
+      if (!(error instanceof SecretMissing) && !isNotFound(error)) throw error;
       this.#event(claim, "Warning", "ProvisioningFailed", error.message);
       return void this.pauses.fail(uid, question);
     }
@@ -109,7 +112,6 @@ export class ProvisionEffects {
       "Provisioning",
       `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
     );
-    cluster.records.wrote(await store.create(ConfigMaps, recordFor(intent, namespace)));
     gaps.recordOpened();
   }
 

@@ -1,0 +1,100 @@
+import { setMaxListeners } from "node:events";
+import { delay, EventRecorder, isNotFound, type ObjectStore, VolumeSnapshots } from "@mooring/store";
+import type { SidecarContext } from "./common/context.ts";
+import { CONTROLLERS, type ControllerName } from "./controllers.ts";
+import type { Driver } from "./csi/driver.ts";
+import type { DriverHealth } from "./health/index.ts";
+import { Cluster } from "./kube/cluster.ts";
+import type { SidecarOptions } from "./start.ts";
+
+type Base = SidecarOptions & {
+  driver: Driver;
+  driverHealth: DriverHealth;
+  logger: NonNullable<SidecarOptions["logger"]>;
+};
+
+/** Milliseconds between looks whether somebody has installed the snapshot kinds. */
+const KINDS_MS = 30_000;
+
+/** Runs controllers, with caches of their own, from now until the signal. Rejects when one of them breaks. */
+export async function runTerm(
+  base: Base,
+  names: readonly ControllerName[],
+  until: AbortSignal,
+): Promise<void> {
+  if (names.length === 0) return;
+  const own = new AbortController();
+  const signal = AbortSignal.any([until, own.signal]);
+  setMaxListeners(0, signal);
+  const context = await contextFor(base, signal);
+  const running = names.map((name) => runController(context, base, name, signal));
+  try {
+    await Promise.all(running);
+  } catch (error) {
+    if (!until.aborted) throw error;
+  } finally {
+    own.abort();
+    await Promise.allSettled(running);
+    await context.events.flush();
+    await context.cluster.done;
+  }
+}
+
+async function runController(
+  context: SidecarContext,
+  base: Base,
+  name: ControllerName,
+  signal: AbortSignal,
+): Promise<void> {
+  const controller = CONTROLLERS[name];
+  if (controller.needsSnapshotKinds === true) await waitForSnapshotKinds(context, signal);
+  await controller.run(context, base, signal);
+}
+
+async function contextFor(base: Base, signal: AbortSignal): Promise<SidecarContext> {
+  const {
+    concurrency = 50,
+    driver,
+    driverHealth: health,
+    logger,
+    namespace = "kube-system",
+    now = Date.now,
+    retry,
+    store,
+  } = base;
+  const { name } = driver.info;
+  return {
+    store,
+    cluster: new Cluster(store, name, namespace, signal),
+    driver,
+    events: new EventRecorder(store, { component: name, logger, clock: now }),
+    logger,
+    now,
+    namespace,
+    timeoutMs: base.timeoutMs ?? 60_000,
+    retry: { startMs: 1_000, maxMs: 300_000, infeasibleMs: 300_000, ...retry },
+    concurrency,
+    health,
+    hasSnapshotKinds: await isServed(store, signal),
+  };
+}
+
+/** A cluster without the snapshot kinds lacks snapshots, and nothing else. */
+async function waitForSnapshotKinds(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  if (!context.hasSnapshotKinds)
+    context.logger.warn({}, "the snapshot kinds are not installed; waiting for them");
+  while (!context.hasSnapshotKinds) {
+    await delay(KINDS_MS, signal);
+    context.hasSnapshotKinds = await isServed(context.store, signal);
+  }
+}
+
+async function isServed(store: ObjectStore, signal: AbortSignal): Promise<boolean> {
+  try {
+    await store.list(VolumeSnapshots, { limit: 1, signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
