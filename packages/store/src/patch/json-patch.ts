@@ -35,7 +35,12 @@ export function applyJsonPatch<T>(target: T, operations: unknown): T {
 function isOperation(value: unknown): value is Operation {
   if (typeof value !== "object" || value === null) return false;
   const { op, path, from } = value as Record<string, unknown>;
-  if (typeof op !== "string" || !OPERATIONS.has(op) || typeof path !== "string") return false;
+  if (typeof op !== "string" || !OPERATIONS.has(op) || !isPointer(path)) return false;
   if ((op === "add" || op === "replace" || op === "test") && !Object.hasOwn(value, "value")) return false;
-  return (op !== "move" && op !== "copy") || typeof from === "string";
+  return (op !== "move" && op !== "copy") || isPointer(from);
+}
+
+/** RFC 6901: the whole document, or segments that each begin with a slash. The library throws for anything else. */
+function isPointer(value: unknown): boolean {
+  return typeof value === "string" && (value === "" || value.startsWith("/"));
 }
