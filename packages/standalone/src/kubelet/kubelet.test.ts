@@ -31,7 +31,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("[K8S-062] [K8S-101] [K8S-104] [K8S-032] a claim is provisioned, attached, staged, published and written to by a pod", async () => {
+test("[K8S-001] [K8S-011] [CSI-314] [K8S-062] [K8S-101] [K8S-104] [K8S-032] a claim is provisioned, attached, staged, published and written to by a pod", async () => {
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("main"));
   await store.create(Pods, podWithClaim("writer", "main", "echo content > /data/file; hostname"));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { CsiError } from "@mooring/csi";
+import { CsiError, v1 } from "@mooring/csi";
 import {
   Events,
   isDeleting,
@@ -76,7 +77,7 @@ const LIFE = [
   "ControllerUnpublishVolume",
 ];
 
-test("[K8S-006] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] calls come in order, once each, and the attachment has its name while it lasts", async () => {
+test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] [CSI-009] [CSI-248] [CSI-249] [CSI-250] [CSI-261] [CSI-262] [CSI-269] [CSI-293] calls come in order, once each, and the attachment has its name while it lasts", async () => {
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("order"));
   await store.create(Pods, podWithClaim("order", "order", FOREVER));
@@ -85,7 +86,11 @@ test("[K8S-006] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] call
   const attachment = await store.get(KubeVolumeAttachments, {
     name: attachmentName(handle, TEST_DRIVER, NODE),
   });
-  assert.equal(attachment.spec?.source.persistentVolumeName, handle);
+  assert.deepEqual(attachment.spec, {
+    attacher: TEST_DRIVER,
+    nodeName: NODE,
+    source: { persistentVolumeName: handle },
+  });
   const node = await store.get(Nodes, { name: NODE });
   const unique = uniqueVolumeName(TEST_DRIVER, handle);
   assert.ok(node.status?.volumesInUse?.includes(unique));
@@ -99,7 +104,54 @@ test("[K8S-006] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] call
   await assert.rejects(stat(join(folder, "kubelet/pods", uid)));
 });
 
-test("[K8S-067] two pods share a staged volume, each at a path of its own; it goes with the last", async () => {
+test("[K8S-061] [CSI-253] [CSI-254] [CSI-255] [CSI-264] [CSI-282] [CSI-283] [CSI-284] [CSI-285] [CSI-294] what the calls of a volume's life say", async () => {
+  const { store, driver } = cluster;
+  const requests = new Map<string, Record<string, unknown>>();
+  driver.before = (call, request) => requests.set(call, { ...request });
+  await store.create(PersistentVolumeClaims, claim("fields"));
+  await store.create(Pods, podWithClaim("fields", "fields", "true"));
+  const { metadata } = (await eventually(store, Pods, "fields", phase("Succeeded"))) ?? assert.fail();
+  const handle = await boundHandle("fields");
+  const attachment = attachmentName(handle, TEST_DRIVER, NODE);
+  await eventually(store, KubeVolumeAttachments, attachment, (object) => object === undefined);
+  driver.before = () => {};
+  const hash = createHash("sha256").update(handle).digest("hex");
+  const staging = join(folder, "kubelet/plugins/kubernetes.io/csi", TEST_DRIVER, hash, "globalmount");
+  const target = join(
+    folder,
+    "kubelet/pods",
+    metadata.uid ?? "",
+    "volumes/kubernetes.io~csi",
+    handle,
+    "mount",
+  );
+  const common = {
+    volumeId: handle,
+    stagingTargetPath: staging,
+    publishContext: { ticket: `for-${handle}` },
+  };
+  const of = (call: string, fields: object) => {
+    const request = requests.get(call) ?? assert.fail(`no ${call}`);
+    for (const [name, value] of Object.entries(fields))
+      assert.deepEqual(request[name], value, `${call} ${name}`);
+    return request;
+  };
+  const stage = of("NodeStageVolume", common);
+  const publish = of("NodePublishVolume", { ...common, targetPath: target, readonly: false });
+  const capability = stage["volumeCapability"] as {
+    accessMode: { mode: number };
+    accessType: { case: string };
+  };
+  assert.deepEqual(
+    [capability.accessMode.mode, capability.accessType.case],
+    [v1.VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER, "mount"],
+  );
+  assert.deepEqual(publish["volumeContext"], stage["volumeContext"]);
+  of("NodeUnpublishVolume", { volumeId: handle, targetPath: target });
+  of("NodeUnstageVolume", { volumeId: handle, stagingTargetPath: staging });
+});
+
+test("[K8S-067] [CSI-019] two pods share a staged volume, each at a path of its own; it goes with the last", async () => {
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("shared"));
   await store.create(Pods, podWithClaim("one", "shared", FOREVER));
@@ -121,6 +173,7 @@ test("[K8S-067] two pods share a staged volume, each at a path of its own; it go
     attachmentName(handle, TEST_DRIVER, NODE),
     (object) => object === undefined,
   );
+  assert.equal(cluster.driver.mostInFlight(handle), 1);
   assert.equal(callsOf(handle).filter((call) => call === "NodeUnstageVolume").length, 1);
 });
 

@@ -21,6 +21,7 @@ import type { ClusterView } from "../cluster-view.ts";
 import { isStopped } from "../node-stopped.ts";
 import { decideNode, type NodePlan, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
+import { type TellProblems, tellProblems } from "./tell.ts";
 import { nodesHolding, podsUsing, wantedVolumes } from "./wanted.ts";
 
 const afterCreate = failpoint("standalone/attach-detach/attachment-created");
@@ -40,6 +41,7 @@ export interface AttachDetachOptions {
 export async function startAttachDetach(options: AttachDetachOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: "attachdetach-controller", logger });
+  const tell = tellProblems(view, events);
   const done = runController(
     {
       name: "attach-detach",
@@ -56,7 +58,7 @@ export async function startAttachDetach(options: AttachDetachOptions): Promise<{
           ...nodesWanting(view, spec?.source.persistentVolumeName ?? ""),
         ]),
       ],
-      reconcile: (nodeName) => reconcileNode(options, events, nodeName),
+      reconcile: (nodeName) => reconcileNode(options, events, tell, nodeName),
     },
     signal,
   );
@@ -75,6 +77,7 @@ function nodesWanting(view: ClusterView, volume: PersistentVolume["metadata"]["n
 async function reconcileNode(
   options: AttachDetachOptions,
   events: EventRecorder,
+  tell: TellProblems,
   nodeName: string,
 ): Promise<void> {
   const { store, view, signal } = options;
@@ -90,7 +93,7 @@ async function reconcileNode(
     attachments: view.attachments.byIndex("node", nodeName),
     heldElsewhere: (volume) => nodesHolding(view, volume, nodeName),
   });
-  tell(options, events, nodeName, plan);
+  tell(nodeName, plan);
   for (const wanted of plan.create) await create(store, wanted, nodeName);
   if (plan.report !== undefined && node !== undefined) {
     const confirmed = await confirm(store, plan, nodeName);
@@ -141,20 +144,6 @@ async function create(store: ObjectStore, wanted: WantedVolume, nodeName: string
     if (!isAlreadyExists(error)) throw error;
   }
   afterCreate();
-}
-
-function tell({ view }: AttachDetachOptions, events: EventRecorder, nodeName: string, plan: NodePlan): void {
-  for (const { wanted, nodes } of plan.blocked) {
-    const where = nodes.map((node) => `"${node}"`).join(", ");
-    const message = `Multi-Attach error for volume "${wanted.volume}": it is attached to node ${where} and may be attached to one node only; it is detached there as soon as no pod on that node uses it`;
-    for (const pod of podsUsing(view, wanted.volume, nodeName))
-      events.event(pod, "Warning", "FailedAttachVolume", message);
-  }
-  for (const { wanted, message } of plan.failed) {
-    const text = `AttachVolume.Attach failed for volume "${wanted.volume}" : ${message}`;
-    for (const pod of podsUsing(view, wanted.volume, nodeName))
-      events.event(pod, "Warning", "FailedAttachVolume", text);
-  }
 }
 
 function announce(

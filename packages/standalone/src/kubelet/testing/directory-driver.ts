@@ -14,6 +14,8 @@ export interface DirectoryDriver {
   readonly calls: string[];
   /** Throw from here to let a call fail. */
   before: (call: string, request: object) => void;
+  /** How many calls for the volume there were at the same time, at most. */
+  mostInFlight(volumeId: string): number;
   stop(): Promise<void>;
 }
 
@@ -120,9 +122,29 @@ export async function startDirectoryDriver(folder: string, nodeID: string): Prom
     },
   };
   const endpoint = `unix://${join(folder, "csi.sock")}`;
-  const server = createServer(services, { endpoint });
+  const [flying, most] = [new Map<string, number>(), new Map<string, number>()];
+  const server = createServer(services, {
+    endpoint,
+    interceptors: [
+      (next) => async (call) => {
+        const { volumeId = "" } = call.request as { volumeId?: string };
+        flying.set(volumeId, (flying.get(volumeId) ?? 0) + 1);
+        most.set(volumeId, Math.max(most.get(volumeId) ?? 0, flying.get(volumeId) ?? 0));
+        try {
+          return await next(call);
+        } finally {
+          flying.set(volumeId, (flying.get(volumeId) ?? 0) - 1);
+        }
+      },
+    ],
+  });
   await server.start();
-  return Object.assign(driver, { endpoint, calls, stop: () => server.stop(1000) });
+  return Object.assign(driver, {
+    endpoint,
+    calls,
+    mostInFlight: (id: string) => most.get(id) ?? 0,
+    stop: () => server.stop(1000),
+  });
 }
 
 function pluginService(type: v1.PluginCapability_Service_Type) {

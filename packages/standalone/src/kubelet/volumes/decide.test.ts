@@ -48,7 +48,7 @@ function carryOut(step: DeviceStep, world: World, succeeds: boolean): void {
   if (!world.inUse) world.attached = false;
 }
 
-test("whatever pods come and go and whichever call fails: order is kept, and it ends where it should", () => {
+test("[CSI-249] [CSI-250] [CSI-262] [CSI-267] whatever pods come and go and whichever call fails: order is kept, and it ends where it should", () => {
   const certainty = fc.constantFrom<Certainty>("no", "maybe", "yes");
   const event = fc.record({
     pod: fc.constantFrom("p", "q"),

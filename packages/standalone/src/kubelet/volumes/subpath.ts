@@ -45,6 +45,7 @@ export async function bindSubPath(
 
 /** Undoes all binds of a pod below `folder`. */
 export async function removeSubPaths(host: Host, folder: string): Promise<void> {
+  if ((await lstat(folder).catch(() => undefined)) === undefined) return;
   const targets = (await host.mounts.list()).map((mount) => mount.target);
   for (const target of targets.filter((each) => each.startsWith(`${folder}/`)))
     await host.mounts.unmount(target);
