@@ -43,7 +43,11 @@ export async function openBacking(
   await mkdir(backing.mount, { recursive: true, mode: 0o700 }).catch(unlessShutDown);
   const options = fs.mountOptions;
   const request = { source: device.path, target: backing.mount, fsType: fs.type, options };
-  await host.mounts.mount(request);
+  await host.mounts.mount(request).catch(async (error: unknown) => {
+    // A damaged file is tried again and again: between the attempts it keeps no device. One in use stays attached.
+    await host.loops.detach(device.path).catch(() => {});
+    throw error;
+  });
   if (!(await answers(backing.mount))) {
     // A file system that has shut itself down (the disk below was full, say) works again after a new mount.
     await host.mounts.unmount(backing.mount);
