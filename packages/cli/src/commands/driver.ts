@@ -141,7 +141,9 @@ export function driverCommand(): Command {
     new Option(flags, text).choices(values).default(fallback);
   return new Command("driver")
     .description("serve CSI on a unix socket, with volumes of this machine; in the foreground")
-    .addOption(choice("--mode <mode>", "services to serve", ["controller", "node", "all"], "all"))
+    .addOption(
+      choice("--mode <mode>", "services to serve", ["controller", "node", "all"], "all").env("MOORING_MODE"),
+    )
     .addOption(
       new Option("--endpoint <socket>", "where to listen: unix:///path/csi.sock").env("CSI_ENDPOINT"),
     )
@@ -172,7 +174,12 @@ export function driverCommand(): Command {
         .argParser(count),
     )
     .addOption(
-      choice("--log-level <level>", "least level that is logged", ["debug", "info", "warn", "error"], "info"),
+      choice(
+        "--log-level <level>",
+        "least level that is logged",
+        ["debug", "info", "warn", "error"],
+        "info",
+      ).env("MOORING_LOG_LEVEL"),
     )
     .action(driver)
     .addHelpText(
