@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { test } from "node:test";
+import { v1 } from "@mooring/csi";
+import { NODE, startDriver } from "./support/driver.ts";
+
+const driver = await startDriver();
+const { identity } = driver.client;
+
+test("[CSI-044] [CSI-045] [CSI-046] [CSI-047] the plugin says who it is: a domain name, a version, a small manifest", async () => {
+  const { name, vendorVersion, manifest } = await identity.getPluginInfo({});
+  assert.match(name, /^[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/);
+  assert.ok(name.split(".").length >= 2, name);
+  assert.doesNotMatch(name, /_/, "csi.v1 takes no underscore");
+  assert.match(vendorVersion, /\S/);
+  assert.ok(Buffer.byteLength(JSON.stringify(manifest)) <= 4096);
+});
+
+test("[CSI-050] [CSI-309] services are announced by the plugin, single methods by each service", async () => {
+  const { capabilities } = await identity.getPluginCapabilities({});
+  const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
+  const { CONTROLLER_SERVICE, VOLUME_ACCESSIBILITY_CONSTRAINTS } = v1.PluginCapability_Service_Type;
+  assert.ok(services.includes(CONTROLLER_SERVICE));
+  assert.ok(services.includes(VOLUME_ACCESSIBILITY_CONSTRAINTS));
+  assert.ok((await driver.controller.controllerGetCapabilities({})).capabilities.length > 0);
+  assert.ok((await driver.node.nodeGetCapabilities({})).capabilities.length > 0);
+});
+
+test("[CSI-053] [CSI-060] Probe says ready when the pool is open", async () => {
+  assert.equal((await identity.probe({})).ready, true);
+});
+
+test("[CSI-013] [CSI-014] [CSI-016] [CSI-017] [CSI-312] one socket serves all services, of this node", async () => {
+  assert.equal((await identity.getPluginInfo({})).name.length > 0, true);
+  assert.equal((await driver.controller.listVolumes({})).entries.length, 0);
+  assert.equal((await driver.node.nodeGetInfo({})).nodeId, NODE);
+});
+
+test("[CSI-321] [CSI-329] there is nothing but the socket in its folder, and the process stays between calls", async () => {
+  const { pid } = driver.process;
+  for (let n = 0; n < 3; n += 1) await identity.probe({});
+  assert.deepEqual(await readdir(dirname(driver.socket)), ["csi.sock"]);
+  assert.equal(driver.process.alive, true);
+  assert.equal(driver.process.pid, pid);
+});

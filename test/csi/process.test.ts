@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { connect } from "@mooring/csi";
+import { eventually } from "../support/eventually.ts";
+import { filesBelow, machineRemains } from "../support/remains.ts";
+import { prepareDriver } from "./support/driver.ts";
+import { MooringProcess, plainEnvironment } from "./support/process.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "mooring-csi-process-"));
+after(async () => {
+  assert.deepEqual(await machineRemains(folder), []);
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function refused(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: unknown; text: string }> {
+  const child = new MooringProcess(["driver", "--state-dir", join(folder, "refused"), ...args], {
+    ...plainEnvironment(),
+    ...env,
+  });
+  const timer = setTimeout(() => void child.end("SIGKILL"), 30_000);
+  const code = await child.ended();
+  clearTimeout(timer);
+  return { code, text: child.stderr };
+}
+
+const GOOD = `unix://${folder}/csi.sock`;
+const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
+  ["no endpoint", [], {}, /CSI_ENDPOINT/],
+  ["a TCP endpoint", [], { CSI_ENDPOINT: "tcp://127.0.0.1:10000" }, /unix/],
+  ["an endpoint without .sock", [], { CSI_ENDPOINT: `unix://${folder}/csi` }, /\.sock/],
+  ["an endpoint that is no absolute path", [], { CSI_ENDPOINT: "unix://csi.sock" }, /unix/],
+  ["a socket path that is too long", [], { CSI_ENDPOINT: `unix:///${"x".repeat(120)}.sock` }, /107/],
+  ["an unknown mode", ["--mode", "sideways"], { CSI_ENDPOINT: GOOD }, /controller.*node.*all/s],
+  ["an unknown pool type", ["--pool", "zfs"], { CSI_ENDPOINT: GOOD }, /xfs.*btrfs.*directory/s],
+  ["a size that is none", ["--pool-size", "plenty"], { CSI_ENDPOINT: GOOD }, /20Gi/],
+  ["a node id that is none", ["--node-id", "a/b"], { CSI_ENDPOINT: GOOD }, /63/],
+];
+
+test("[CSI-311] [CSI-328] [CSI-336] a wrong configuration ends the driver at once, with 2 and what to do", async () => {
+  for (const [what, args, env, text] of MISTAKES) {
+    const { code, text: said } = await refused(args, env);
+    assert.equal(code, 2, `${what}: ${said}`);
+    assert.match(said, text, what);
+  }
+});
+
+test("[CSI-325] [CSI-319] with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name", async () => {
+  // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
+  const lib = join(folder, "lib");
+  await mkdir(lib);
+  const wrapper = ["unshare", "--mount", "sh", "-c", `mount --bind ${lib} /var/lib && exec "$0" "$@"`];
+  const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };
+  for (const env of [{}, variables]) {
+    const child = new MooringProcess(
+      ["driver"],
+      { ...plainEnvironment(), CSI_ENDPOINT: GOOD, ...env },
+      wrapper,
+    );
+    const client = await connect(GOOD, { timeoutMs: 30_000 });
+    try {
+      const ready = () =>
+        client.identity.probe({}).then(
+          (answer) => answer.ready,
+          () => false,
+        );
+      await eventually(`the driver\n${child.stderr}`, ready);
+      const info = await client.node.nodeGetInfo({});
+      if (env === variables) assert.deepEqual([info.nodeId, info.maxVolumesPerNode], ["by-variable", 7n]);
+      else assert.equal(info.maxVolumesPerNode, 1000n);
+    } finally {
+      client.close();
+      assert.equal(await child.end("SIGTERM"), 0, child.stderr);
+    }
+    assert.ok((await readdir(join(lib, "mooring"))).includes("store"));
+  }
+});
+
+test("[CSI-319] [CSI-326] the help names a variable for every setting; only the specification's begins with CSI_", async () => {
+  const help = new MooringProcess(["driver", "--help"], plainEnvironment());
+  assert.equal(await help.ended(), 0);
+  const options = help.stdout.split(/\n(?= {2}--)/).slice(1);
+  assert.ok(options.length >= 8, help.stdout);
+  for (const option of options) assert.match(option, /env:\s+(CSI_ENDPOINT|MOORING_\w+)/, option);
+  assert.deepEqual([...new Set(help.stdout.match(/\bCSI_\w+/g))], ["CSI_ENDPOINT"]);
+});
+
+const MODES = {
+  controller: { controller: 0, node: 12, service: true },
+  node: { controller: 12, node: 0, service: false },
+  all: { controller: 0, node: 0, service: true },
+} as const;
+
+for (const mode of ["controller", "node", "all"] as const) {
+  test(`[CSI-007] [CSI-016] [CSI-334] [CSI-335] [CSI-331] mode ${mode} serves its services, and logs to its output only`, async () => {
+    const driver = await prepareDriver({ mode, pool: "directory", logLevel: "debug" });
+    try {
+      await driver.start();
+      const { client } = driver;
+      const code = (call: Promise<unknown>) =>
+        call.then(
+          () => 0,
+          (error: { code: number }) => error.code,
+        );
+      assert.equal(await code(client.controller.listVolumes({})), MODES[mode].controller);
+      assert.equal(await code(client.node.nodeGetInfo({})), MODES[mode].node);
+      assert.ok((await client.identity.getPluginInfo({})).name);
+      assert.ok(await client.identity.probe({}));
+      const { capabilities } = await client.identity.getPluginCapabilities({});
+      const controller = capabilities.some(({ type }) => type.case === "service" && type.value.type === 1);
+      assert.equal(controller, MODES[mode].service);
+      const files = await filesBelow(driver.stateDir);
+      assert.deepEqual(
+        files.filter((file) => /log/i.test(file) && !/\/store\//.test(file)),
+        [],
+      );
+      assert.match(driver.said, /GetPluginInfo/, "the calls are logged to its output");
+    } finally {
+      await driver.dispose();
+    }
+  });
+}

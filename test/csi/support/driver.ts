@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { type CsiClient, connect } from "@mooring/csi";
+import { createHost, type PoolType } from "@mooring/engine";
+import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
+import { eventually } from "../../support/eventually.ts";
+import { machineRemains } from "../../support/remains.ts";
+import { MooringProcess, plainEnvironment } from "./process.ts";
+
+export const host = createHost();
+export const NODE = "node-a";
+
+export interface DriverOptions {
+  pool?: PoolType;
+  poolSize?: string;
+  mode?: "controller" | "node" | "all";
+  maxVolumes?: number;
+  logLevel?: string;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** A real `mooring driver` on a state folder of its own, which outlives restarts and kills of the process. */
+export class Driver {
+  readonly folder: string;
+  readonly pool: PoolType;
+  readonly #options: DriverOptions;
+  #process: MooringProcess | undefined;
+  #client: CsiClient | undefined;
+  #said = "";
+
+  constructor(folder: string, options: DriverOptions) {
+    this.folder = folder;
+    this.pool = options.pool ?? "xfs";
+    this.#options = options;
+  }
+
+  get stateDir(): string {
+    return join(this.folder, "state");
+  }
+  get socket(): string {
+    return join(this.folder, "socket", "csi.sock");
+  }
+  get endpoint(): string {
+    return `unix://${this.socket}`;
+  }
+  get process(): MooringProcess {
+    if (this.#process === undefined) throw new Error("the driver was never started");
+    return this.#process;
+  }
+  get client(): CsiClient {
+    if (this.#client === undefined) throw new Error("the driver was never started");
+    return this.#client;
+  }
+  get controller(): CsiClient["controller"] {
+    return this.client.controller;
+  }
+  get node(): CsiClient["node"] {
+    return this.client.node;
+  }
+  /** Everything that it wrote to stdout and stderr, over all its lives. */
+  get said(): string {
+    return this.#said + (this.#process === undefined ? "" : this.#process.stdout + this.#process.stderr);
+  }
+
+  /** A path for a mount; its parent exists. */
+  path(name: string): string {
+    return join(this.folder, "mounts", name);
+  }
+
+  /** Starts it and waits for the socket; with `mayDie` also for its death before. */
+  async start(env: NodeJS.ProcessEnv = {}, { mayDie = false } = {}): Promise<void> {
+    const { mode = "all", poolSize = "4Gi", maxVolumes, logLevel } = this.#options;
+    this.#said = this.said;
+    const args = ["driver", "--state-dir", this.stateDir, "--node-id", NODE, "--mode", mode].concat(
+      ["--pool", this.pool, "--pool-size", poolSize],
+      maxVolumes === undefined ? [] : ["--max-volumes", String(maxVolumes)],
+      logLevel === undefined ? [] : ["--log-level", logLevel],
+    );
+    const all = { ...plainEnvironment(), CSI_ENDPOINT: this.endpoint, ...this.#options.env, ...env };
+    this.#process = new MooringProcess(args, all);
+    await eventually(
+      "the driver's socket",
+      async () => {
+        if (existsSync(this.socket) && this.process.alive) return true;
+        if (this.process.alive) return undefined;
+        if (mayDie) return true;
+        throw new Error(`the driver ended early:\n${this.process.stderr}`);
+      },
+      { everyMs: 10 },
+    );
+    this.reconnect();
+    this.#client = await connect(this.endpoint, { timeoutMs: 30_000 });
+  }
+
+  /** Drops the connection; the next life gets a new one. */
+  reconnect(): void {
+    this.#client?.close();
+    this.#client = undefined;
+  }
+
+  async restart(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    assert.equal(await this.process.end("SIGTERM"), 0, this.said);
+    await this.start(env);
+  }
+
+  /** Ends it and removes whatever is left; throws when something should not have been. */
+  async dispose(): Promise<void> {
+    this.reconnect();
+    const code = await this.#process?.end("SIGTERM");
+    const left = await machineRemains(this.folder);
+    await cleanUp(host, this.folder);
+    assert.deepEqual(left, [], "mounts, devices and processes that are left");
+    assert.equal(code, 0, `the driver ended with ${code}:\n${this.said.slice(-4000)}`);
+  }
+}
+
+/** A folder for a driver that is not started yet. Disposed of when the tests of the file have ended. */
+export async function prepareDriver(options: DriverOptions = {}): Promise<Driver> {
+  if (process.getuid?.() !== 0) throw new Error("this test mounts real volumes: run it as root");
+  const folder = await mkdtemp(join(tmpdir(), "mooring-csi-"));
+  await mkdir(join(folder, "mounts"));
+  await mkdir(join(folder, "socket"));
+  return new Driver(folder, options);
+}
+
+/** A running driver for the tests of one file. */
+export async function startDriver(options: DriverOptions = {}): Promise<Driver> {
+  const driver = await prepareDriver(options);
+  after(() => driver.dispose());
+  await driver.start();
+  return driver;
+}

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
+
+const STOP_MS = 20_000;
+
+/** One `mooring` process, as a person or a supervisor starts it. */
+export class MooringProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | NodeJS.Signals>;
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv, wrapper: readonly string[] = []) {
+    const [file = process.execPath, ...rest] = [...wrapper, process.execPath, BUNDLE, ...args];
+    this.#child = spawn(file, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child.stdout?.on("data", (chunk: Buffer) => {
+      this.stdout += chunk.toString();
+    });
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.stderr += chunk.toString();
+    });
+    // "close" and not "exit": its last words are in by then.
+    this.#ended = once(this.#child, "close").then(
+      ([code, signal]: [number | null, NodeJS.Signals | null]) => code ?? signal ?? 0,
+    );
+  }
+
+  get alive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Its exit code, or the signal that ended it. */
+  ended(): Promise<number | NodeJS.Signals> {
+    return this.#ended;
+  }
+
+  /** Sends a signal if it still runs, and waits for the end; one that does not stop is killed. */
+  async end(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<number | NodeJS.Signals> {
+    if (this.alive) this.#child.kill(signal);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
+    return this.#ended.finally(() => clearTimeout(timer));
+  }
+}
+
+/** This process's environment without anything that would configure a driver. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(CSI_|MOORING_|NODE_TEST)/.test(name));
+  return Object.fromEntries(kept);
+}
