@@ -2,7 +2,8 @@ import { ruleSchema } from "../schema/cel/rules.ts";
 import { dropForbiddenNulls } from "../schema/default.ts";
 import { type FieldError, forbidden, invalid, notSupported, required } from "../schema/field-error.ts";
 import { isObject, type Schema } from "../schema/model.ts";
-import { patternOf, validateSchema } from "../schema/validate.ts";
+import { patternOf } from "../schema/pattern.ts";
+import { validateSchema } from "../schema/validate.ts";
 import { ruleErrors } from "./validate-rules.ts";
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];

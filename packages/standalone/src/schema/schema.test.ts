@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { builtinKinds } from "../builtin/index.ts";
 import { applyDefaults, dropForbiddenNulls } from "./default.ts";
 import { clone, isObject, type JsonObject, type Schema } from "./model.ts";
+import { patternOf } from "./pattern.ts";
 import { prune, unknownFields } from "./prune.ts";
 import { compareQuantities, normalizeQuantity, readQuantity } from "./quantity.ts";
 import { validateSchema } from "./validate.ts";
@@ -156,6 +157,22 @@ const quantities: [string, string | undefined][] = [
   ["", undefined],
   ["1 Gi", undefined],
 ];
+const patterns: [string, string, boolean][] = [
+  ["^(?i)(abort|warn)?$", "WARN", true],
+  ["(?i)^a$", "b", false],
+  ["^(?P<year>\\d{4})$", "2026", true],
+  ["\\Aab\\z", "abc", false],
+  ["^[a-z\\-]+$", "a-b", true],
+  ["^(?s:.)$", "\n", true],
+  ["^.$", "😀", true],
+  ["^\\(?x$", "(x", true],
+];
+for (const [source, text, matches] of patterns) {
+  test(`pattern ${source} ${matches ? "takes" : "refuses"} ${JSON.stringify(text)}`, () => {
+    assert.equal(patternOf(source).test(text), matches);
+  });
+}
+
 test("quantities are stored in canonical form", () => {
   for (const [text, canonical] of quantities) assert.equal(normalizeQuantity(text), canonical, text);
   assert.equal(compareQuantities("1Gi", "1024Mi"), 0);

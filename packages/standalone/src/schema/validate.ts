@@ -18,6 +18,7 @@ import {
   jsonEqual,
   type Schema,
 } from "./model.ts";
+import { patternOf } from "./pattern.ts";
 import { QUANTITY_ERROR, readQuantity } from "./quantity.ts";
 
 /** Path of a field below `path`, as an API server prints it: `.name` in structs, `[key]` in maps. */
@@ -95,29 +96,6 @@ function checkString(value: string, schema: Schema, path: string, errors: FieldE
     if (readQuantity(value) === undefined) errors.push(invalid(path, value, QUANTITY_ERROR));
   } else if (!hasFormat(format, value)) {
     inBody(`must be of type ${format}: ${JSON.stringify(value)}`);
-  }
-}
-
-const patterns = new Map<string, RegExp>();
-/** RE2 patterns are close to JavaScript's; the few that are not (inline flags) are compared without them. */
-export function patternOf(source: string): RegExp {
-  let pattern = patterns.get(source);
-  if (pattern === undefined) {
-    const flags = /^\(\?([ims]+)\)/.exec(source);
-    const body = (flags === null ? source : source.slice(flags[0].length))
-      .replaceAll("(?P<", "(?<")
-      .replaceAll("\\A", "^")
-      .replaceAll("\\z", "$");
-    pattern = compilePattern(body, `u${flags?.[1] ?? ""}`) ?? new RegExp(body, flags?.[1] ?? "");
-    patterns.set(source, pattern);
-  }
-  return pattern;
-}
-function compilePattern(source: string, flags: string): RegExp | undefined {
-  try {
-    return new RegExp(source, flags);
-  } catch {
-    return undefined;
   }
 }
 

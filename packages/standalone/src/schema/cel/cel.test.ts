@@ -71,6 +71,7 @@ cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.0.0.0/8').prefixLength() =
 'a1b22'.find('[0-9]+') == '1' && 'a1b22'.findAll('[0-9]+') == ['1', '22'] && 'A,b'.lowerAscii().split(',').join('-') == 'a-b'
 self.?zz.orValue('none') == 'none' && self.?b.optMap(x, x + x).orValue('') == 'xx' && !self.?b.optFlatMap(x, self.?zz).hasValue()
 cel.bind(x, self.a, x * x) == 9
+'YES'.matches('^(?i)yes$') && matches('a.b', '^a\\\\.b$') && self.b.matches('^x\\\\z') && 'has(' != 'matches('
 (self.a > 100 || self.b == 'x') && (has(self.zz) ? self.zz : self.b) == 'x'
 `;
 for (const rule of TRUE.trim().split("\n")) {

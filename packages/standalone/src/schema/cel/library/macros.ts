@@ -46,15 +46,19 @@ function define(
 
 /** The library's own `has` takes plain paths only; the language allows any operand: `has(self[0].matches)`. */
 const HAS = "__has";
+/** The library's own `matches` knows JavaScript's regular expressions only, which lack inline flags. */
+export const MATCHES = "__matches";
 
-/** The expression with `has` as we define it. Strings stay as they are. */
+/** The expression with `has` and `matches` as we define them. Strings stay as they are. */
 export function withMacros(expression: string): string {
-  return expression.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<![\w.])has\s*\(/g, (text) =>
-    text.startsWith("has") ? `${HAS}(` : text,
-  );
+  const tokens = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?<![\w.])has\s*\(|(?<=\.\s*)matches\s*\(/g;
+  return expression.replace(tokens, (text) => {
+    if (text.startsWith("has")) return `${HAS}(`;
+    return text.startsWith("matches") ? `${MATCHES}(` : text;
+  });
 }
 export function withoutMacros(text: string): string {
-  return text.replaceAll(`${HAS}(`, "has(");
+  return text.replaceAll(`${HAS}(`, "has(").replaceAll(`${MATCHES}(`, "matches(");
 }
 
 /** Macros that the library lacks: the general `has`, `optMap`, `optFlatMap`, and loops with two variables. */

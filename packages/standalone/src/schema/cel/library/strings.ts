@@ -1,4 +1,6 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { patternOf } from "../../pattern.ts";
+import { MATCHES } from "./macros.ts";
 import { celString } from "./show.ts";
 
 /** cel-go's strings extension, as far as the language itself lacks it, and Kubernetes' regular expressions. */
@@ -18,7 +20,7 @@ export function registerStrings(env: Environment): void {
     )
     .registerFunction(
       "string.find(string): string",
-      (text: string, pattern: string) => new RegExp(pattern, "u").exec(text)?.[0] ?? "",
+      (text: string, pattern: string) => patternOf(pattern).exec(text)?.[0] ?? "",
     )
     .registerFunction("string.findAll(string): list<string>", (text: string, pattern: string) =>
       findAll(text, pattern),
@@ -28,8 +30,11 @@ export function registerStrings(env: Environment): void {
       (text: string, pattern: string, limit: bigint) =>
         limit < 0n ? findAll(text, pattern) : findAll(text, pattern).slice(0, Number(limit)),
     )
+    .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>
+      patternOf(pattern).test(text),
+    )
     .registerFunction("matches(string, string): bool", (text: string, pattern: string) =>
-      new RegExp(pattern, "u").test(text),
+      patternOf(pattern).test(text),
     );
 }
 
@@ -53,7 +58,9 @@ function replaceSome(text: string, from: string, to: string, limit: number): str
 }
 
 function findAll(text: string, pattern: string): string[] {
-  return [...text.matchAll(new RegExp(pattern, "gu"))].map((match) => match[0]);
+  return [...text.matchAll(new RegExp(patternOf(pattern), `${patternOf(pattern).flags}g`))].map(
+    (match) => match[0],
+  );
 }
 
 /** `%s %d %f %e %b %o %x %X %%`. */
