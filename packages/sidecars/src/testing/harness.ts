@@ -20,6 +20,8 @@ export interface Harness {
   until: typeof until;
   /** One object, or undefined. */
   find<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<T | undefined>;
+  /** Stops the sidecars. */
+  stop(): Promise<void>;
   /** Stops the sidecars and starts new ones that know nothing of before. */
   restart(): Promise<void>;
 }
@@ -29,13 +31,17 @@ export interface HarnessOptions {
   sidecars?: Partial<SidecarOptions>;
   /** Objects that are there before anything starts. */
   objects?: [Resource, KubeObject][];
+  /** Kinds that the cluster does not have. */
+  without?: Resource[];
 }
 
 const FAST = { startMs: 5, maxMs: 40, infeasibleMs: 60 };
 
 export async function startHarness(t: TestContext, options: HarnessOptions = {}): Promise<Harness> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-sidecars-"));
-  const store = await LocalStore.open({ path: folder, registry: testRegistry() });
+  const registry = testRegistry();
+  for (const resource of options.without ?? []) registry.unregister(resource);
+  const store = await LocalStore.open({ path: folder, registry });
   const driver = await ScriptedDriver.start(options.driver);
   const world = new AbortController();
   let stop = new AbortController();
@@ -68,9 +74,12 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
     signal: world.signal,
     until,
     find: (resource, name, namespace) => getIfAny(store, resource, keyFor(name, namespace)),
-    restart: async () => {
+    stop: async () => {
       stop.abort();
       await running?.done;
+    },
+    restart: async () => {
+      await harness.stop();
       stop = new AbortController();
       running = await begin();
       harness.sidecars = running;
@@ -82,7 +91,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
 const keyFor = (name: string, namespace?: string): ObjectKey =>
   namespace === undefined ? { name } : { namespace, name };
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** Asks again and again until the answer is neither undefined nor false. */
 export async function until<T>(
