@@ -1,9 +1,11 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { getAttachment, Snapshots, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
-import { failpoint, isConflict, isNotFound } from "@mooring/store";
+import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
 import { findVolume, listObjects } from "./objects.ts";
+
+const RETRY_MS = 5;
 
 const marked = failpoint("driver/delete-volume/volume-marked");
 
@@ -21,7 +23,11 @@ export async function deleteVolume(
     if (volume === undefined) break;
     if (volume.metadata.deletionTimestamp === undefined) {
       await requireUnused(driver, volume, signal);
-      if (!(await mark(driver, volume, signal))) continue;
+      if (!(await mark(driver, volume, signal))) {
+        // The write that came first may not be readable yet; without a pause it never would be.
+        await delay(RETRY_MS, signal);
+        continue;
+      }
       marked();
     }
     await untilGone(driver, volume, signal);

@@ -36,11 +36,11 @@ export async function ensureAttachment(
     const volume = await store.get(Volumes, { name: volumeName }, signal);
     const present = await getAttachment(store, volumeName, signal);
     if (present !== undefined && belongsTo(present, volume)) return present;
-    if (present !== undefined) await releaseAttachment(store, present, signal);
     try {
+      if (present !== undefined) await releaseAttachment(store, present, signal);
       return await store.create(VolumeAttachments, newAttachment(volume), options(signal));
     } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
+      if (!isAlreadyExists(error) && !isConflict(error)) throw error;
       await retryPause(signal);
     }
   }
@@ -60,7 +60,7 @@ export async function getAttachment(
   }
 }
 
-/** Lets an attachment object go whose volume is gone. Another caller may have done so already. */
+/** Lets an attachment object go whose volume is gone. Throws Conflict when it is not as it was read any more. */
 export async function releaseAttachment(
   store: ObjectStore,
   attachment: VolumeAttachment,
@@ -80,7 +80,7 @@ export async function releaseAttachment(
       ...(uid === undefined ? {} : { preconditions: { uid } }),
     });
   } catch (error) {
-    if (!isConflict(error) && !isNotFound(error)) throw error;
+    if (!isNotFound(error)) throw error;
   }
 }
 

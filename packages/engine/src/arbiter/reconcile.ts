@@ -49,13 +49,16 @@ async function step({
   const volume = await findVolume(store, name, signal);
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
-    if (present !== undefined) await releaseAttachment(store, present, signal);
-    return volume === undefined ? {} : "again";
+    if (present === undefined) return {};
+    await releaseAttachment(store, present, signal);
+    await retryPause(signal);
+    return "again";
   }
   const attachment = present ?? (await ensureAttachment(store, name, signal));
   const tickets = ticketsOf(attachment);
   if (attachment.metadata.deletionTimestamp !== undefined && tickets.length === 0) {
     await releaseAttachment(store, attachment, signal);
+    await retryPause(signal);
     return "again";
   }
   const now = clock();
