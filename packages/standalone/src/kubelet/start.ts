@@ -1,6 +1,7 @@
 import { mkdir, readdir } from "node:fs/promises";
 import { createHost, type Host } from "@mooring/engine";
 import {
+  delay,
   EventRecorder,
   KubeVolumeAttachments,
   type Logger,
@@ -9,17 +10,17 @@ import {
 } from "@mooring/store";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
 import type { Runtime } from "../runtime/index.ts";
-import { openDrivers } from "./csi/drivers.ts";
+import { type Drivers, openDrivers } from "./csi/drivers.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
 import { machineFacts } from "./node/machine.ts";
-import { nodeStatus } from "./node/node-object.ts";
-import { registerNode } from "./node/registration.ts";
+import { resourcesOf } from "./node/node-object.ts";
+import { type NodeRegistration, registerNode } from "./node/registration.ts";
 import { kubeletPaths } from "./paths.ts";
-import { runPods } from "./pods/pod-controller.ts";
-import { createPodVolumes } from "./pods/pod-volumes.ts";
+import { type PodControllerOptions, runPods } from "./pods/pod-controller.ts";
+import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
 import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
-import { startVolumeManager } from "./volumes/manager.ts";
+import { startVolumeManager, type VolumeManager } from "./volumes/manager.ts";
 
 export interface KubeletOptions {
   store: ObjectStore;
@@ -30,6 +31,7 @@ export interface KubeletOptions {
   stateDir: string;
   /** Socket of each CSI driver, by driver name: `unix:///path`. */
   csiEndpoints: Readonly<Record<string, string>>;
+  /** Closed with the kubelet. */
   runtime: Runtime;
   logger: Logger;
   host?: Host;
@@ -46,18 +48,39 @@ export interface Kubelet {
 /** How long detaching may take when the kubelet is stopped, before it is left to the next start. */
 const DETACH_MS = 20_000;
 
+/** What a kubelet is made of. */
+interface Parts extends PodControllerOptions {
+  volumes: PodVolumes;
+  manager: VolumeManager;
+  drivers: Drivers;
+  registration: NodeRegistration;
+}
+
 /**
  * Runs the pods of one node. When the signal aborts, the pods' processes are ended as for a deletion, their volumes
  * are unpublished, unstaged and detached, and their objects stay: the next start runs them again as restartPolicy
  * says. When this process is killed instead, everything keeps running and the next start takes it over.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
+  // Works on after the caller's signal, until the pods have gone.
+  const working = new AbortController();
+  try {
+    const parts = await assemble(options, working.signal);
+    wantRunning(parts);
+    for (const uid of await podsOnDisk(options, parts)) parts.queue.add(uid);
+    const done = run(options, parts, working);
+    return { logs: (request) => readPodLog(options.store, options.runtime, request), done };
+  } catch (error) {
+    working.abort();
+    throw error;
+  }
+}
+
+async function assemble(options: KubeletOptions, working: AbortSignal): Promise<Parts> {
   const { store, nodeName, stateDir, runtime, logger, signal, host = createHost() } = options;
   const paths = kubeletPaths(stateDir);
   await mkdir(paths.pods, { recursive: true, mode: 0o750 });
-  // Works on after the signal, until the pods have gone.
-  const working = new AbortController();
-  const view = options.view ?? (await openClusterView(store, { logger, signal: working.signal }));
+  const view = options.view ?? (await openClusterView(store, { logger, signal: working }));
   const events = new EventRecorder(store, { component: "kubelet", host: nodeName, logger });
   const drivers = openDrivers(options.csiEndpoints, logger);
   const facts = await machineFacts(nodeName, stateDir);
@@ -66,62 +89,77 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const manager = await startVolumeManager({
     ...{ store, view, host, drivers, paths, nodeName, events, logger },
     changed: (uid) => queue.add(uid),
-    signal: working.signal,
+    signal: working,
   });
-  const ready = { status: "True", reason: "", message: "" };
-  const allocatable = nodeStatus({}, facts, ready, "").allocatable ?? {};
-  const node = { nodeName, address: facts.address, allocatable };
+  const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events });
-  wantRunning();
-  for (const uid of await podsOnDisk()) queue.add(uid);
-  const pods = runPods({ store, view, runtime, volumes, node, events, logger, queue, signal });
+  return {
+    store,
+    view,
+    runtime,
+    volumes,
+    node,
+    events,
+    logger,
+    queue,
+    signal,
+    manager,
+    drivers,
+    registration,
+  };
+}
 
-  /** Before anything is let go: what runs keeps its volumes. */
-  function wantRunning(): void {
-    for (const pod of view.pods.byIndex("node", nodeName)) {
-      const running = runtime
-        .list()
-        .some((each) => each.pod.uid === pod.metadata.uid && each.state !== "exited");
-      if (!running) continue;
-      const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
-      manager.want(
-        pod,
-        traced.filter((each) => each !== undefined && "key" in each),
-      );
-    }
+/** Before anything is let go: what runs keeps its volumes. */
+function wantRunning({ view, runtime, node, manager }: Parts): void {
+  const running = new Set(
+    runtime
+      .list()
+      .filter(({ state }) => state !== "exited")
+      .map(({ pod }) => pod.uid),
+  );
+  for (const pod of view.pods.byIndex("node", node.nodeName)) {
+    if (!running.has(pod.metadata.uid ?? "")) continue;
+    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
+    manager.want(
+      pod,
+      traced.filter((each) => each !== undefined && "key" in each),
+    );
   }
+}
 
-  async function podsOnDisk(): Promise<Set<string>> {
-    const logged = (await runtime.podsOnDisk()).map(({ uid }) => uid);
-    const running = runtime.list().map(({ pod }) => pod.uid);
-    return new Set([...logged, ...running, ...(await readdir(paths.pods)), ...manager.podsOnDisk()]);
+/** Pods that left something on this machine, whether they still have an object or not. */
+async function podsOnDisk({ stateDir }: KubeletOptions, { runtime, manager }: Parts): Promise<Set<string>> {
+  const logged = (await runtime.podsOnDisk()).map(({ uid }) => uid);
+  const known = runtime.list().map(({ pod }) => pod.uid);
+  const folders = await readdir(kubeletPaths(stateDir).pods);
+  return new Set([...logged, ...known, ...folders, ...manager.podsOnDisk()]);
+}
+
+async function run(options: KubeletOptions, parts: Parts, working: AbortController): Promise<void> {
+  const { store, logger, runtime, nodeName } = options;
+  const { registration, manager, events, drivers } = parts;
+  try {
+    await runPods(parts);
+    await stopPods({ ...parts, nodeName });
+    await registration.done;
+    await registration.markStopped();
+    await detached(store, nodeName);
+  } catch (error) {
+    logger.error({ err: error }, "the kubelet could not stop cleanly; the next start goes on with it");
+  } finally {
+    working.abort();
+    await manager.done;
+    await events.flush();
+    drivers.close();
+    await runtime.close();
   }
+}
 
-  async function run(): Promise<void> {
-    try {
-      await pods;
-      await stopPods({ view, runtime, volumes, manager, nodeName, logger });
-      await registration.done;
-      await registration.markStopped();
-      await detached();
-    } catch (error) {
-      logger.error({ err: error }, "the kubelet could not stop cleanly; the next start goes on with it");
-    } finally {
-      working.abort();
-      await manager.done;
-      await events.flush();
-      drivers.close();
-      await runtime.close();
-    }
+async function detached(store: ObjectStore, nodeName: string): Promise<void> {
+  const deadline = Date.now() + DETACH_MS;
+  for (;;) {
+    const { items } = await store.list(KubeVolumeAttachments);
+    if (!items.some(({ spec }) => spec?.nodeName === nodeName) || Date.now() > deadline) return;
+    await delay(50);
   }
-
-  async function detached(): Promise<void> {
-    const deadline = Date.now() + DETACH_MS;
-    const left = async () =>
-      (await store.list(KubeVolumeAttachments)).items.filter(({ spec }) => spec?.nodeName === nodeName);
-    while ((await left()).length > 0 && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-
-  return { logs: (request) => readPodLog(store, runtime, request), done: run() };
 }

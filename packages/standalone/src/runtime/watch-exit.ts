@@ -5,10 +5,13 @@ import { type ContainerFiles, readStatus } from "./container-files.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 
-/** A process that was never our child tells nobody of its end; this is how long that may go unnoticed. */
-const POLL_MS = 1000;
+/**
+ * A process that was never our child tells nobody when it ends without leaving an exit code; this is how long that may
+ * go unnoticed. A child's end is told, so looking at it is only a precaution.
+ */
+const POLL_MS = { child: 60_000, adopted: 1000 };
 
-/** Wakes whoever waits, when the folder's files change or the child ends, and at the latest after POLL_MS. */
+/** Wakes whoever waits, when the folder's files change or the child ends, and now and then without a reason. */
 export function changesOf(files: ContainerFiles, child: ChildProcess | undefined, signal: AbortSignal) {
   let wake = () => {};
   let changed = false;
@@ -23,7 +26,9 @@ export function changesOf(files: ContainerFiles, child: ChildProcess | undefined
     if (!changed) {
       const timer = new AbortController();
       wake = () => timer.abort();
-      await sleep(POLL_MS, undefined, { signal: AbortSignal.any([timer.signal, signal]) }).catch(() => {});
+      await sleep(child === undefined ? POLL_MS.adopted : POLL_MS.child, undefined, {
+        signal: AbortSignal.any([timer.signal, signal]),
+      }).catch(() => {});
     }
     changed = false;
     signal.throwIfAborted();

@@ -30,6 +30,15 @@ export function nodeLabels(facts: MachineFacts): Record<string, string> {
   };
 }
 
+export function resourcesOf(facts: MachineFacts): Record<string, string> {
+  return {
+    cpu: String(facts.cpus),
+    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    "ephemeral-storage": `${Math.floor(facts.diskBytes / 1024)}Ki`,
+    pods: String(MAX_PODS),
+  };
+}
+
 /** The status that the kubelet keeps; what others keep in it (volumes in use and attached) stays. */
 export function nodeStatus(
   old: Node["status"],
@@ -37,12 +46,7 @@ export function nodeStatus(
   ready: Omit<Condition, "type" | "lastHeartbeatTime">,
   now: string,
 ): NonNullable<Node["status"]> {
-  const resources = {
-    cpu: String(facts.cpus),
-    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
-    "ephemeral-storage": `${Math.floor(facts.diskBytes / 1024)}Ki`,
-    pods: String(MAX_PODS),
-  };
+  const resources = resourcesOf(facts);
   return {
     ...old,
     capacity: resources,
