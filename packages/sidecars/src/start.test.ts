@@ -109,7 +109,7 @@ test("every call to the driver is measured by method and code", async (t) => {
   ]);
 });
 
-test("[K8S-060] what is in a secret is in no log, no event, no record and no object", async (t) => {
+test("[K8S-060] [CSI-041] [CSI-316] what is in a secret is in no log, no event, no record and no object", async (t) => {
   const lines: string[] = [];
   const note = (fields: object, message: string) =>
     void lines.push(

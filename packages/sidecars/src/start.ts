@@ -5,6 +5,7 @@ import { CONTROLLERS, type ControllerName, type ControllerOptions } from "./cont
 import { type Driver, describeDriver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { type CallMeasurement, measured } from "./csi/measured.ts";
+import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { runAsLeader } from "./leader.ts";
@@ -105,7 +106,7 @@ async function reachDriver(endpoint: string, options: SidecarOptions, signal: Ab
     await waitUntilReady(client, { signal, timeoutMs: Math.min(timeoutMs, 10_000), logger });
     const info = await describeDriver(client, { signal, timeoutMs });
     const report = (call: CallMeasurement) => onCall?.({ ...call, driver: info.name });
-    return { info, client: onCall === undefined ? client : measured(client, report) };
+    return { info, client: oneAtATime(onCall === undefined ? client : measured(client, report)) };
   } catch (error) {
     client.close();
     throw error;

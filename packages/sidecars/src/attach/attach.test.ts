@@ -57,7 +57,7 @@ const only = (h: Harness) => {
   return volume ?? assert.fail("no volume");
 };
 
-test("[K8S-020] [K8S-040] [K8S-041] [K8S-043] [K8S-044] [K8S-050] [K8S-052] attach and detach", async (t) => {
+test("[K8S-008] [K8S-040] [K8S-041] [K8S-043] [K8S-044] [K8S-050] [K8S-051] [K8S-052] [K8S-059] [CSI-146] attach and detach", async (t) => {
   const h = await start(t);
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -92,7 +92,7 @@ test("[K8S-042] a volume under deletion keeps the attacher's finalizer until its
   await h.until("the volume is gone", async () => (await h.find(PersistentVolumes, "pv")) === undefined);
 });
 
-test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] a failed attach is told once per error, and repeated until it works", async (t) => {
+test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] [CSI-158] a failed attach is told once per error, and repeated until it works", async (t) => {
   const h = await start(t);
   h.driver.faults.add({
     method: "ControllerPublishVolume",
@@ -125,7 +125,7 @@ test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] a failed attach is told 
   );
 });
 
-test("[K8S-053] [K8S-054] a failed detach keeps the object and attached=true, and is repeated", async (t) => {
+test("[K8S-053] [K8S-054] [CSI-167] a failed detach keeps the object and attached=true, and is repeated", async (t) => {
   const h = await start(t);
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -144,7 +144,7 @@ test("[K8S-053] [K8S-054] a failed detach keeps the object and attached=true, an
   await gone(h, "a");
 });
 
-test("an uncertain attach is always followed by a detach call", async (t) => {
+test("[CSI-144] an uncertain attach is always followed by a detach call", async (t) => {
   const h = await start(t);
   h.driver.faults.add({
     method: "ControllerPublishVolume",
@@ -159,7 +159,7 @@ test("an uncertain attach is always followed by a detach call", async (t) => {
   assert.equal(only(h).publishedTo.size, 0);
 });
 
-test("a detach works without the node, the volume's object and the secret", async (t) => {
+test("[K8S-114] [CSI-168] a detach works without the node, the volume's object and the secret", async (t) => {
   const data = { k: Buffer.from("v").toString("base64") };
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: "ns" }, data };
   const h = await start(
@@ -211,7 +211,7 @@ test("[K8S-036] a driver without ControllerPublishVolume: attached at once, noth
   assert.equal(h.driver.called("ControllerPublishVolume"), 0);
 });
 
-test("[K8S-065] readonly is passed on only to drivers that understand it", async (t) => {
+test("[K8S-065] [CSI-147] readonly is passed on only to drivers that understand it", async (t) => {
   for (const can of [
     ["PUBLISH_UNPUBLISH_VOLUME"],
     ["PUBLISH_UNPUBLISH_VOLUME", "PUBLISH_READONLY"],

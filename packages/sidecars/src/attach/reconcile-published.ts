@@ -2,6 +2,7 @@ import { delay, isDeleting } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { ATTACHED_NODE_ID } from "../common/names.ts";
 import { callFailure } from "../csi/codes.ts";
+import { listVolumes } from "../csi/list-volumes.ts";
 import type { AttachEffects } from "./apply.ts";
 
 /** A difference counts when it was seen that many times in a row: listing is never a picture of one moment. */
@@ -39,13 +40,8 @@ async function publishedNodes(
   signal: AbortSignal,
 ): Promise<Map<string, ReadonlySet<string>>> {
   const nodes = new Map<string, ReadonlySet<string>>();
-  let startingToken = "";
-  do {
-    const page = await driver.client.controller.listVolumes({ startingToken }, { signal, timeoutMs });
-    for (const { volume, status } of page.entries)
-      if (volume !== undefined) nodes.set(volume.volumeId, new Set(status?.publishedNodeIds));
-    startingToken = page.nextToken;
-  } while (startingToken !== "");
+  for (const { volume, status } of await listVolumes(driver.client, { signal, timeoutMs }))
+    if (volume !== undefined) nodes.set(volume.volumeId, new Set(status?.publishedNodeIds));
   return nodes;
 }
 

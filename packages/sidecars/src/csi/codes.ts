@@ -34,17 +34,13 @@ export function isUncertain(failure: CallFailure): boolean {
 }
 
 /** The request can never succeed as it is: repeat it rarely, and at once when its arguments change. */
-export function isInfeasible(failure: CallFailure): boolean {
-  return failure.code === Code.INVALID_ARGUMENT;
+export function isInfeasible({ code }: CallFailure): boolean {
+  return code === Code.INVALID_ARGUMENT || code === Code.UNIMPLEMENTED;
 }
 
 /** ControllerExpandVolume has two more codes that say so. */
 export function isExpandInfeasible(failure: CallFailure): boolean {
-  return (
-    failure.code === Code.INVALID_ARGUMENT ||
-    failure.code === Code.OUT_OF_RANGE ||
-    failure.code === Code.NOT_FOUND
-  );
+  return isInfeasible(failure) || failure.code === Code.OUT_OF_RANGE || failure.code === Code.NOT_FOUND;
 }
 
 /** Answers that speak of the request, and so also of what an earlier call with the same request can have done. */

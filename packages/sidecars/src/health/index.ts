@@ -3,6 +3,7 @@ import { delay, failpoint, keyOf, type PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { VOLUME_CONDITION } from "../common/names.ts";
 import { callFailure } from "../csi/codes.ts";
+import { listVolumes } from "../csi/list-volumes.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { type Condition, decideCondition } from "./decide.ts";
 
@@ -87,15 +88,10 @@ async function listConditions(
   signal: AbortSignal,
 ): Promise<Map<string, Condition>> {
   const conditions = new Map<string, Condition>();
-  let startingToken = "";
-  do {
-    const page = await driver.client.controller.listVolumes({ startingToken }, { signal, timeoutMs });
-    for (const { volume, status } of page.entries) {
-      const { abnormal = false, message = "" } = status?.volumeCondition ?? {};
-      if (volume !== undefined) conditions.set(volume.volumeId, { abnormal, message });
-    }
-    startingToken = page.nextToken;
-  } while (startingToken !== "");
+  for (const { volume, status } of await listVolumes(driver.client, { signal, timeoutMs })) {
+    const { abnormal = false, message = "" } = status?.volumeCondition ?? {};
+    if (volume !== undefined) conditions.set(volume.volumeId, { abnormal, message });
+  }
   return conditions;
 }
 

@@ -107,7 +107,7 @@ test("the three metadata parameters are added on request", () => {
   });
 });
 
-test("volume modes, access modes, mount options", () => {
+test("[CSI-083] [CSI-085] volume modes, access modes, mount options", () => {
   const withOptions = storageClass({ mountOptions: ["noatime"] });
   const block = intentOf({ claim: claim("data", { volumeMode: "Block" }), storageClass: withOptions });
   assert.deepEqual(block.arguments.capabilities, [{ mode: "SINGLE_NODE_WRITER" }]);

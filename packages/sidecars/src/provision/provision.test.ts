@@ -53,7 +53,7 @@ const recordsGone = (h: Harness) =>
 const remove = (h: Harness, name: string) =>
   h.store.delete(PersistentVolumeClaims, { namespace: "default", name });
 
-test("[K8S-007] [K8S-024] [K8S-030] [K8S-032] a claim gets a volume, and both go when the claim is deleted", async (t) => {
+test("[K8S-007] [K8S-023] [K8S-024] [K8S-030] [K8S-032] [K8S-033] [K8S-064] [K8S-099] [K8S-100] [CSI-100] [CSI-243] a claim gets a volume, and both go when the claim is deleted", async (t) => {
   const h = await startHarness(t);
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
   const done = await bound(h, "data");
@@ -106,7 +106,7 @@ test("[K8S-034] a volume with policy Retain stays, without our finalizer once th
   await volumesGone(h);
 });
 
-test("[K8S-107] [K8S-108] [K8S-111] all keys of the secret go to CreateVolume and DeleteVolume, also when the class is gone", async (t) => {
+test("[K8S-106] [K8S-107] [K8S-108] [K8S-110] [K8S-111] [CSI-039] [CSI-133] all keys of the secret go to CreateVolume and DeleteVolume, also when the class is gone", async (t) => {
   const parameters = {
     "csi.storage.k8s.io/provisioner-secret-name": "key",
     "csi.storage.k8s.io/provisioner-secret-namespace": "infra",
@@ -145,7 +145,7 @@ test("final errors are repeated with a pause while the claim exists, and not aft
   await volumesGone(h);
 });
 
-test("an infeasible claim is repeated rarely, and at once when its class is replaced", async (t) => {
+test("[CSI-032] an infeasible claim is repeated rarely, and at once when its class is replaced", async (t) => {
   const h = await startHarness(t, { sidecars: { retry: { startMs: 5, maxMs: 10, infeasibleMs: 600_000 } } });
   h.driver.faults.add({
     method: "CreateVolume",
@@ -170,7 +170,7 @@ test("an infeasible claim is repeated rarely, and at once when its class is repl
 });
 
 for (const code of [Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED]) {
-  test(`an uncertain answer (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
+  test(`[CSI-068] [CSI-125] [CSI-241] an uncertain answer (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
     const h = await startHarness(t);
     h.driver.faults.add({ method: "CreateVolume", code, effect: true, times: 3 });
     await h.store.create(PersistentVolumeClaims, plainClaim("data"));
@@ -222,7 +222,7 @@ const zones: [Resource, KubeObject][] = [
   [CSINodes, csiNode("n2", ["zone"])],
 ];
 
-test("[K8S-028] [K8S-031] WaitForFirstConsumer: waits for a node, prefers its place, and the volume says where it is", async (t) => {
+test("[K8S-028] [K8S-031] [K8S-095] WaitForFirstConsumer: waits for a node, prefers its place, and the volume says where it is", async (t) => {
   const h = await startHarness(t, {
     driver: { topology: true },
     objects: [[StorageClasses, late], ...zones],
@@ -244,7 +244,7 @@ test("[K8S-028] [K8S-031] WaitForFirstConsumer: waits for a node, prefers its pl
   ]);
 });
 
-test("no room on the selected node: the choice is given back to the scheduler", async (t) => {
+test("[CSI-123] no room on the selected node: the choice is given back to the scheduler", async (t) => {
   const h = await startHarness(t, {
     driver: { topology: true },
     objects: [[StorageClasses, late], ...zones],

@@ -142,7 +142,7 @@ test("a snapshot cannot be deleted under a restore, and a restore that fails doe
   assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
-test("a snapshot that is not ready at once is asked about until it is", async (t) => {
+test("[CSI-221] a snapshot that is not ready at once is asked about until it is", async (t) => {
   const h = await start(t, { driver: { snapshotPolls: 4 } });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("the first status", async () => (await snapshotOf(h)).status?.readyToUse === false);
@@ -161,7 +161,7 @@ test("errors are on the snapshot and its content, once, and go away with success
   assert.equal((await contents(h))[0]?.status?.error, undefined);
 });
 
-test("an uncertain CreateSnapshot is repeated before the snapshot is deleted: nothing is left", async (t) => {
+test("[CSI-244] an uncertain CreateSnapshot is repeated before the snapshot is deleted: nothing is left", async (t) => {
   const h = await start(t);
   h.driver.faults.add({ method: "CreateSnapshot", code: Code.DEADLINE_EXCEEDED, effect: true, times: 4 });
   await h.store.create(VolumeSnapshots, vs("snap"));
@@ -304,7 +304,7 @@ test("a pre-provisioned content that was never bound is deleted with its data", 
   assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
-test("the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
+test("[CSI-207] [CSI-228] the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
   const parameters = {
     kind: "thin",
     "csi.storage.k8s.io/snapshotter-secret-name": "key",

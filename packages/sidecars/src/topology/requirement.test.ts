@@ -35,7 +35,7 @@ const ask = (changes: Partial<TopologyInput>) => {
   return requirement && `${text(requirement.requisite)} ${text(requirement.preferred)}`;
 };
 
-test("[K8S-028] the selected node's place is preferred first, the others follow in a circle", () => {
+test("[K8S-028] [CSI-104] [CSI-111] the selected node's place is preferred first, the others follow in a circle", () => {
   assert.equal(ask({ selectedNode: "n-b" }), "a,b,c b,c,a");
 });
 

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubeVolumeAttachment, PersistentVolume } from "@mooring/store";
+import { PV_FINALIZER } from "../common/names.ts";
+import { DRIVER, driverInfo, persistentVolume } from "../testing/objects.ts";
+import { decideReclaim, type ReclaimView } from "./decide.ts";
+
+const driver = driverInfo(["CREATE_DELETE_VOLUME", "PUBLISH_UNPUBLISH_VOLUME"]);
+const guarded = { finalizers: [PV_FINALIZER] };
+const deleting = { ...guarded, deletionTimestamp: "t" };
+const volume = (phase: string, policy: string, metadata: object = guarded): PersistentVolume =>
+  persistentVolume("pv", { persistentVolumeReclaimPolicy: policy }, metadata, { phase });
+const attachment = (metadata: object = {}): KubeVolumeAttachment => ({
+  apiVersion: "storage.k8s.io/v1",
+  kind: "VolumeAttachment",
+  metadata: { name: "a", ...metadata },
+  spec: { attacher: DRIVER, nodeName: "n1", source: { persistentVolumeName: "pv" } },
+});
+
+const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
+  ["bound, unguarded", { volume: volume("Bound", "Delete", {}) }, "add-finalizer"],
+  ["bound, guarded", { volume: volume("Bound", "Delete") }, "done"],
+  [
+    "bound, unguarded, being deleted: too late",
+    { volume: volume("Bound", "Delete", { deletionTimestamp: "t" }) },
+    "done",
+  ],
+  ["policy Retain", { volume: volume("Released", "Retain") }, "drop-finalizer"],
+  ["policy Retain, unguarded", { volume: volume("Released", "Retain", {}) }, "done"],
+  ["policy Recycle", { volume: volume("Released", "Recycle") }, "drop-finalizer"],
+  ["released", { volume: volume("Released", "Delete") }, "delete-data"],
+  ["released, never guarded", { volume: volume("Released", "Delete", {}) }, "delete-data"],
+  ["released and deleted by somebody", { volume: volume("Released", "Delete", deleting) }, "delete-data"],
+  [
+    "released, deleted, not guarded: not ours to finish",
+    { volume: volume("Released", "Delete", { deletionTimestamp: "t" }) },
+    "done",
+  ],
+  ["available", { volume: volume("Available", "Delete") }, "done"],
+  [
+    "released, still attached",
+    { volume: volume("Released", "Delete"), attachments: [attachment()] },
+    "report-attached",
+  ],
+  [
+    "released, being detached",
+    { volume: volume("Released", "Delete"), attachments: [attachment({ deletionTimestamp: "t" })] },
+    "done",
+  ],
+  [
+    "attached, by a driver that does not publish",
+    {
+      driver: driverInfo(["CREATE_DELETE_VOLUME"]),
+      volume: volume("Released", "Delete"),
+      attachments: [attachment()],
+    },
+    "delete-data",
+  ],
+  ["a failed delete", { volume: volume("Released", "Delete"), pauseMs: 5 }, "wait"],
+  ["data gone", { volume: volume("Released", "Delete"), removed: true }, "delete-object"],
+  [
+    "data gone, object waiting",
+    { volume: volume("Released", "Delete", deleting), removed: true },
+    "drop-finalizer",
+  ],
+  [
+    "another driver's",
+    {
+      volume: persistentVolume("pv", { csi: { driver: "x", volumeHandle: "h" } }, guarded, {
+        phase: "Released",
+      }),
+    },
+    "done",
+  ],
+  ["gone", { volume: undefined }, "done"],
+];
+
+for (const [title, changes, step] of rows) {
+  test(`[K8S-033] [K8S-034] reclaim: ${title}`, () => {
+    const view: ReclaimView = {
+      driver,
+      volume: undefined,
+      attachments: [],
+      removed: false,
+      pauseMs: 0,
+      ...changes,
+    };
+    assert.equal(decideReclaim(view).do, step);
+  });
+}
