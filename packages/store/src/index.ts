@@ -4,6 +4,7 @@ export * from "./controller/finalizers.ts";
 export * from "./controller/informer.ts";
 export { acquireLease, type HeldLease, LeaseElection, type LeaseOptions } from "./controller/lease.ts";
 export { listAll } from "./controller/list-all.ts";
+export { managedBy } from "./controller/managed-by.ts";
 export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "./controller/mutate.ts";
 export * from "./controller/run-controller.ts";
 export { waitFor } from "./controller/wait-for.ts";

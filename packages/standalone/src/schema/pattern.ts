@@ -8,7 +8,7 @@ export function patternOf(source: string): RegExp {
   let pattern = patterns.get(source);
   if (pattern === undefined) {
     const { body, flags } = translate(source);
-    // Unicode mode reads `.` as a character, but refuses escapes that RE2 takes, such as `\\-`.
+    // Unicode mode reads `.` as a character, but refuses escapes that RE2 takes, such as `\-`.
     pattern = compile(body, `u${flags}`) ?? new RegExp(body, flags);
     patterns.set(source, pattern);
   }
