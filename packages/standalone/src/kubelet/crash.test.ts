@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { failpointNames } from "@mooring/store";
+import { failpointNames, type Pod } from "@mooring/store";
 import { bundleProgram } from "./testing/bundle.ts";
-import { assertNothingLeft, startTestCluster } from "./testing/test-cluster.ts";
+import { assertNothingLeft, eventually, logOf, Pods, startTestCluster } from "./testing/test-cluster.ts";
 
-// Importing the cluster has loaded every module with a gap.
-void startTestCluster;
 const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime)\//;
 /** Gaps that this scenario has no way through. */
 const UNREACHED = /volume-unreserved|reservation-reset|ephemeral-claim-created/;
@@ -66,6 +65,36 @@ for (const gap of sample(gaps)) {
     }
   });
 }
+
+test("killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were", async () => {
+  const holder = await bundleProgram(join(import.meta.dirname, "testing/hold.ts"));
+  const folder = await mkdtemp("/tmp/mooring-crash-");
+  try {
+    const child = spawn(process.execPath, [holder.path, folder], { stdio: ["ignore", "pipe", "inherit"] });
+    for await (const chunk of child.stdout) if (String(chunk).includes("running")) break;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const count = async () => {
+      const [volume = ""] = await readdir(join(folder, "driver/volumes"));
+      return Number(await readFile(join(folder, "driver/volumes", volume, "count"), "utf8"));
+    };
+    const before = await count();
+    const cluster = await startTestCluster(folder);
+    const running = (object: Pod | undefined) =>
+      object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
+    const pod = await eventually(cluster.store, Pods, "app", running);
+    assert.equal(pod?.status?.containerStatuses?.[0]?.restartCount, 0);
+    assert.equal(await logOf(cluster, "app"), "up\n");
+    assert.ok((await count()) > before, "it went on counting all the time");
+    await cluster.store.delete(Pods, { namespace: "default", name: "app" });
+    await eventually(cluster.store, Pods, "app", (object) => object === undefined);
+    await cluster.stop();
+    await assertNothingLeft(folder);
+  } finally {
+    await holder.remove();
+    await cleanUp(folder);
+  }
+});
 
 async function processList(): Promise<string> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
