@@ -3,9 +3,11 @@ import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import {
   ConfigMaps,
+  CSINodes,
   isAlreadyExists,
   isNotFound,
   type KubeObject,
+  KubeVolumeAttachments,
   type ObjectKey,
   PersistentVolumeClaims,
   PersistentVolumes,
@@ -17,18 +19,34 @@ import {
 } from "@mooring/store";
 import fc from "fast-check";
 import { type Harness, startHarness } from "./testing/harness.ts";
-import { claim, snapshotClass, storageClass, volumeSnapshot } from "./testing/objects.ts";
+import { claim, csiNode, DRIVER, snapshotClass, storageClass, volumeSnapshot } from "./testing/objects.ts";
 
 const NAMES = ["a", "b", "c"];
-const METHODS = ["CreateVolume", "DeleteVolume", "CreateSnapshot", "DeleteSnapshot"];
+const METHODS = [
+  "CreateVolume",
+  "DeleteVolume",
+  "CreateSnapshot",
+  "DeleteSnapshot",
+  "ControllerPublishVolume",
+  "ControllerUnpublishVolume",
+  "ControllerExpandVolume",
+];
 const CODES = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.ABORTED, Code.INTERNAL, Code.INVALID_ARGUMENT];
 
+const DEEDS = [
+  "create",
+  "delete",
+  "restore",
+  "clone",
+  "snapshot",
+  "drop-snapshot",
+  "attach",
+  "detach",
+  "expand",
+] as const;
+
 type Action =
-  | {
-      do: "create" | "delete" | "restore" | "clone" | "snapshot" | "drop-snapshot";
-      name: string;
-      from: string;
-    }
+  | { do: (typeof DEEDS)[number]; name: string; from: string }
   | { do: "fault"; method: string; code: number; effect: boolean; times: number }
   | { do: "replace-class"; tier: string }
   | { do: "restart" }
@@ -39,7 +57,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      do: fc.constantFrom("create", "create", "delete", "restore", "clone", "snapshot", "drop-snapshot"),
+      do: fc.constantFrom("create", ...DEEDS),
       name,
       from: name,
     }),
@@ -117,6 +135,12 @@ async function act(h: Harness, step: Action): Promise<void> {
     }
     case "drop-snapshot":
       return remove(h, VolumeSnapshots, at(step.name));
+    case "attach":
+      return attach(h, step.name);
+    case "detach":
+      return remove(h, KubeVolumeAttachments, { name: step.name });
+    case "expand":
+      return expand(h, step.name);
     case "fault":
       return h.driver.faults.add({ ...step, when: (request) => mayAnswer(h, step, request) });
     case "replace-class":
@@ -129,14 +153,37 @@ async function act(h: Harness, step: Action): Promise<void> {
   }
 }
 
+async function attach(h: Harness, of: string): Promise<void> {
+  const found = await h.find(PersistentVolumeClaims, of, "default");
+  const persistentVolumeName = found?.spec?.volumeName;
+  if (found?.metadata.deletionTimestamp !== undefined || !persistentVolumeName) return;
+  await create(h, KubeVolumeAttachments, {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "VolumeAttachment",
+    metadata: { name: of },
+    spec: { attacher: DRIVER, nodeName: "n1", source: { persistentVolumeName } },
+  } as KubeObject);
+}
+
+async function expand(h: Harness, of: string): Promise<void> {
+  const body = { spec: { resources: { requests: { storage: "2Gi" } } } };
+  const found = await h.find(PersistentVolumeClaims, of, "default");
+  if (found?.status?.phase !== "Bound") return;
+  await h.store.patch(PersistentVolumeClaims, at(of), { type: "merge", body }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+}
+
 /** Everything is deleted, and nothing goes wrong any more: then nothing may be left. */
 async function cleanUp(h: Harness): Promise<void> {
   h.driver.faults.clear();
   for (const each of NAMES) {
     await remove(h, PersistentVolumeClaims, at(each));
     await remove(h, VolumeSnapshots, at(each));
+    await remove(h, KubeVolumeAttachments, { name: each });
   }
   const kinds: Resource[] = [
+    KubeVolumeAttachments,
     PersistentVolumeClaims,
     VolumeSnapshots,
     VolumeSnapshotContents,
@@ -155,7 +202,12 @@ async function cleanUp(h: Harness): Promise<void> {
 }
 
 test("people, faults and restarts in any order never leave a volume or a snapshot behind", async (t) => {
-  const h = await startHarness(t, { objects: [[VolumeSnapshotClasses, snapshotClass()]] });
+  const h = await startHarness(t, {
+    objects: [
+      [VolumeSnapshotClasses, snapshotClass()],
+      [CSINodes, csiNode("n1")],
+    ],
+  });
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async (actions) => {
       for (const each of actions) await act(h, each);
