@@ -70,6 +70,12 @@ export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
 }
 
 function noRoom(pools: readonly Pool[], size: bigint): CsiError {
+  if (pools.every((pool) => pool.status?.ready !== true)) {
+    const names = pools.map((pool) => pool.metadata.name).join(", ");
+    return CsiError.unavailable(`pool ${names} is not ready`, {
+      hint: "It is being opened, or its conditions say why it cannot be.",
+    });
+  }
   const room = pools.map((pool) => `${pool.metadata.name}: ${availableBytes(pool)}`).join(", ");
   return CsiError.resourceExhausted(`no pool has room for ${size} bytes (${room})`, {
     hint: "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.",

@@ -1,4 +1,6 @@
-import { isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import { hasFinalizer, isConflict, isDeleting, isNotFound, type ObjectStore } from "@mooring/store";
+import type { VolumeAttachment } from "../api/attachment.ts";
+import { ARBITER_FINALIZER } from "../api/names.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { applyStep } from "./apply.ts";
@@ -49,23 +51,30 @@ async function step({
   const volume = await findVolume(store, name, signal);
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
-    if (present === undefined) return {};
-    await releaseAttachment(store, present, signal);
-    await retryPause(signal);
-    return "again";
+    return present === undefined ? {} : release(store, present, signal);
   }
   const attachment = present ?? (await ensureAttachment(store, name, signal));
   const tickets = ticketsOf(attachment);
   if (attachment.metadata.deletionTimestamp !== undefined && tickets.length === 0) {
-    await releaseAttachment(store, attachment, signal);
-    await retryPause(signal);
-    return "again";
+    return release(store, attachment, signal);
   }
   const now = clock();
   const ownersGone = await findOwnersGone(store, tickets, signal);
   const decision = decide({ volume, attachment, nodes: nodes(), ownersGone, now });
   const changed = await applyStep(store, { volume, attachment, now }, decision, signal);
   return changed ? "again" : untilExpiry(tickets, now);
+}
+
+/** Somebody else's finalizer may keep the object; its removal is a change that brings us back here. */
+async function release(
+  store: ObjectStore,
+  attachment: VolumeAttachment,
+  signal: AbortSignal,
+): Promise<"again" | { requeueAfterMs?: number }> {
+  if (isDeleting(attachment) && !hasFinalizer(attachment, ARBITER_FINALIZER)) return {};
+  await releaseAttachment(store, attachment, signal);
+  await retryPause(signal);
+  return "again";
 }
 
 function untilExpiry(tickets: readonly { expiresAt?: string }[], now: Date): { requeueAfterMs?: number } {
