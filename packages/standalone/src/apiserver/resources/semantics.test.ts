@@ -270,6 +270,13 @@ test("field validation ignores, warns or refuses", async () => {
     dta: { a: "1" },
   });
   assert.equal(patched.status, 400);
+  const operations = [{ op: "add", path: "/dta", value: { a: "1" } }];
+  const json = await http.patch(
+    `${CONFIG_MAPS}/page-0?fieldValidation=Strict`,
+    "json-patch+json",
+    operations,
+  );
+  assert.match(json.json.message, /unknown field "dta"/);
 });
 
 test("a namespace must be there, and stay, for anything to be created in it", async () => {

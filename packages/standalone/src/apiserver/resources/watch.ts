@@ -36,8 +36,12 @@ export async function handleWatch(call: Call, target: Target, stopping: AbortSig
 function watchOptions(call: Call, target: Target, signal: AbortSignal): WatchOptions {
   const { labelSelector, fieldSelector, resourceVersion } = listOptions(call);
   const initial = flag(call.query, "sendInitialEvents");
-  if (initial !== undefined && call.query.get("resourceVersionMatch") !== "NotOlderThan") {
-    const message = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+  const match = call.query.get("resourceVersionMatch") ?? "";
+  if ((initial !== undefined && match !== "NotOlderThan") || (initial === undefined && match !== "")) {
+    const message =
+      initial === undefined
+        ? "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        : "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
     throw optionsInvalid("ListOptions", "resourceVersionMatch", "FieldValueForbidden", message);
   }
   return {

@@ -1,4 +1,4 @@
-import { badRequest, invalid, isNotFound, type Patch } from "@mooring/store";
+import { applyJsonPatch, badRequest, invalid, isNotFound, type Patch } from "@mooring/store";
 import type { Api } from "../api.ts";
 import { contentType, parseJson, parseYaml, readBytes, unsupportedMediaType } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -56,7 +56,8 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
     patch = { type, body: applied, force: flag(call.query, "force") ?? false };
   } else {
     patch = bodyOf(type, body.value);
-    if (type !== "json") validateFields(call, target, withoutDirectives(body.value), body, validation);
+    const seen = type === "json" ? previewJsonPatch(target, body.value) : withoutDirectives(body.value);
+    validateFields(call, target, seen, body, validation);
   }
   const creates = type === "apply" && !exists(target);
   if (creates) requireLiveNamespace(api, target, target.name);
@@ -104,6 +105,16 @@ function withoutDirectives(value: unknown): Record<string, unknown> {
   return typeof result === "object" && result !== null && !Array.isArray(result)
     ? (result as Record<string, unknown>)
     : {};
+}
+
+/** What a JSON patch leads to, to look for unknown fields in; whether it fits is for the store to say. */
+function previewJsonPatch(target: ItemTarget, operations: unknown): Record<string, unknown> {
+  try {
+    const current: unknown = JSON.parse(target.objects.getJson(keyOfTarget(target)));
+    return applyJsonPatch(current, operations) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
 }
 
 function exists(target: ItemTarget): boolean {
