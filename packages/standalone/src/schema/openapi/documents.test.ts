@@ -45,7 +45,7 @@ test("what kubectl looks for is there: kinds of paths and schemas, query paramet
   const gvk = { group: "", version: "v1", kind: "Pod" };
   const item = document.paths["/api/v1/namespaces/{namespace}/pods/{name}"] as Record<string, JsonObject>;
   assert.deepEqual(item.get?.["x-kubernetes-group-version-kind"], gvk);
-  const names = (item.patch?.parameters as { name: string }[]).map(({ name }) => name);
+  const names = ((item.patch?.parameters ?? []) as { name: string }[]).map(({ name }) => name);
   assert.ok(["dryRun", "fieldValidation", "fieldManager", "force"].every((name) => names.includes(name)));
   assert.deepEqual(
     document.components.schemas["io.k8s.api.core.v1.Pod"]?.["x-kubernetes-group-version-kind"],
