@@ -139,7 +139,10 @@ spec:
       (await kubectl.run("get", "volumes.storage.mooring.dev", "-o", "jsonpath={.items[*].status.state}")) ===
       "detached",
   );
-  assert.equal((await machineRemains(up.stateDir)).filter((line) => /kubelet.(pods|plugins)/.test(line)).length, 0);
+  assert.equal(
+    (await machineRemains(up.stateDir)).filter((line) => /kubelet.(pods|plugins)/.test(line)).length,
+    0,
+  );
   await kubectl.run("delete", "pvc", "brief");
 });
 

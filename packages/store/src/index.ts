@@ -9,6 +9,7 @@ export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "
 export * from "./controller/run-controller.ts";
 export { waitFor } from "./controller/wait-for.ts";
 export { WorkQueue, type WorkQueueOptions } from "./controller/work-queue.ts";
+export * from "./kinds/group-snapshot.ts";
 export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";

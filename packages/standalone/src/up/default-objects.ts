@@ -6,6 +6,8 @@ import {
   type Resource,
   type StorageClass,
   StorageClasses,
+  type VolumeGroupSnapshotClass,
+  VolumeGroupSnapshotClasses,
   type VolumeSnapshotClass,
   VolumeSnapshotClasses,
 } from "@mooring/store";
@@ -30,6 +32,17 @@ const snapshotClass: VolumeSnapshotClass = {
   deletionPolicy: "Delete",
 };
 
+const groupSnapshotClass: VolumeGroupSnapshotClass = {
+  apiVersion: "groupsnapshot.storage.k8s.io/v1",
+  kind: "VolumeGroupSnapshotClass",
+  metadata: {
+    name: CLASS_NAME,
+    annotations: { "groupsnapshot.storage.kubernetes.io/is-default-class": "true" },
+  },
+  driver: DRIVER_NAME,
+  deletionPolicy: "Delete",
+};
+
 /** Creates the object unless it is there: what a person has changed or deleted since stays so until the next start. */
 async function ensure<T extends KubeObject>(
   store: ObjectStore,
@@ -47,4 +60,5 @@ async function ensure<T extends KubeObject>(
 export async function ensureClasses(store: ObjectStore): Promise<void> {
   await ensure(store, StorageClasses, storageClass);
   await ensure(store, VolumeSnapshotClasses, snapshotClass);
+  await ensure(store, VolumeGroupSnapshotClasses, groupSnapshotClass);
 }

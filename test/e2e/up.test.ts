@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Kubectl } from "../support/kubectl.ts";
+import { leaks } from "../support/leaks.ts";
+import { machineRemains } from "../support/remains.ts";
+import { Up } from "../support/up.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
+const up = await Up.create();
+after(() => up.dispose());
+
+function mooring(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BUNDLE, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test("up makes a pool, the default classes and a private kubeconfig", async () => {
+  await up.start();
+  const kubectl = new Kubectl(up.kubeconfig);
+  assert.match(
+    await kubectl.run("get", "sc"),
+    /mooring \(default\)\s+csi\.mooring\.dev\s+Delete\s+Immediate\s+true/,
+  );
+  await kubectl.run("get", "volumesnapshotclass", "mooring");
+  await kubectl.run("get", "volumegroupsnapshotclass", "mooring");
+  assert.equal(await kubectl.run("get", "pool", "default", "-o", "jsonpath={.status.ready}"), "true");
+  assert.equal((await stat(up.kubeconfig)).mode & 0o777, 0o600);
+  assert.equal((await stat(up.stateDir)).mode & 0o777, 0o700);
+});
+
+test("a second up on the same folder is refused with the first one's pid", async () => {
+  const { code, stderr } = await mooring("up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0");
+  assert.equal(code, 3);
+  assert.match(stderr, new RegExp(`\\b${up.pid}\\b`));
+  assert.match(stderr, /^next: /m);
+});
+
+test("why follows a pod down to its ticket, and says no when the object is not there", async () => {
+  const kubectl = new Kubectl(up.kubeconfig);
+  await kubectl.run(
+    "apply",
+    "-f",
+    fileURLToPath(new URL("../../examples/standalone/notes.yaml", import.meta.url)),
+  );
+  await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=60s");
+  const told = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
+  assert.equal(told.code, 0, told.stdout);
+  assert.match(
+    told.stdout,
+    /Pod default\/notes: Running[\s\S]*PersistentVolumeClaim default\/notes: bound[\s\S]*ticket csi-.*satisfied/,
+  );
+  const missing = await mooring("why", "pvc/nothing", "--kubeconfig", up.kubeconfig, "--json");
+  assert.equal(missing.code, 1);
+  assert.equal(JSON.parse(missing.stdout).message, "does not exist");
+  const nonsense = await mooring("why", "planet/earth", "--kubeconfig", up.kubeconfig);
+  assert.equal(nonsense.code, 2);
+});
+
+test("why names a class that does not exist as the cause", async () => {
+  const kubectl = new Kubectl(up.kubeconfig);
+  await kubectl.apply(`
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: lost}
+spec: {accessModes: [ReadWriteOnce], storageClassName: nonsense, resources: {requests: {storage: 1Mi}}}`);
+  const told = await mooring("why", "pvc/lost", "--kubeconfig", up.kubeconfig);
+  assert.equal(told.code, 1);
+  assert.match(told.stdout, /StorageClass nonsense does not exist/);
+  assert.match(told.stdout, /^next: create StorageClass nonsense/m);
+  await kubectl.run("delete", "pvc", "lost");
+});
+
+test("doctor finds nothing wrong here, and a leak that is made for it", async () => {
+  const before = JSON.parse((await mooring("doctor", "--state-dir", up.stateDir, "--json")).stdout);
+  assert.deepEqual(
+    before.filter((entry: { state: string }) => entry.state === "fail"),
+    [],
+  );
+  assert.deepEqual(await leaks(up), []);
+  const { writeFile, rm } = await import("node:fs/promises");
+  const stray = join(up.stateDir, "pools/default/mnt/images/v-00000000-0000-4000-8000-000000000000.img");
+  await writeFile(stray, "data that no record explains");
+  try {
+    const found = await mooring("doctor", "--state-dir", up.stateDir);
+    assert.equal(found.code, 1);
+    assert.match(found.stdout, /leak: image-without-record\s+fail\s+.*v-00000000/);
+  } finally {
+    await rm(stray);
+  }
+});
+
+test("SIGTERM ends it with 0 and leaves nothing in use; without a server, commands say so", async () => {
+  assert.equal(await up.end("SIGTERM"), 0);
+  assert.deepEqual(await machineRemains(up.stateDir), []);
+  const { code, stderr } = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
+  assert.equal(code, 4);
+  assert.match(stderr, /mooring up/);
+});
+
+for (const [args, message] of [
+  [["--pool-size", "many"], /not a size/],
+  [["--listen", "here"], /not an address/],
+  [["--pool", "floppy"], /xfs, btrfs, directory/],
+] as const) {
+  test(`up ${args.join(" ")} is refused before anything is made`, async () => {
+    const { code, stderr } = await mooring("up", "--state-dir", join(up.stateDir, "never"), ...args);
+    assert.equal(code, 2);
+    assert.match(stderr, message);
+    await assert.rejects(stat(join(up.stateDir, "never")), { code: "ENOENT" });
+  });
+}
