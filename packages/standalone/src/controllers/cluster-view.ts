@@ -29,7 +29,7 @@ import { claimKeysOf } from "./pod-claims.ts";
 
 /** Live copies of what binding, scheduling, attaching and the kubelet look at; one set serves them all. */
 export interface ClusterView {
-  /** Indexed by `uid`, by `node` and by `claim` (namespace/name). */
+  /** Indexed by `uid`, by `node`, by `claim` (namespace/name), and as `unplaced` (yes) while they have no node. */
   readonly pods: Informer<Pod>;
   /** Indexed by `volume` and, while unbound, by `class`. */
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -65,6 +65,7 @@ export async function openClusterView(
     pods: informer(Pods, {
       uid: (pod) => some(pod.metadata.uid),
       node: (pod) => some(pod.spec?.nodeName),
+      unplaced: (pod) => (pod.spec?.nodeName ? [] : ["yes"]),
       claim: claimKeysOf,
     }),
     claims: informer(PersistentVolumeClaims, {

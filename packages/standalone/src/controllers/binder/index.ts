@@ -14,7 +14,7 @@ import {
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { applyClaimStep, applyVolumeStep } from "./apply.ts";
-import { decideClaim } from "./decide-claim.ts";
+import { type ClaimStep, decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
 import { defaultClassOf } from "./default-class.ts";
 import { createClaims } from "./ephemeral.ts";
@@ -86,25 +86,37 @@ async function syncClaim(
   key: string,
 ): Promise<void> {
   const written = new Map<string, PersistentVolume>();
-  while (!signal.aborted) {
-    const claim = await orUndefined(store.get(PersistentVolumeClaims, parseKey(key), signal));
-    if (claim === undefined) return;
+  const decide = (claim: PersistentVolumeClaim, named: PersistentVolume | undefined) => {
     const { volumeName, storageClassName = "" } = claim.spec ?? {};
-    const step = decideClaim({
+    return decideClaim({
       claim,
       candidates: volumeName ? [] : candidatesOf(view, key, storageClassName, written),
-      named: volumeName
-        ? await orUndefined(store.get(PersistentVolumes, { name: volumeName }, signal))
-        : undefined,
+      named,
       storageClass: view.classes.get(storageClassName),
       defaultClass: defaultClassOf(view.classes.list()),
     });
-    const notice = "notice" in step ? step.notice : undefined;
-    if (notice !== undefined) events.event(claim, notice.type, notice.reason, notice.message);
+  };
+  const cached = view.claims.get(key);
+  if (cached === undefined) return;
+  // Most looks find nothing to do. That much the caches know: what they have missed so far brings the claim back.
+  const first = decide(cached, view.volumes.get(cached.spec?.volumeName ?? ""));
+  if (first.do === "wait") return tell(events, cached, first);
+  while (!signal.aborted) {
+    const claim = await orUndefined(store.get(PersistentVolumeClaims, parseKey(key), signal));
+    if (claim === undefined) return;
+    const name = claim.spec?.volumeName;
+    const named = name ? await orUndefined(store.get(PersistentVolumes, { name }, signal)) : undefined;
+    const step = decide(claim, named);
+    tell(events, claim, step);
     if (step.do === "wait") return;
     const volume = await applyClaimStep(store, claim, step);
     if (volume !== undefined) written.set(volume.metadata.name, volume);
   }
+}
+
+function tell(events: EventRecorder, claim: PersistentVolumeClaim, step: ClaimStep): void {
+  const notice = "notice" in step ? step.notice : undefined;
+  if (notice !== undefined) events.event(claim, notice.type, notice.reason, notice.message);
 }
 
 /** As the caches know them, but for those that were just written: the caches may not know that yet. */
@@ -119,7 +131,13 @@ function candidatesOf(
   return [...written.values(), ...others];
 }
 
-async function syncVolume({ store, signal }: BinderOptions, name: string): Promise<void> {
+async function syncVolume({ store, view, signal }: BinderOptions, name: string): Promise<void> {
+  const cached = view.volumes.get(name);
+  if (
+    cached === undefined ||
+    decideVolume({ volume: cached, claim: cachedClaim(view, cached) }).do === "wait"
+  )
+    return;
   while (!signal.aborted) {
     const volume = await orUndefined(store.get(PersistentVolumes, { name }, signal));
     if (volume === undefined) return;
@@ -127,6 +145,12 @@ async function syncVolume({ store, signal }: BinderOptions, name: string): Promi
     if (step.do === "wait") return;
     await applyVolumeStep(store, volume, step);
   }
+}
+
+function cachedClaim(view: ClusterView, volume: PersistentVolume): PersistentVolumeClaim | undefined {
+  const { namespace, name, uid } = volume.spec?.claimRef ?? {};
+  const claim = view.claims.get(`${namespace}/${name}`);
+  return claim?.metadata.uid === uid ? claim : undefined;
 }
 
 /** From the store, not from a cache: a claim that is merely not in the cache yet must not release its volume. */

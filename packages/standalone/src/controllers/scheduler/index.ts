@@ -115,7 +115,7 @@ function isLeaving(view: ClusterView, pod: Pod): boolean {
 }
 
 function pending(view: ClusterView): Pod[] {
-  return view.pods.list().filter(isWaiting);
+  return view.pods.byIndex("unplaced", "yes").filter(isWaiting);
 }
 
 async function schedule(

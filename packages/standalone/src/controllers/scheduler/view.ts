@@ -63,7 +63,9 @@ function nodeView(view: ClusterView, node: Node, assumed: ReadonlyMap<string, st
   const known = new Set(here.map((pod) => pod.metadata.uid));
   const coming = [...assumed].filter(([uid, at]) => at === name && !known.has(uid)).map(([uid]) => uid);
   const arriving =
-    coming.length === 0 ? [] : view.pods.list().filter((pod) => coming.includes(pod.metadata.uid ?? ""));
+    coming.length === 0
+      ? []
+      : view.pods.byIndex("unplaced", "yes").filter((pod) => coming.includes(pod.metadata.uid ?? ""));
   const pods = [...here, ...arriving].filter((pod) => !isFinished(pod));
   const used = new Map<string, Set<string>>();
   for (const volume of pods.flatMap((pod) => boundVolumes(view, pod))) {
