@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Logger } from "@mooring/store";
 
 /** Something that runs until its signal aborts. */
@@ -31,6 +32,8 @@ export class Parts {
   /** Starts a part with a signal of its own and waits until it is ready. */
   async start<T extends Running>(name: string, begin: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController();
+    // Everything in a part listens to the one signal: many listeners are no leak here.
+    setMaxListeners(0, stop.signal);
     const running = await begin(stop.signal);
     this.#parts.push({ name, stop, done: running.done });
     running.done.catch((error: unknown) => {

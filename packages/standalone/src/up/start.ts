@@ -41,7 +41,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
   registerBuiltins(registry, kinds);
-  const store = await LocalStore.open({ path: folder.store, registry });
+  const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true });
   let fail: (error: unknown) => void = () => {};
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
