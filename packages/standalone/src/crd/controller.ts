@@ -14,7 +14,7 @@ import {
   source,
 } from "@mooring/store";
 import type { MutableKindRegistry } from "../apiserver/kind-info.ts";
-import { canonicalJson, jsonEqual } from "../schema/model.ts";
+import { jsonEqual } from "../schema/model.ts";
 import { deleteObjects, frozen, release, terminating } from "./clean-up.ts";
 import { customKind } from "./custom-kind.ts";
 import { decideNames } from "./names.ts";
@@ -50,7 +50,7 @@ class CrdController {
   readonly #informer;
   #informing: Promise<void> = Promise.resolve();
   /** Name of a definition -> what was registered for it, to do so again only when it changes. */
-  readonly #served = new Map<string, { resource: Resource; spec: string }>();
+  readonly #served = new Map<string, { resource: Resource; version: string }>();
 
   constructor(options: CrdControllerOptions) {
     this.#options = options;
@@ -67,8 +67,6 @@ class CrdController {
 
   async run(): Promise<void> {
     const { signal, logger = silentLogger } = this.#options;
-    // A definition that goes frees its names: all others are looked at again.
-    const all = () => this.#informer.list().map((crd) => crd.metadata.name);
     this.#informer.onChange((old, current) => {
       if (current === undefined && old !== undefined) this.#withdraw(old.metadata.name);
     });
@@ -76,13 +74,21 @@ class CrdController {
       {
         name: "crd",
         logger,
-        sources: [source(this.#informer, all)],
+        sources: [source(this.#informer, (crd) => this.#concerned(crd))],
         reconcile: (name, context) => this.#reconcile(name, context),
         concurrency: 1,
       },
       signal,
     );
     await Promise.all([this.#informing, running]);
+  }
+
+  /** The definition itself, and those that wait for a name that it may have let go. */
+  #concerned(changed: CustomResourceDefinition): string[] {
+    const waiting = this.#informer
+      .list()
+      .filter(({ spec, status }) => spec.group === changed.spec.group && !hasNames(status));
+    return [...new Set([changed, ...waiting].map((crd) => crd.metadata.name))];
   }
 
   async #reconcile(name: string, { signal }: ReconcileContext): Promise<ReconcileResult | undefined> {
@@ -125,12 +131,13 @@ class CrdController {
 
   #serve(crd: CustomResourceDefinition): void {
     const { name } = crd.metadata;
-    const spec = canonicalJson(crd.spec);
-    if (this.#served.get(name)?.spec === spec) return;
+    // Specs can be huge; the generation says as well whether one has changed.
+    const version = `${crd.metadata.uid}/${crd.metadata.generation}`;
+    if (this.#served.get(name)?.version === version) return;
     const { definition, info } = customKind(crd);
     this.#options.registry.register(definition);
     this.#options.kinds?.set(info);
-    this.#served.set(name, { resource: definition.resource, spec });
+    this.#served.set(name, { resource: definition.resource, version });
   }
 
   #withdraw(name: string): void {
@@ -161,6 +168,10 @@ class CrdController {
     await release(store, crd.metadata.name, signal);
     return undefined;
   }
+}
+
+function hasNames(status: CustomResourceDefinition["status"]): boolean {
+  return status?.conditions?.some((c) => c.type === "NamesAccepted" && c.status === "True") === true;
 }
 
 function now(): string {

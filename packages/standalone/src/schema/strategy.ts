@@ -61,7 +61,7 @@ export function admitUpdate(
   const errors = [
     ...metaProblems(kind, next),
     ...validateMetaUpdate(next, old),
-    ...ratcheted(kind, problems(kind, next, old), old),
+    ...ratcheted(kind, problems(kind, next, old, subresource), old),
   ];
   if (errors.length === 0) errors.push(...(kind.rules?.validateUpdate?.(next, old, subresource) ?? []));
   if (errors.length > 0) throw invalidObject(kind, nameOf(next), errors);
@@ -105,11 +105,17 @@ function shape(kind: KindSchema, object: UnstructuredObject, prepare: () => void
 }
 const META_ONLY: Schema = { type: "object", properties: { metadata: objectMetaSchema } };
 
-function problems(kind: KindSchema, object: UnstructuredObject, old?: UnstructuredObject): FieldError[] {
+function problems(
+  kind: KindSchema,
+  object: UnstructuredObject,
+  old?: UnstructuredObject,
+  subresource = "",
+): FieldError[] {
   const errors = kind.custom ? validateSchema(object, kind.schema) : builtinProblems(object, kind.schema);
   if (errors.length > 0) return errors;
   if (kind.custom) errors.push(...checkRules(object, old, ruleSchemaOf(kind.schema)));
-  return [...errors, ...(kind.rules?.validate?.(object) ?? [])];
+  // The rules of built-in kinds are about what status requests leave as it was.
+  return subresource === "status" ? errors : [...errors, ...(kind.rules?.validate?.(object) ?? [])];
 }
 
 const ruleSchemas = new WeakMap<Schema, Schema>();
