@@ -13,13 +13,8 @@ export class OpenPools {
   readonly #touched = new Set<(name: string) => void>();
   readonly #opened = new Set<(name: string) => void>();
 
-  /** A pool that lost its lock may be in other hands: it counts as closed, and is opened anew. */
   get(name: string): OpenPool | undefined {
-    const pool = this.#pools.get(name);
-    if (pool === undefined || pool.backend.isOpen) return pool;
-    this.#pools.delete(name);
-    this.touched(name);
-    return undefined;
+    return this.#pools.get(name);
   }
 
   list(): OpenPool[] {

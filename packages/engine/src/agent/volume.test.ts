@@ -254,21 +254,6 @@ test("devices of removed records are detached at start, those in use stay", asyn
   await bench.host.mounts.unmount(target);
 });
 
-test("a pool whose lock was lost is opened again", async (t) => {
-  const bench = await Bench.open(t);
-  const lock = join(bench.stateDir, "pools", POOL, "lock");
-  const holders = await bench.host.exec.run("sh", [
-    "-c",
-    'for p in /proc/[0-9]*; do ls -l $p/fd 2>/dev/null | grep -q " $1$" && basename $p; done; true',
-    "sh",
-    lock,
-  ]);
-  assert.match(holders.stdout, /^\d+\n$/);
-  process.kill(Number(holders.stdout), "SIGKILL");
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-});
-
 test("a pool goes when it is empty, with everything it made", async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");

@@ -1,5 +1,5 @@
 import { createClock } from "./clock.ts";
-import { createExec } from "./exec.ts";
+import { createExec, inheriting } from "./exec.ts";
 import type { Host } from "./host.ts";
 import { createLoopDevices } from "./loops.ts";
 import { createMounts } from "./mounts.ts";
@@ -8,6 +8,12 @@ import { createMounts } from "./mounts.ts";
 export function createHost(): Host {
   const exec = createExec();
   const clock = createClock();
-  const mounts = createMounts(exec, clock);
-  return { exec, clock, mounts, loops: createLoopDevices(exec, mounts, clock) };
+  const held = new Set<number>();
+  const holding = inheriting(exec, () => [...held]);
+  const mounts = createMounts(holding, clock);
+  const hold = (fd: number): (() => void) => {
+    held.add(fd);
+    return () => held.delete(fd);
+  };
+  return { exec, clock, mounts, loops: createLoopDevices(holding, mounts, clock), hold };
 }

@@ -25,6 +25,15 @@ export function createExec(): Exec {
   };
 }
 
+/** The same, for commands that are to keep files open that are asked for anew each time. */
+export function inheriting(exec: Exec, files: () => readonly number[]): Exec {
+  const withFiles = (options: ExecOptions = {}): ExecOptions => ({ ...options, inherit: files() });
+  return {
+    try: (file, args, options) => exec.try(file, args, withFiles(options)),
+    run: (file, args, options) => exec.run(file, args, withFiles(options)),
+  };
+}
+
 async function runChild(
   file: string,
   args: readonly string[],
@@ -76,7 +85,7 @@ function start(
 ): ChildProcess {
   const child = spawn(file, args, {
     detached: true,
-    stdio: [options.input === undefined ? "ignore" : "pipe", stdout, stderr],
+    stdio: [options.input === undefined ? "ignore" : "pipe", stdout, stderr, ...(options.inherit ?? [])],
     env: { ...process.env, LC_ALL: "C", ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });

@@ -7,6 +7,11 @@ export interface Host {
   readonly mounts: Mounts;
   readonly loops: LoopDevices;
   readonly clock: Clock;
+  /**
+   * Mount and loop commands started from now on keep this file open, until the returned function is called. A lock on
+   * it then outlives this process until the last of them has ended.
+   */
+  hold?(fd: number): () => void;
 }
 
 export interface ExecOptions {
@@ -14,6 +19,8 @@ export interface ExecOptions {
   input?: string | Uint8Array;
   env?: Record<string, string>;
   cwd?: string;
+  /** Files that the child keeps open, from descriptor 3 on. */
+  inherit?: readonly number[];
   /** Never killed before it ends, whatever the signal says: mkfs, fsck, resize. */
   uninterruptible?: boolean;
 }

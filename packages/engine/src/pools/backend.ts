@@ -21,7 +21,7 @@ export interface PoolBackend {
   readonly type: "xfs" | "btrfs" | "directory";
   /** Block devices can be made of the images; false for `directory`. */
   readonly block: boolean;
-  /** False before `open`, after `close`, and when the pool's lock was lost: nothing may be done then. */
+  /** False before `open` and after `close`: nothing may be done then. */
   readonly isOpen: boolean;
   /** Makes the pool when it is not there, mounts it, removes half-made images. */
   open(): Promise<void>;

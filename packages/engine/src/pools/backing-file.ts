@@ -1,4 +1,6 @@
-import { lstat, mkdir, open, readdir, rename } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
@@ -8,6 +10,8 @@ import type { PoolLayout } from "./layout.ts";
 
 export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
 
+/** A pool file before its file system is whole. */
+const HALF_MADE = "pool.img.new-";
 const LET_GO_MS = 2000;
 
 const afterFormat = failpoint("engine/pool/backing-formatted");
@@ -53,9 +57,16 @@ export async function openBacking(
     await host.mounts.unmount(backing.mount);
     await host.mounts.mount(request);
   }
+  await requireMounted(layout.folder, backing.mount);
   afterMount();
   // Also without news from the file: a kill may have come between its growth and the file system's.
   if (size !== undefined) await fs.grow(host, backing.mount);
+}
+
+/** Images must never be made in the bare folder, where the mounted pool would later hide them. */
+async function requireMounted(folder: string, mount: string): Promise<void> {
+  const [outside, inside] = await Promise.all([stat(folder), stat(mount)]);
+  if (outside.dev === inside.dev) throw new EngineError("UNAVAILABLE", `${mount} is not mounted`);
 }
 
 async function answers(mount: string): Promise<boolean> {
@@ -77,7 +88,8 @@ async function ensureFile(
   if (present?.isFile()) return;
   if (present !== undefined) throw new EngineError("FAILED_PRECONDITION", `${file} is not a regular file`);
   // Formatted under another name: `pool.img` exists only with a whole file system in it.
-  const temporary = `${file}.new`;
+  await removeHalfMade(folder);
+  const temporary = join(folder, `${HALF_MADE}${randomUUID().slice(0, 8)}`);
   await writeSparse(temporary, size);
   await host.exec.run(fs.mkfs.tool, [...fs.mkfs.args, temporary], { uninterruptible: true });
   const handle = await open(temporary, "r+");
@@ -87,6 +99,13 @@ async function ensureFile(
   await rename(temporary, file);
   afterRename();
   await syncFolder(folder);
+}
+
+/** What killed processes left; an mkfs that still runs writes into its unlinked file and ends. */
+export async function removeHalfMade(folder: string): Promise<void> {
+  const names = (await readdir(folder).catch(absent)) ?? [];
+  const leftovers = names.filter((name) => name.startsWith(HALF_MADE));
+  await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
 }
 
 async function growFile(file: string, size: number): Promise<boolean> {

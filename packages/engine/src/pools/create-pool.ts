@@ -56,14 +56,14 @@ class LocalPool implements PoolBackend {
   }
 
   get isOpen(): boolean {
-    return this.#lock?.held ?? false;
+    return this.#lock !== undefined;
   }
 
   async open(): Promise<void> {
     if (this.isOpen) return;
     const { host, path } = this.#options;
     await mkdir(path, { recursive: true, mode: 0o700 });
-    this.#lock = await acquirePoolLock(this.#layout.lock, host.clock);
+    this.#lock = await acquirePoolLock(this.#layout.lock, host);
     try {
       await this.#prepare();
       await this.#images.sweep();
@@ -204,8 +204,7 @@ class LocalPool implements PoolBackend {
 
   #requireOpen(): void {
     if (this.isOpen) return;
-    const why = this.#lock === undefined ? "is not open" : "has lost its lock";
-    throw new EngineError("UNAVAILABLE", `pool ${this.#options.path} ${why}`);
+    throw new EngineError("UNAVAILABLE", `pool ${this.#options.path} is not open`);
   }
 }
 

@@ -6,7 +6,7 @@ import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
 import type { Image } from "./backend.ts";
 import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
-import { type ImageStore, TEMPORARY } from "./image-store.ts";
+import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
 const SUFFIX = ".img";
 const afterTemporary = failpoint("engine/pool/image-written");
@@ -15,7 +15,7 @@ const afterRename = failpoint("engine/pool/image-renamed");
 /** Images as sparse files `<id>.img`, cloned by reflink. */
 export function fileImages(folder: string, loops: LoopDevices): ImageStore {
   const pathOf = (id: string): string => join(folder, `${id}${SUFFIX}`);
-  const temporary = (id: string): string => join(folder, `${TEMPORARY}${id}`);
+  const temporary = (id: string): string => join(folder, temporaryName(id));
 
   const find = async (id: string): Promise<Image | undefined> => {
     const path = pathOf(id);
@@ -26,9 +26,9 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
   };
 
   /** The rename is the commit: before it there is no image, after it a whole one. */
-  const commit = async (id: string, size: number): Promise<Image> => {
+  const commit = async (made: string, id: string, size: number): Promise<Image> => {
     afterTemporary();
-    await rename(temporary(id), pathOf(id));
+    await rename(made, pathOf(id));
     afterRename();
     await syncFolder(folder);
     return { id, path: pathOf(id), size };
@@ -47,20 +47,23 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
       return images.filter((image) => image !== undefined);
     },
     create: async (id, size) => {
-      await writeSparse(temporary(id), size);
-      return commit(id, size);
+      const path = temporary(id);
+      return orRemove(path, async () => {
+        await writeSparse(path, size);
+        return commit(path, id, size);
+      });
     },
     clone: async (source, id, size) => {
       const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = constants;
-      await rm(temporary(id), { force: true });
-      // One ioctl: atomic for the file, but a kill in the middle leaves a part of it under the temporary name.
-      await copyFile(source.path, temporary(id), COPYFILE_EXCL | COPYFILE_FICLONE_FORCE).catch(
-        (error: unknown) => {
+      const path = temporary(id);
+      return orRemove(path, async () => {
+        // One ioctl: atomic for the file, but a kill in the middle leaves a part of it under the temporary name.
+        await copyFile(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE).catch((error: unknown) => {
           throw cannotClone(source, error);
-        },
-      );
-      await resizeFile(temporary(id), size);
-      return commit(id, size);
+        });
+        await resizeFile(path, size);
+        return commit(path, id, size);
+      });
     },
     grow: async (image, size) => {
       await resizeFile(image.path, size);

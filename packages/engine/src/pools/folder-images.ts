@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint } from "@mooring/store";
@@ -7,7 +8,7 @@ import type { Image } from "./backend.ts";
 import { syncFolder } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import { folderUsers } from "./folder-users.ts";
-import { GOING, type ImageStore, TEMPORARY } from "./image-store.ts";
+import { GOING, type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
 const afterTemporary = failpoint("engine/pool/folder-written");
 const afterGoing = failpoint("engine/pool/folder-renamed-away");
@@ -18,7 +19,7 @@ const afterGoing = failpoint("engine/pool/folder-renamed-away");
  */
 export function folderImages(folder: string, host: Host): ImageStore {
   const pathOf = (id: string): string => join(folder, id);
-  const temporary = (id: string): string => join(folder, `${TEMPORARY}${id}`);
+  const temporary = (id: string): string => join(folder, temporaryName(id));
 
   const find = async (id: string): Promise<Image | undefined> => {
     const size = await readFile(join(pathOf(id), "size"), "utf8").catch(absentFile);
@@ -27,18 +28,20 @@ export function folderImages(folder: string, host: Host): ImageStore {
     return { id, path: join(pathOf(id), "data"), size: Number(size) };
   };
 
-  const begin = async (id: string, size: number): Promise<void> => {
-    await rm(temporary(id), { recursive: true, force: true });
-    await mkdir(join(temporary(id), "data"), { recursive: true, mode: 0o777 });
-    await writeSize(temporary(id), size);
-  };
-
-  const commit = async (id: string, size: number): Promise<Image> => {
-    await host.exec.run("sync", ["--file-system", temporary(id)]);
-    afterTemporary();
-    await rename(temporary(id), pathOf(id));
-    await syncFolder(folder);
-    return { id, path: join(pathOf(id), "data"), size };
+  /** The rename is the commit: before it there is no image, after it a whole one. */
+  const make = async (id: string, size: number, fill: (data: string) => Promise<unknown>): Promise<Image> => {
+    const made = temporary(id);
+    return orRemove(made, async () => {
+      const data = join(made, "data");
+      await mkdir(data, { recursive: true, mode: 0o777 });
+      await writeSize(made, size);
+      await fill(data);
+      await host.exec.run("sync", ["--file-system", made]);
+      afterTemporary();
+      await rename(made, pathOf(id));
+      await syncFolder(folder);
+      return { id, path: join(pathOf(id), "data"), size };
+    });
   };
 
   return {
@@ -53,22 +56,12 @@ export function folderImages(folder: string, host: Host): ImageStore {
       const images = await Promise.all(names.map(find));
       return images.filter((image) => image !== undefined);
     },
-    create: async (id, size) => {
-      await begin(id, size);
-      return commit(id, size);
-    },
-    clone: async (source, id, size, signal) => {
-      await begin(id, size);
-      const args = [
-        "--archive",
-        "--reflink=auto",
-        "--sparse=auto",
-        `${source.path}/.`,
-        join(temporary(id), "data"),
-      ];
-      await host.exec.run("cp", args, signal === undefined ? {} : { signal });
-      return commit(id, size);
-    },
+    create: (id, size) => make(id, size, async () => {}),
+    clone: (source, id, size, signal) =>
+      make(id, size, (data) => {
+        const args = ["--archive", "--reflink=auto", "--sparse=auto", `${source.path}/.`, data];
+        return host.exec.run("cp", args, signal === undefined ? {} : { signal });
+      }),
     grow: async (image, size) => {
       await writeSize(pathOf(image.id), size);
       return { ...image, size };
@@ -78,7 +71,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
       if (users.length > 0) {
         throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
       }
-      const going = join(folder, `${GOING}${id}`);
+      const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
       await rename(pathOf(id), going).catch(absent);
       afterGoing();
       await rm(going, { recursive: true, force: true });

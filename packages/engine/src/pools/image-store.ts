@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import type { Image } from "./backend.ts";
 
 /**
@@ -18,3 +20,18 @@ export interface ImageStore {
 /** Names with these beginnings are work in progress; no image has one. */
 export const TEMPORARY = ".new-";
 export const GOING = ".gone-";
+
+/** New each time: a copy that a killed process has left running must not write into ours. */
+export function temporaryName(id: string): string {
+  return `${TEMPORARY}${id}-${randomUUID().slice(0, 8)}`;
+}
+
+/** Failed work takes its temporary file or folder along. */
+export async function orRemove<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    await rm(path, { recursive: true, force: true });
+    throw error;
+  }
+}

@@ -1,81 +1,88 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
-import { Socket } from "node:net";
+import { spawn } from "node:child_process";
+import { type FileHandle, open } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
-import type { Clock } from "../host/host.ts";
+import type { Clock, Host } from "../host/host.ts";
 
 /** Our choice for flock(1)'s exit code when another process has the lock. */
 const TAKEN = 75;
-/** A predecessor that was just killed releases within milliseconds. */
-const ATTEMPTS = 20;
+/** Commands that a killed predecessor had under way end within this time. */
+const PATIENCE_MS = 10_000;
 const WAIT_MS = 100;
 
 export interface PoolLock {
-  /** False after the holder was killed by someone else: the pool must not be touched any more. */
-  readonly held: boolean;
   release(): Promise<void>;
 }
 
 /**
- * One process per pool. The kernel keeps the lock (flock(2)) for a child that lives exactly as long as our end of its
- * input, so that it is free the moment we die, whatever the way, and no stale file has to be judged by pid or age.
- * Every image of the pool is under it: whoever has it may attach, clone and remove.
+ * One process per pool, under flock(2): whoever has it may attach, clone and remove the pool's images. The kernel frees
+ * it the moment we die, whatever the way, so that no stale file has to be judged by pid or age. flock(1) takes the lock
+ * on a file that we have open, and leaves it to us.
+ *
+ * Mount and loop commands inherit the file (`Host.hold`): an umount or losetup that a killed process has left behind
+ * keeps the lock until it has ended, and so cannot pull a device from under the next process.
  */
-export async function acquirePoolLock(path: string, clock: Clock): Promise<PoolLock> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const holder = await tryLock(path);
-    if (holder !== undefined) {
-      await writeFile(path, `${process.pid}\n`);
-      return lockOf(holder);
-    }
+export async function acquirePoolLock(path: string, host: Host): Promise<PoolLock> {
+  const file = await open(path, "a+", 0o600);
+  try {
+    await lock(file, path, host.clock);
+    await file.truncate(0);
+    await file.write(`${process.pid}\n`);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  const letGo = host.hold?.(file.fd);
+  return {
+    release: async () => {
+      letGo?.();
+      await file.close();
+    },
+  };
+}
+
+async function lock(file: FileHandle, path: string, clock: Clock): Promise<void> {
+  const deadline = clock.now().getTime() + PATIENCE_MS;
+  while (!(await tryLock(file, path))) {
+    const owner = await ownerOf(file);
+    // A live owner will not end soon; only what a dead one has left behind is waited for.
+    if (isAlive(owner) || clock.now().getTime() > deadline) throw taken(owner);
     await clock.sleep(WAIT_MS);
   }
-  const owner = (await readFile(path, "utf8").catch(() => "")).trim();
-  throw new EngineError(
+}
+
+async function tryLock(file: FileHandle, path: string): Promise<boolean> {
+  const args = ["--exclusive", "--nonblock", "--conflict-exit-code", String(TAKEN), "3"];
+  const child = spawn("flock", args, { stdio: ["ignore", "ignore", "ignore", file.fd] });
+  const end = await new Promise<number | string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown"));
+  });
+  if (end === 0 || end === TAKEN) return end === 0;
+  throw new EngineError("INTERNAL", `cannot lock ${path}: flock ended with ${end}`);
+}
+
+async function ownerOf(file: FileHandle): Promise<number | undefined> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(20), 0, 20, 0);
+  const pid = Number.parseInt(buffer.subarray(0, bytesRead).toString(), 10);
+  return pid > 0 ? pid : undefined;
+}
+
+function isAlive(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function taken(owner: number | undefined): EngineError {
+  return new EngineError(
     "FAILED_PRECONDITION",
-    `the pool is in use by another process (${owner || "unknown"})`,
+    `the pool is in use by another process (${owner ?? "unknown"})`,
     {
       hint: "stop the other mooring process of this pool, or wait for it to end",
     },
   );
-}
-
-async function tryLock(path: string): Promise<ChildProcess | undefined> {
-  const args = ["--exclusive", "--nonblock", "--conflict-exit-code", String(TAKEN), "--no-fork", path, "cat"];
-  const child = spawn("flock", args, { detached: true, stdio: ["pipe", "pipe", "ignore"] });
-  child.stdin.on("error", () => {});
-  child.stdout.on("error", () => {});
-  child.stdin.write("held\n");
-  // The echo comes from the program that runs under the lock, so it proves that the lock is there.
-  const echo = once(child.stdout, "data").then(() => "held" as const);
-  const end = new Promise<number | Error>((resolve) => {
-    child.once("error", resolve);
-    child.once("exit", (code) => resolve(code ?? -1));
-  });
-  const outcome = await Promise.race([echo.catch(() => end), end]);
-  if (outcome === "held") return child;
-  if (outcome === TAKEN) return undefined;
-  throw new EngineError("INTERNAL", `cannot lock ${path}: flock ended with ${outcome}`);
-}
-
-function lockOf(child: ChildProcess): PoolLock {
-  let held = true;
-  const end = once(child, "exit").then(() => {
-    held = false;
-  });
-  // The lock must not keep a process alive that has nothing else to do.
-  for (const handle of [child, child.stdin, child.stdout]) {
-    if (handle instanceof Socket || handle === child) handle.unref();
-  }
-  return {
-    get held() {
-      return held;
-    },
-    release: async () => {
-      child.ref();
-      child.stdin?.end();
-      await end;
-    },
-  };
 }

@@ -2,7 +2,7 @@
  * One life of a node: `crash-child.ts DIR POOLTYPE`. Runs a volume through everything that can happen to it, and goes
  * on where the last life was killed. Ends with exit code 0 when nothing of it is left.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -123,7 +123,9 @@ const progress = join(dir, "progress");
 const from = Number(await readFile(progress, "utf8").catch(() => "0"));
 for (const [index, phase] of [...phases.entries()].slice(from)) {
   await phase();
-  await writeFile(progress, String(index + 1));
+  // Renamed into place: an emptied file would begin the story again.
+  await writeFile(`${progress}.new`, String(index + 1));
+  await rename(`${progress}.new`, progress);
 }
 stop.abort();
 await agent.done;

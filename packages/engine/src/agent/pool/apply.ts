@@ -2,6 +2,7 @@ import { rm, rmdir } from "node:fs/promises";
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { type Pool, Pools } from "../../api/pool.ts";
+import { removeHalfMade } from "../../pools/backing-file.ts";
 import { createPool } from "../../pools/create-pool.ts";
 import { type PoolLayout, poolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
@@ -73,7 +74,7 @@ async function removeFolder({ folder, backing, images, lock }: PoolLayout): Prom
   else {
     await rmdir(backing.mount).catch(left);
     await rm(backing.file, { force: true });
-    await rm(`${backing.file}.new`, { force: true });
+    await removeHalfMade(folder);
   }
   await rm(lock, { force: true });
   await rmdir(folder).catch(left);

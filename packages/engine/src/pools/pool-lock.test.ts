@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createHost } from "../host/create-host.ts";
+import type { Host } from "../host/host.ts";
+import { scratch } from "../testing/scratch.ts";
+import { acquirePoolLock } from "./pool-lock.ts";
+
+const host = createHost();
+
+test("a command that a killed process left behind keeps the lock until it has ended", async (t) => {
+  const path = join(await scratch(t, host), "lock");
+  let file = -1;
+  const spying: Host = {
+    ...host,
+    hold: (fd) => {
+      file = fd;
+      return () => {};
+    },
+  };
+  const first = await acquirePoolLock(path, spying);
+  let ended = false;
+  const leftBehind = host.exec.run("sleep", ["0.7"], { inherit: [file] }).then(() => {
+    ended = true;
+  });
+  await first.release();
+  // The number of a process that is gone.
+  await writeFile(path, "4194304\n");
+  const second = await acquirePoolLock(path, host);
+  assert.equal(ended, true);
+  await second.release();
+  await leftBehind;
+});
+
+test("a living owner is named at once", async (t) => {
+  const path = join(await scratch(t, host), "lock");
+  const first = await acquirePoolLock(path, host);
+  await assert.rejects(acquirePoolLock(path, host), new RegExp(`another process \\(${process.pid}\\)`));
+  await first.release();
+  await (await acquirePoolLock(path, host)).release();
+});
+
+test("mount and loop commands get the held files, other programs do not", async (t) => {
+  const dir = await scratch(t, host);
+  const own = createHost();
+  const lock = await acquirePoolLock(join(dir, "lock"), own);
+  const { stdout } = await own.exec.run("sh", ["-c", "ls -l /proc/self/fd"]);
+  assert.doesNotMatch(stdout, new RegExp(join(dir, "lock")));
+  await lock.release();
+});
