@@ -22,6 +22,7 @@ import {
   claim,
   eventually,
   logOf,
+  logShows,
   NODE,
   PersistentVolumeClaims,
   Pods,
@@ -383,7 +384,7 @@ test("a clean stop leaves no process, mount or attachment; the next start runs t
   });
   assert.equal(seen?.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 0);
   await eventually(store, Pods, "again", phase("Running"));
-  assert.match(await logOf(cluster, "again"), /^2\n/);
+  await logShows(cluster, "again", /^2\n/);
   await remove("again");
 });
 

@@ -232,4 +232,15 @@ export async function logOf(
   return Buffer.concat(parts).toString();
 }
 
+/** Waits until the log matches: a container that runs has not yet written what it will. */
+export async function logShows(cluster: TestCluster, name: string, wanted: RegExp): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  for (;;) {
+    const log = await logOf(cluster, name);
+    if (wanted.test(log)) return;
+    if (Date.now() > deadline) throw new Error(`the log of ${name} does not match ${wanted}: ${log}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 export { PersistentVolumeClaims, Pods };
