@@ -12,6 +12,7 @@ import {
   runController,
   source,
 } from "@mooring/store";
+import { breather } from "../breather.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { applyClaimStep, applyVolumeStep } from "./apply.ts";
 import { type ClaimStep, decideClaim } from "./decide-claim.ts";
@@ -34,6 +35,7 @@ const VOLUME = "volume:";
 export async function startBinder(options: BinderOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: "persistentvolume-controller", logger });
+  const breathe = breather();
   const done = runController(
     {
       name: "binder",
@@ -48,10 +50,11 @@ export async function startBinder(options: BinderOptions): Promise<{ done: Promi
           ),
         ),
       ],
-      reconcile: (key) =>
-        key.startsWith(CLAIM)
-          ? syncClaim(options, events, key.slice(CLAIM.length))
-          : syncVolume(options, key.slice(VOLUME.length)),
+      reconcile: async (key) => {
+        await breathe();
+        if (key.startsWith(CLAIM)) await syncClaim(options, events, key.slice(CLAIM.length));
+        else await syncVolume(options, key.slice(VOLUME.length));
+      },
     },
     signal,
   );

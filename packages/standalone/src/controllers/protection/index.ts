@@ -15,6 +15,7 @@ import {
   runController,
   source,
 } from "@mooring/store";
+import { breather } from "../breather.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimKeysOf } from "../pod-claims.ts";
 import { CLAIM_FINALIZER, decideClaim, decideVolume, type Protection, VOLUME_FINALIZER } from "./decide.ts";
@@ -29,11 +30,15 @@ export interface ProtectionOptions {
 /** Keeps claims that pods use, and volumes that claims use, from vanishing. */
 export async function startProtection(options: ProtectionOptions): Promise<{ done: Promise<void> }> {
   const { view, logger, signal } = options;
+  const breathe = breather();
   const claims = runController(
     {
       name: "pvc-protection",
       sources: [source(view.claims, (claim) => [keyOf(claim)]), source(view.pods, claimKeysOf)],
-      reconcile: (key) => protectClaim(options, key),
+      reconcile: async (key) => {
+        await breathe();
+        await protectClaim(options, key);
+      },
       logger,
     },
     signal,
@@ -42,7 +47,10 @@ export async function startProtection(options: ProtectionOptions): Promise<{ don
     {
       name: "pv-protection",
       sources: [source(view.volumes, (volume) => [keyOf(volume)])],
-      reconcile: (key) => protectVolume(options, key),
+      reconcile: async (key) => {
+        await breathe();
+        await protectVolume(options, key);
+      },
       logger,
     },
     signal,

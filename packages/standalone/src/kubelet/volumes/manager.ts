@@ -75,14 +75,18 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
       concurrency: 8,
       sources: [
         source(view.nodes, ({ metadata }) => (metadata.name === nodeName ? [...devices.keys()] : [])),
-        source(view.claims, ({ spec }) => keysOf(view.volumes.get(spec?.volumeName ?? ""))),
-        source(view.volumes, keysOf),
+        source(view.claims, ({ spec }) => known(keysOf(view.volumes.get(spec?.volumeName ?? "")))),
+        source(view.volumes, (volume) => known(keysOf(volume))),
         source(view.drivers, () => [...devices.keys()]),
       ],
       reconcile: (key) => reconcile(key),
     },
     signal,
   );
+
+  function known(keys: readonly string[]): string[] {
+    return keys.filter((key) => devices.has(key));
+  }
 
   function needsAttach(device: Device): boolean {
     return view.drivers.get(device.record.driverName)?.spec?.attachRequired !== false;
