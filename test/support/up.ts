@@ -91,9 +91,16 @@ export class Up {
     return RestStore.fromKubeconfig(this.kubeconfig);
   }
 
-  /** Stops cleanly and removes the state folder. */
+  /**
+   * Stops cleanly and removes the state folder. A process that was killed has left its pods and mounts behind: the next
+   * one takes them over, and releases them when it stops.
+   */
   async dispose(): Promise<void> {
-    await this.end("SIGTERM");
-    await rm(this.stateDir, { recursive: true, force: true });
+    try {
+      if (this.#child?.signalCode !== null && this.#child !== undefined) await this.start();
+      await this.end("SIGTERM");
+    } finally {
+      await rm(this.stateDir, { recursive: true, force: true });
+    }
   }
 }
