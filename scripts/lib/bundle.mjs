@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "./setup.mjs";
 
@@ -18,13 +18,21 @@ async function newest(folder) {
   return latest;
 }
 
+/** Others may start the command right now: they read the old file or the new one, never half of one. */
+async function replace(path, contents) {
+  const temporary = `${path}.${process.pid}`;
+  await writeFile(temporary, contents);
+  await rename(temporary, path);
+}
+
 /** Bundles the `mooring` command into one file when a source is newer than the last bundle. */
 export async function bundle({ force = false } = {}) {
   const sources = Math.max(await newest(join(ROOT, "packages")), await newest(join(ROOT, "deploy")));
   if (!force && existsSync(OUT) && (await stat(OUT)).mtimeMs > sources) return OUT;
   const { build } = await import("esbuild");
   const version = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")).version;
-  await build({
+  const { outputFiles } = await build({
+    write: false,
     entryPoints: [join(ROOT, "packages/cli/src/main.ts")],
     outfile: OUT,
     bundle: true,
@@ -40,6 +48,11 @@ export async function bundle({ force = false } = {}) {
     sourcemap: "linked",
     logLevel: "warning",
   });
-  await writeFile(join(ROOT, "dist", "package.json"), '{"type":"module"}\n');
+  await mkdir(join(ROOT, "dist"), { recursive: true });
+  await replace(join(ROOT, "dist", "package.json"), '{"type":"module"}\n');
+  // The bundle comes last: who finds it finds its map as well.
+  for (const { path, contents } of outputFiles.sort((a, b) => b.path.length - a.path.length)) {
+    await replace(path, contents);
+  }
   return OUT;
 }
