@@ -18,8 +18,16 @@ export function toCsiError(thrown: unknown): CsiError {
   if (thrown instanceof Error && thrown.name === "TimeoutError") {
     return CsiError.deadlineExceeded("the operation took too long", { cause: thrown });
   }
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return CsiError.internal(text === "" ? "the plugin failed without a message" : text, { cause: thrown });
+  return CsiError.internal(textOf(thrown) || "the plugin failed without a message", { cause: thrown });
+}
+
+/** What a thrown value says. Some values cannot be made a text, and even trying throws. */
+function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown);
+  } catch {
+    return "";
+  }
 }
 
 /** A failed call's status as grpc-js takes it. */

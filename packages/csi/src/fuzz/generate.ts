@@ -26,18 +26,26 @@ function randomInit(desc: DescMessage, known: Known, random: Random, depth: numb
 }
 
 function value(field: DescField, known: Known, random: Random, depth: number): unknown {
-  if (field.fieldKind === "list") return times(random, 3, () => single(field, known, random, depth));
+  const most = depth === 0 ? 200 : 3; // long lists inside of long lists would take for ever
+  if (field.fieldKind === "list") return times(random, most, () => single(field, known, random, depth));
   if (field.fieldKind !== "map") return single(field, known, random, depth);
-  return Object.fromEntries(times(random, 3, () => [anyText(random), anyText(random)]));
+  return Object.fromEntries(times(random, most, () => [anyText(random), anyText(random)]));
 }
 
 function times<T>(random: Random, most: number, make: () => T): T[] {
-  const length = random.chance(0.02) ? 200 : random.below(most + 1);
+  const length = random.below((random.chance(0.02) ? most : 3) + 1);
   return Array.from({ length }, make);
 }
 
+/** Wrapped numbers and booleans, such as the answer of Probe, are their plain value in TypeScript. */
+const WRAPPER = /^google\.protobuf\.\w+Value$/;
+
 function single(field: DescField, known: Known, random: Random, depth: number): unknown {
   if (field.message !== undefined) {
+    const [wrapped] = field.message.fields;
+    if (wrapped !== undefined && WRAPPER.test(field.message.typeName)) {
+      return single(wrapped, known, random, depth);
+    }
     return depth < MAX_DEPTH ? randomInit(field.message, known, random, depth + 1) : {};
   }
   if (field.enum !== undefined) {

@@ -56,7 +56,7 @@ export function createServer(services: Services, options: ServerOptions): CsiSer
     stop: async (graceMs = 10_000) => {
       const open = await listener?.catch(() => undefined);
       await open?.close();
-      await shutDown(server, graceMs);
+      await shutDown(server, graceMs, () => open?.cut());
     },
   };
 }
@@ -92,10 +92,11 @@ function addV0(
   }
 }
 
-function shutDown(server: Server, graceMs: number): Promise<void> {
+/** Waits for calls under way. `cut` ends the connections: grpc-js' own `forceShutdown` leaves them open. */
+function shutDown(server: Server, graceMs: number, cut: () => void): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
-      server.forceShutdown();
+      cut();
       resolve();
     }, graceMs);
     server.tryShutdown(() => {

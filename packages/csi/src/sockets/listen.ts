@@ -7,15 +7,25 @@ import { claimSocket } from "./claim.ts";
 export interface Listener {
   /** Accepts no more connections and removes the socket file. Open connections stay open. */
   close(): Promise<void>;
+  /** Ends all connections that are still open. */
+  cut(): void;
 }
 
 /** Listens on a unix socket that only this user can open; replaces one that nobody answers on. */
 export async function listen(path: string, onConnection: (socket: Socket) => void): Promise<Listener> {
   await claimSocket(path);
-  const server = createServer({ pauseOnConnect: false }, onConnection);
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    onConnection(socket);
+  });
   await bind(server, path);
   const { ino } = await lstat(path);
   return {
+    cut: () => {
+      for (const socket of open) socket.destroy();
+    },
     close: async () => {
       // Node removes the file by its name when a server closes. If somebody has put another socket there, it is
       // theirs, and must survive.

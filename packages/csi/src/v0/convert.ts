@@ -78,6 +78,11 @@ export function snapshot(from: v1.Snapshot): MessageInitShape<typeof v0.Snapshot
   };
 }
 
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Nanoseconds since 1970; times that an int64 cannot hold (after 2262) become the last one that it can. */
 function nanoseconds(time: v1.Snapshot["creationTime"]): bigint {
-  return time === undefined ? 0n : time.seconds * 1_000_000_000n + BigInt(time.nanos);
+  if (time === undefined) return 0n;
+  const exact = time.seconds * 1_000_000_000n + BigInt(time.nanos);
+  return exact > MAX_INT64 ? MAX_INT64 : exact < -MAX_INT64 ? -MAX_INT64 : exact;
 }

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code, CsiError, connect, createServer, probeUntilReady, type v1 } from "../index.ts";
+import { fails, pair, socketFor } from "../testing/serve.ts";
+
+test("a failed call is made again for the codes that may pass, and no others", async (t) => {
+  const answers = [CsiError.aborted("busy"), CsiError.unavailable("soon"), CsiError.notFound("gone")];
+  let calls = 0;
+  const { client } = await pair(
+    t,
+    {
+      controller: {
+        deleteVolume: () => {
+          calls += 1;
+          throw answers.shift() ?? new Error("too many calls");
+        },
+      },
+    },
+    { client: { retry: { initialMs: 1 } } },
+  );
+  await assert.rejects(client.controller.deleteVolume({ volumeId: "v" }), fails("NOT_FOUND"));
+  assert.equal(calls, 3);
+});
+
+test("retries end with the attempts, the deadline or the signal", async (t) => {
+  let calls = 0;
+  const services = {
+    identity: {
+      probe: () => {
+        calls += 1;
+        throw CsiError.unavailable("never");
+      },
+    },
+  };
+  const limited = await pair(t, services, { client: { retry: { initialMs: 1, attempts: 3 } } });
+  await assert.rejects(limited.client.identity.probe({}), fails("UNAVAILABLE", /never/));
+  assert.equal(calls, 3);
+  const slow = await pair(t, services, { client: { retry: { initialMs: 20 } } });
+  await assert.rejects(slow.client.identity.probe({}, { timeoutMs: 100 }), fails("UNAVAILABLE"));
+  const abort = new AbortController();
+  const endless = slow.client.identity.probe({}, { signal: abort.signal });
+  setTimeout(() => abort.abort(), 50);
+  await assert.rejects(endless, fails("CANCELLED"));
+});
+
+test("[CSI-059] [CSI-061] waiting for a plugin that starts late, and is not ready at first", async (t) => {
+  const path = await socketFor(t);
+  const endpoint = `unix://${path}`;
+  const answers = [CsiError.failedPrecondition("pool is missing"), { ready: false }, {}];
+  const server = createServer(
+    {
+      identity: {
+        probe: () => {
+          const answer = answers.shift() ?? {};
+          if (answer instanceof CsiError) throw answer;
+          return answer;
+        },
+      },
+    },
+    { endpoint },
+  );
+  const client = await connect(endpoint);
+  t.after(async () => {
+    client.close();
+    await server.stop(0);
+  });
+  const ready = probeUntilReady(client, { intervalMs: 20, timeoutMs: 10_000 });
+  await server.start();
+  await ready;
+  assert.equal(answers.length, 0);
+});
+
+test("a plugin that never gets ready: the wait says what it answered last", async (t) => {
+  const { endpoint } = await pair(t, { identity: { probe: () => ({ ready: false }) } });
+  await assert.rejects(connect(endpoint, { readyTimeoutMs: 50 }), fails("DEADLINE_EXCEEDED", /starting/));
+  await assert.rejects(
+    connect(endpoint, { readyTimeoutMs: 5000, signal: AbortSignal.abort() }),
+    fails("CANCELLED"),
+  );
+});
+
+test("a client finds a plugin that was restarted", async (t) => {
+  const path = await socketFor(t);
+  const endpoint = `unix://${path}`;
+  const start = async (name: string) => {
+    const server = createServer(
+      { identity: { getPluginInfo: () => ({ name, vendorVersion: "1" }) } },
+      { endpoint },
+    );
+    await server.start();
+    return server;
+  };
+  const first = await start("first");
+  const client = await connect(endpoint, { retry: { initialMs: 20 }, timeoutMs: 10_000 });
+  t.after(() => client.close());
+  assert.equal((await client.identity.getPluginInfo({})).name, "first");
+  await first.stop(0);
+  const second = await start("second");
+  t.after(() => second.stop(0));
+  assert.equal((await client.identity.getPluginInfo({})).name, "second");
+});
+
+test("nobody there is UNAVAILABLE; a closed client too", async (t) => {
+  const client = await connect(`unix://${await socketFor(t)}`);
+  await assert.rejects(client.identity.probe({}), fails("UNAVAILABLE"));
+  client.close();
+});
+
+test("a cancelled call is CANCELLED here and aborts there; a request that cannot be sent is INVALID_ARGUMENT", async (t) => {
+  let reason: unknown;
+  const { client } = await pair(t, {
+    identity: {
+      probe: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            reason = signal.reason;
+            reject(signal.reason);
+          });
+        }),
+    },
+  });
+  const abort = new AbortController();
+  const call = client.identity.probe({}, { signal: abort.signal });
+  setTimeout(() => abort.abort(), 30);
+  await assert.rejects(call, fails("CANCELLED"));
+  while (reason === undefined) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal((reason as Error).name, "AbortError");
+  const timeout = client.identity.probe({}, { signal: AbortSignal.timeout(30) });
+  await assert.rejects(timeout, fails("DEADLINE_EXCEEDED"));
+  const broken = client.controller.listVolumes({ maxEntries: 0.5 });
+  await assert.rejects(broken, fails("INVALID_ARGUMENT", /max_entries/));
+});
+
+test("streams arrive whole, in order, and stop when the reader leaves", async (t) => {
+  let ended = false;
+  const seen: string[] = [];
+  const { client } = await pair(
+    t,
+    {
+      snapshotMetadata: {
+        async *getMetadataAllocated({ maxResults }) {
+          try {
+            for (let part = 0n; maxResults === 0 || part < maxResults; part += 1n) {
+              yield {
+                volumeCapacityBytes: 1n << 40n,
+                blockMetadata: [{ byteOffset: part, sizeBytes: 4096n }],
+              };
+            }
+          } finally {
+            ended = true;
+          }
+        },
+        async *getMetadataDelta() {
+          yield { volumeCapacityBytes: 1n };
+          throw CsiError.notFound("the base is gone");
+        },
+      },
+    },
+    { observe: ({ method, code }) => seen.push(`${method} ${code}`) },
+  );
+  const offsets: bigint[] = [];
+  for await (const { blockMetadata } of client.snapshotMetadata.getMetadataAllocated({
+    snapshotId: "s",
+    maxResults: 500,
+  })) {
+    offsets.push(...blockMetadata.map(({ byteOffset }) => byteOffset));
+  }
+  assert.deepEqual(
+    offsets,
+    Array.from({ length: 500 }, (_, index) => BigInt(index)),
+  );
+
+  ended = false;
+  for await (const part of client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" })) {
+    if (part.blockMetadata[0]?.byteOffset === 3n) break;
+  }
+  while (!ended) await new Promise((resolve) => setImmediate(resolve));
+
+  const delta = client.snapshotMetadata.getMetadataDelta({ baseSnapshotId: "a", targetSnapshotId: "b" });
+  const parts: v1.GetMetadataDeltaResponse[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const part of delta) parts.push(part);
+    },
+    fails("NOT_FOUND", /base is gone/),
+  );
+  assert.equal(parts.length, 1);
+  const invalid = client.snapshotMetadata.getMetadataAllocated({});
+  await assert.rejects(
+    async () => {
+      for await (const part of invalid) assert.fail(String(part));
+    },
+    fails("INVALID_ARGUMENT", /snapshot_id/),
+  );
+  assert.ok(seen.includes("csi.v1.SnapshotMetadata/GetMetadataDelta NOT_FOUND"), seen.join());
+});
+
+test("metrics see every call by method and code, on both ends", async (t) => {
+  const there: string[] = [];
+  const here: string[] = [];
+  const { client } = await pair(
+    t,
+    { identity: { getPluginInfo: () => ({ name: "a.b", vendorVersion: "1" }) } },
+    {
+      observe: ({ method, code }) => there.push(`${method} ${code}`),
+      client: { observe: ({ method, code }) => here.push(`${method} ${code}`) },
+    },
+  );
+  await client.identity.getPluginInfo({});
+  await client.node.nodeGetInfo({}).catch(() => {});
+  assert.deepEqual(there, ["csi.v1.Identity/GetPluginInfo OK"]);
+  assert.deepEqual(here, ["csi.v1.Identity/GetPluginInfo OK", "csi.v1.Node/NodeGetInfo UNIMPLEMENTED"]);
+});
+
+test("[CSI-027] [CSI-033] [CSI-034] every code arrives as itself, with a message and without details", async (t) => {
+  const codes = Object.entries(Code).filter(([name]) => name !== "OK");
+  for (const [name, code] of codes) {
+    const { client } = await pair(t, {
+      identity: {
+        probe: () => {
+          throw new CsiError(code, "", { hint: "ü 100% \n" });
+        },
+      },
+    });
+    await assert.rejects(client.identity.probe({}), (error) => {
+      assert.ok(error instanceof CsiError);
+      assert.equal(error.codeName, name);
+      assert.equal(error.hint, "ü 100% \n");
+      assert.notEqual(error.message, "");
+      const { metadata } = error.cause as { metadata: { get(key: string): unknown[] } };
+      assert.deepEqual(metadata.get("grpc-status-details-bin"), []);
+      return true;
+    });
+  }
+});
+
+test("an error message of any length and any characters arrives", async (t) => {
+  for (const message of ["é".repeat(100_000), "\ud800 lone", "\0\r\n\u2028", "x".repeat(4097)]) {
+    const { client } = await pair(t, {
+      identity: {
+        probe: () => {
+          throw CsiError.notFound(message, { reason: "bad reason\n" });
+        },
+      },
+    });
+    await assert.rejects(client.identity.probe({}), fails("NOT_FOUND"));
+  }
+});

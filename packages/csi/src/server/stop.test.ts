@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { readdir, stat } from "node:fs/promises";
+import { connect as connectSocket } from "node:net";
+import { test } from "node:test";
+import { createServer } from "../index.ts";
+import { fails, gate, pair, socketFor } from "../testing/serve.ts";
+
+test("stopping lets calls under way end, and takes no new ones", async (t) => {
+  const arrived = gate();
+  const hold = gate();
+  const { server, client, path } = await pair(t, {
+    identity: {
+      probe: async () => {
+        arrived.open();
+        await hold.promise;
+        return { ready: true };
+      },
+    },
+  });
+  const call = client.identity.probe({});
+  await arrived.promise;
+  const stopped = server.stop();
+  await assert.rejects(
+    stat(path).then(() => new Promise((r) => setTimeout(r, 50)).then(() => stat(path))),
+    {
+      code: "ENOENT",
+    },
+  );
+  hold.open();
+  assert.equal((await call).ready, true);
+  await stopped;
+  await assert.rejects(client.identity.probe({}), fails("UNAVAILABLE"));
+});
+
+test("stopping ends after the grace time, whatever a handler does", async (t) => {
+  const arrived = gate();
+  const { server, client } = await pair(t, {
+    identity: {
+      probe: () => {
+        arrived.open();
+        return new Promise(() => {});
+      },
+    },
+  });
+  const call = assert.rejects(client.identity.probe({}));
+  await arrived.promise;
+  await server.stop(50);
+  await call;
+});
+
+test("starting again after stopping is another server's business; stopping twice is fine", async (t) => {
+  const path = await socketFor(t);
+  const make = () => createServer({}, { endpoint: `unix://${path}` });
+  const first = make();
+  await first.start();
+  await first.stop();
+  await first.stop();
+  const second = make();
+  await second.start();
+  await assert.rejects(make().start(), fails("FAILED_PRECONDITION", /another process answers/));
+  await second.stop();
+  await make().stop();
+});
+
+test("4000 connections that come and go leave no file descriptor", async (t) => {
+  const { path } = await pair(t, {});
+  const descriptors = async () => (await readdir("/proc/self/fd")).length;
+  const visit = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connectSocket(path, () => socket.destroy());
+      socket.once("close", () => resolve());
+      socket.once("error", reject);
+    });
+  const before = await descriptors();
+  for (let round = 0; round < 200; round += 1) await Promise.all(Array.from({ length: 20 }, visit));
+  while ((await descriptors()) > before + 5) await new Promise((resolve) => setTimeout(resolve, 10));
+});
+
+test("[CSI-321] nothing is made beside the socket", async (t) => {
+  const { path } = await pair(t, {});
+  assert.deepEqual(await readdir(path.replace(/\/[^/]*$/, "")), ["csi.sock"]);
+});
