@@ -202,3 +202,31 @@ spec:
   await shows(["pod", "lasting"], '{.status.conditions[?(@.type=="Ready")].status}', "True");
   await kubectl.run("delete", "pod", "lasting");
 });
+
+test("[K8S-055] [K8S-059] who wrote which part of an attachment can be told: spec by the cluster, status by the attacher", async () => {
+  await kubectl.apply(`
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: told}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 64Mi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: told}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: main, image: host, command: [sleep, "100000"], volumeMounts: [{name: d, mountPath: /d}]}]
+  volumes: [{name: d, persistentVolumeClaim: {claimName: told}}]`);
+  await shows(["pod", "told"], "{.status.phase}", "Running");
+  const list = JSON.parse(
+    await kubectl.run("get", "volumeattachments.storage.k8s.io", "-o", "json", "--show-managed-fields"),
+  );
+  const [attachment] = list.items;
+  const writers = (field: string): string[] =>
+    attachment.metadata.managedFields
+      .filter((entry: { fieldsV1: object }) => field in entry.fieldsV1)
+      .map((entry: { manager: string }) => entry.manager);
+  assert.deepEqual(writers("f:spec"), ["kube-controller-manager"]);
+  assert.deepEqual(writers("f:status"), ["external-csi.mooring.dev"]);
+  await kubectl.run("delete", "pod/told", "pvc/told");
+});

@@ -47,9 +47,9 @@ function stopSignal(): AbortSignal {
 }
 
 async function up(options: UpOptions): Promise<void> {
-  if (options.pool !== "directory" && process.getuid?.() !== 0) {
-    throw new CommandError(`a pool of type ${options.pool} needs root for loop devices and mounts`, {
-      next: "run it with sudo, or try it with --pool directory",
+  if (process.getuid?.() !== 0) {
+    throw new CommandError("pods and volumes are mounts and namespaces, which only root may make", {
+      next: "sudo mooring up",
     });
   }
   const logger = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));

@@ -1,4 +1,4 @@
-import { startEventExpiry } from "@mooring/store";
+import { managedBy, startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
@@ -14,11 +14,13 @@ export async function startControllers(
   caPem: string,
 ): Promise<ClusterView> {
   const view = await parts.start("cluster view", (signal) => openClusterView(store, { logger, signal }));
-  const shared = { store, view, logger };
-  await parts.start("binder", (signal) => startBinder({ ...shared, signal }));
-  await parts.start("scheduler", (signal) => startScheduler({ ...shared, signal }));
-  await parts.start("attach/detach", (signal) => startAttachDetach({ ...shared, signal }));
-  await parts.start("protection", (signal) => startProtection({ ...shared, signal }));
+  const manager = { store: managedBy(store, "kube-controller-manager"), view, logger };
+  await parts.start("binder", (signal) => startBinder({ ...manager, signal }));
+  await parts.start("scheduler", (signal) =>
+    startScheduler({ ...manager, store: managedBy(store, "kube-scheduler"), signal }),
+  );
+  await parts.start("attach/detach", (signal) => startAttachDetach({ ...manager, signal }));
+  await parts.start("protection", (signal) => startProtection({ ...manager, signal }));
   await parts.start("garbage collector", (signal) => startGarbageCollector({ store, kinds, logger, signal }));
   await parts.start("namespaces", (signal) =>
     startNamespaceController({ store, kinds, caPem, logger, signal }),

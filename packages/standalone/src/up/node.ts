@@ -1,4 +1,5 @@
 import { DRIVER_NAME } from "@mooring/engine";
+import { managedBy } from "@mooring/store";
 import type { ClusterView } from "../controllers/cluster-view.ts";
 import { startKubelet } from "../kubelet/index.ts";
 import { createProcessRuntime } from "../runtime/index.ts";
@@ -11,7 +12,7 @@ export async function startNode(starting: Starting, view: ClusterView, api: Star
   const runtime = await createProcessRuntime({ stateDir: folder.kubelet, hidden: [folder.root], logger });
   const kubelet = await parts.start("kubelet", (signal) =>
     startKubelet({
-      store,
+      store: managedBy(store, "kubelet"),
       view,
       nodeName: options.nodeName,
       stateDir: folder.kubelet,

@@ -1,7 +1,8 @@
 import { type CsiServer, createServer, type Services } from "@mooring/csi";
 import { createDriver } from "@mooring/driver";
-import { createHost, startAgent, startArbiter } from "@mooring/engine";
+import { createHost, DRIVER_NAME, startAgent, startArbiter } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
+import { managedBy } from "@mooring/store";
 import type { Running } from "./parts.ts";
 import type { Starting } from "./start.ts";
 
