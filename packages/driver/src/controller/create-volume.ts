@@ -1,4 +1,4 @@
-import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type CallContext, Code, CsiError, type v1 } from "@mooring/csi";
 import { type Volume, Volumes } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
@@ -41,17 +41,46 @@ export async function createVolume(
   request: v1.CreateVolumeRequest,
   call: CallContext,
 ) {
-  const wanted = parseVolumeRequest(request);
-  const volume = await adoptOrCreate(driver, wanted, request.accessibilityRequirements, call.signal);
-  const done = await untilReady(driver, volume, call.signal);
+  const done = await make(
+    driver,
+    parseVolumeRequest(request),
+    request.accessibilityRequirements,
+    call.signal,
+  );
   ready();
   return { volume: volumeAnswer(done, await findPool(driver.store, done.spec.pool, call.signal)) };
+}
+
+/** A pool's report may be older than its last volumes: one that refuses is left out, and the next one tried. */
+async function make(
+  driver: DriverContext,
+  wanted: VolumeRequest,
+  requirement: v1.TopologyRequirement | undefined,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const full = new Set<string>();
+  let refusal: unknown;
+  for (;;) {
+    const volume = await adoptOrCreate(driver, wanted, requirement, full, signal).catch((error: unknown) => {
+      throw refusal ?? error;
+    });
+    try {
+      return await untilReady(driver, volume, signal);
+    } catch (error) {
+      const { pool } = volume.spec;
+      if (!(error instanceof CsiError) || error.code !== Code.RESOURCE_EXHAUSTED || full.has(pool))
+        throw error;
+      full.add(pool);
+      refusal = error;
+    }
+  }
 }
 
 async function adoptOrCreate(
   driver: DriverContext,
   wanted: VolumeRequest,
   requirement: v1.TopologyRequirement | undefined,
+  full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
   const id = volumeIdOf(wanted.name);
@@ -64,7 +93,7 @@ async function adoptOrCreate(
       await withdraw(driver, Volumes, present, signal);
       continue;
     }
-    const volume = await planVolume(driver, id, wanted, requirement, signal);
+    const volume = await planVolume(driver, id, wanted, requirement, full, signal);
     try {
       const created = await driver.store.create(Volumes, volume, { signal });
       recorded();

@@ -20,13 +20,14 @@ import { readSource, type SourceFacts } from "./source.ts";
 
 /**
  * Decides everything about a new volume: file system, size, pool. Throws the code that the specification gives to a
- * request that cannot be met: nothing has been made then.
+ * request that cannot be met: nothing has been made then. `full`: pools that turned out to have no room.
  */
 export async function planVolume(
   driver: DriverContext,
   id: string,
   wanted: VolumeRequest,
   requirement: v1.TopologyRequirement | undefined,
+  full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
   const { store } = driver;
@@ -36,7 +37,8 @@ export async function planVolume(
   const fixed = mount ? fsTypeOf(wanted, source) : undefined;
   const size = sizeOf(wanted, source, mount ? (fixed ?? SMALLEST_FS) : undefined);
   const fsType = mount ? (fixed ?? defaultFs(size)) : undefined;
-  const pool = choosePool(await listObjects(store, Pools, signal), {
+  const pools = (await listObjects(store, Pools, signal)).filter(({ metadata }) => !full.has(metadata.name));
+  const pool = choosePool(pools, {
     pool: wanted.parameters[POOL_PARAMETER],
     block: wanted.capabilities.some((capability) => capability.access === "block"),
     size,
