@@ -121,7 +121,7 @@ export class Driver {
 /** A folder for a driver that is not started yet. Disposed of when the tests of the file have ended. */
 export async function prepareDriver(options: DriverOptions = {}): Promise<Driver> {
   if (process.getuid?.() !== 0) throw new Error("this test mounts real volumes: run it as root");
-  const folder = await mkdtemp(join(tmpdir(), "mooring-csi-"));
+  const folder = await mkdtemp(join(tmpdir(), "mooring-proof-"));
   await mkdir(join(folder, "mounts"));
   await mkdir(join(folder, "socket"));
   return new Driver(folder, options);

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { host, NODE, startDriver } from "./support/driver.ts";
+import { gate } from "./support/gate.ts";
+import {
+  attach,
+  type CapabilityChoice,
+  capability,
+  codeOf,
+  codesOf,
+  detach,
+  fails,
+  MIB,
+  remove,
+  staged,
+  volumeId,
+} from "./support/volumes.ts";
+
+const driver = await startDriver();
+const mountsAt = async (path: string) => (await host.mounts.at(path)).length;
+
+test("[CSI-246] [CSI-247] [CSI-251] staging mounts the volume here, once, however often it is asked", async () => {
+  const volume = await staged(driver, "once", { choice: { fsType: "ext4" } });
+  const again = () =>
+    driver.node.nodeStageVolume({
+      ...{ volumeId: volume.id, stagingTargetPath: volume.staging },
+      volumeCapability: capability({ fsType: "ext4" }),
+    });
+  await again();
+  await again();
+  const mounts = await host.mounts.at(volume.staging);
+  assert.deepEqual(
+    mounts.map(({ fsType }) => fsType),
+    ["ext4"],
+  );
+  await volume.undo();
+});
+
+test("[CSI-256] [CSI-257] [CSI-259] [CSI-029] [CSI-031] the rows of NodeStageVolume's error table", async () => {
+  const id = await volumeId(driver, "rows");
+  const staging = driver.path("rows");
+  const stage = (more: object = {}) =>
+    driver.node.nodeStageVolume({
+      ...{ volumeId: id, stagingTargetPath: staging, volumeCapability: capability(), ...more },
+    });
+  await fails("NOT_FOUND", stage({ volumeId: "v-none" }), /v-none/);
+  await fails("INVALID_ARGUMENT", stage({ volumeId: "" }), /volume_id/);
+  await fails("INVALID_ARGUMENT", stage({ stagingTargetPath: "" }), /staging_target_path/);
+  await fails("INVALID_ARGUMENT", stage({ stagingTargetPath: "relative" }), /absolute/);
+  await fails("INVALID_ARGUMENT", stage({ stagingTargetPath: "/etc" }), /\/etc/);
+  await fails("INVALID_ARGUMENT", stage({ volumeCapability: undefined }), /volume_capability/);
+  await fails("FAILED_PRECONDITION", stage(), /ControllerPublishVolume/);
+  await attach(driver, id);
+  await stage();
+  await fails(
+    "ALREADY_EXISTS",
+    stage({ volumeCapability: capability({ fsType: "ext4", mountFlags: ["noexec"] }) }),
+    /another capability/,
+  );
+  await fails("FAILED_PRECONDITION", stage({ stagingTargetPath: driver.path("second") }), /staged at/);
+  assert.equal(await mountsAt(staging), 1);
+  await driver.node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: staging });
+  await detach(driver, id);
+  await remove(driver, id);
+});
+
+test("[CSI-260] [CSI-263] [CSI-265] unstaging undoes it, repeats are OK, an unknown volume is NOT_FOUND", async () => {
+  const volume = await staged(driver, "undone");
+  const unstage = (more: object = {}) =>
+    driver.node.nodeUnstageVolume({ volumeId: volume.id, stagingTargetPath: volume.staging, ...more });
+  assert.equal(await mountsAt(volume.staging), 1);
+  await unstage();
+  await unstage();
+  assert.equal(await mountsAt(volume.staging), 0);
+  await unstage({ stagingTargetPath: driver.path("never-staged") });
+  await fails("NOT_FOUND", unstage({ volumeId: "v-none" }), /v-none/);
+  await fails("INVALID_ARGUMENT", unstage({ stagingTargetPath: "" }), /staging_target_path/);
+  await volume.undo();
+});
+
+test("[CSI-084] [CSI-085] each file system, and ours when none is named, holds data over detach and restart", async () => {
+  for (const fsType of ["", "ext4", "xfs", "btrfs"]) {
+    const size = 320n * MIB;
+    const volume = await staged(driver, `fs ${fsType}`, { choice: { fsType }, size });
+    const [mount] = await host.mounts.at(volume.staging);
+    assert.equal(mount?.fsType, fsType === "" ? "xfs" : fsType);
+    await writeFile(join(volume.staging, "kept"), fsType);
+    await driver.node.nodeUnstageVolume({ volumeId: volume.id, stagingTargetPath: volume.staging });
+    await detach(driver, volume.id);
+    await driver.restart();
+    const again = await staged(driver, `fs ${fsType}`, { choice: { fsType }, size });
+    assert.equal(await readFile(join(again.staging, "kept"), "utf8"), fsType);
+    await again.undo();
+  }
+});
+
+test("[CSI-086] mount flags are applied; one that is not allowed is refused without being repeated; 4 KiB is their limit", async () => {
+  const choice: CapabilityChoice = { fsType: "ext4", mountFlags: ["noexec", "nodiratime"] };
+  const volume = await staged(driver, "flags", { choice });
+  const [mount] = await host.mounts.at(volume.staging);
+  assert.ok(mount?.options.includes("noexec"), mount?.options.join());
+  await volume.undo();
+  const flags = (...mountFlags: string[]) =>
+    driver.controller.createVolume({ name: "bad flags", volumeCapabilities: [capability({ mountFlags })] });
+  await fails("INVALID_ARGUMENT", flags("x".repeat(5000)), /4096/);
+  await fails("INVALID_ARGUMENT", flags(...Array.from({ length: 5 }, () => "y".repeat(1000))), /4096/);
+  const secret = await staged(driver, "secret flags");
+  const message = await fails(
+    "INVALID_ARGUMENT",
+    driver.node.nodeStageVolume({
+      ...{ volumeId: secret.id, stagingTargetPath: secret.staging },
+      volumeCapability: capability({ mountFlags: ["bind", "password=planted-flag"] }),
+    }),
+  );
+  assert.doesNotMatch(message, /planted-flag/);
+  assert.doesNotMatch(driver.said, /planted-flag/);
+  await secret.undo();
+});
+
+test("[CSI-258] [CSI-266] [CSI-289] [CSI-296] [CSI-020] while an mkfs runs the same call joins it and any other is ABORTED", async () => {
+  const mkfs = await gate(driver.folder, "mkfs.ext4", "mke2fs");
+  await driver.restart({ PATH: mkfs.path });
+  const id = await volumeId(driver, "slow");
+  await attach(driver, id);
+  const staging = driver.path("slow");
+  await mkdir(staging);
+  const at = { volumeId: id, stagingTargetPath: staging };
+  const stage = () => driver.node.nodeStageVolume({ ...at, volumeCapability: capability() });
+  const first = codesOf(stage());
+  await mkfs.reached();
+  const joined = codesOf(stage());
+  const other = { ...at, targetPath: driver.path("slow-target"), volumeCapability: capability() };
+  await fails("ABORTED", driver.node.nodePublishVolume(other), /NodeStageVolume.*under way/);
+  await fails("ABORTED", driver.node.nodeUnstageVolume(at), /NodeStageVolume/);
+  await fails(
+    "ABORTED",
+    driver.node.nodeStageVolume({ ...at, volumeCapability: capability({ mountFlags: ["noexec"] }) }),
+    /under way/,
+  );
+  await fails(
+    "ABORTED",
+    driver.node.nodeUnpublishVolume({ volumeId: id, targetPath: other.targetPath }),
+    /under way/,
+  );
+  await mkfs.open();
+  assert.deepEqual([...(await first), ...(await joined)], ["OK", "OK"]);
+  assert.equal(await mountsAt(staging), 1);
+  await driver.node.nodeUnstageVolume(at);
+  await detach(driver, id);
+  await remove(driver, id);
+});
+
+test("[CSI-258] [CSI-069] a client that disappears while an mkfs runs leaves no half file system: its retry completes", async () => {
+  const slow = join(driver.folder, "second");
+  await mkdir(slow);
+  const mkfs = await gate(slow, "mkfs.ext4", "mke2fs");
+  await driver.restart({ PATH: mkfs.path });
+  const id = await volumeId(driver, "left");
+  await attach(driver, id);
+  const at = { volumeId: id, stagingTargetPath: driver.path("left"), volumeCapability: capability() };
+  const stop = new AbortController();
+  const call = codeOf(driver.node.nodeStageVolume(at, { signal: stop.signal }));
+  await mkfs.reached();
+  stop.abort();
+  assert.equal(await call, "CANCELLED");
+  await fails("ABORTED", driver.node.nodeUnstageVolume(at), /NodeStageVolume/);
+  await mkfs.open();
+  let code = await codeOf(driver.node.nodeStageVolume(at));
+  while (code === "ABORTED" || code === "CANCELLED") code = await codeOf(driver.node.nodeStageVolume(at));
+  assert.equal(code, "OK");
+  await writeFile(join(at.stagingTargetPath, "file"), "works");
+  await driver.node.nodeUnstageVolume(at);
+  await detach(driver, id);
+  await remove(driver, id);
+});
+
+test("growing in use: the file system has the new size while files are open", async () => {
+  const choice = { fsType: "xfs" };
+  const volume = await staged(driver, "online", { choice, size: 320n * MIB });
+  const capacityRange = { requiredBytes: 512n * MIB };
+  const grown = await driver.controller.controllerExpandVolume({ volumeId: volume.id, capacityRange });
+  assert.equal(grown.nodeExpansionRequired, true);
+  const expand = (more: object = {}) =>
+    driver.node.nodeExpandVolume({ volumeId: volume.id, volumePath: volume.staging, capacityRange, ...more });
+  assert.equal((await expand()).capacityBytes, 512n * MIB);
+  assert.equal((await expand()).capacityBytes, 512n * MIB);
+  await fails(
+    "OUT_OF_RANGE",
+    expand({ capacityRange: { requiredBytes: 1024n * MIB } }),
+    /ControllerExpandVolume/,
+  );
+  await fails("NOT_FOUND", expand({ volumePath: "/proc" }), /\/proc/);
+  await fails("NOT_FOUND", expand({ volumeId: "v-none" }), /v-none/);
+  await fails("INVALID_ARGUMENT", expand({ volumePath: "" }), /volume_path/);
+  await volume.undo();
+});
+
+test("[CSI-302] [CSI-303] [CSI-305] [CSI-306] [CSI-307] [CSI-021] the node: its id, its limit, its place, its capabilities", async () => {
+  const info = await driver.node.nodeGetInfo({});
+  assert.equal(info.nodeId, NODE);
+  assert.ok(info.maxVolumesPerNode >= 0n);
+  assert.equal(Object.values(info.accessibleTopology?.segments ?? {}).join(), NODE);
+  const { capabilities } = await driver.node.nodeGetCapabilities({});
+  const known = capabilities.map(({ type }) => (type.case === "rpc" ? Number(type.value.type) : -1));
+  assert.ok(known.includes(1) && known.every((number) => number >= 1 && number <= 5), known.join());
+  assert.equal((await stat(driver.socket)).isSocket(), true);
+});

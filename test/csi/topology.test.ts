@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { startTwoNodes } from "./support/two-nodes.ts";
+import { type CreateVolumeInit, capability, fails, GIB, MIB } from "./support/volumes.ts";
+
+const world = await startTwoNodes();
+const { controller } = world.controller;
+const at = (node: string) => ({ segments: { [TOPOLOGY_NODE_KEY]: node } });
+const [ONE, TWO, NOWHERE] = [at("node-1"), at("node-2"), at("node-3")];
+
+async function create(name: string, requirement: object | undefined, more: CreateVolumeInit = {}) {
+  const { volume } = await controller.createVolume({
+    ...{ name, capacityRange: { requiredBytes: 16n * MIB }, volumeCapabilities: [capability()], ...more },
+    ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
+  });
+  assert.ok(volume);
+  return volume;
+}
+const placeOf = (volume: Awaited<ReturnType<typeof create>>) =>
+  volume.accessibleTopology.map(({ segments }) => segments[TOPOLOGY_NODE_KEY]);
+const remove = (volumeId: string) => controller.deleteVolume({ volumeId });
+
+const PLACED: readonly [string, object | undefined, RegExp][] = [
+  ["no requirement", undefined, /^node-[12]$/],
+  ["one requisite", { requisite: [TWO] }, /^node-2$/],
+  ["one of two requisite", { requisite: [ONE, TWO] }, /^node-[12]$/],
+  ["one requisite that does not exist", { requisite: [NOWHERE, TWO] }, /^node-2$/],
+  ["the first preferred", { requisite: [ONE, TWO], preferred: [TWO, ONE] }, /^node-2$/],
+  ["the first preferred, the other way round", { requisite: [ONE, TWO], preferred: [ONE, TWO] }, /^node-1$/],
+  ["a preferred that does not exist", { requisite: [NOWHERE, ONE], preferred: [NOWHERE] }, /^node-1$/],
+  ["only preferred, one does not exist", { preferred: [NOWHERE, TWO] }, /^node-2$/],
+  ["only preferred, none exists", { preferred: [NOWHERE] }, /^node-[12]$/],
+];
+for (const [what, requirement, place] of PLACED) {
+  test(`[CSI-102] [CSI-105] [CSI-106] [CSI-107] [CSI-109] [CSI-110] [CSI-112] placed: ${what}`, async () => {
+    const volume = await create(what, requirement);
+    const places = placeOf(volume);
+    assert.equal(places.length, 1);
+    assert.match(places[0] ?? "", place);
+    await remove(volume.volumeId);
+  });
+}
+
+test("[CSI-113] [CSI-122] requisite places that cannot be used are RESOURCE_EXHAUSTED, and nothing is made", async () => {
+  await fails("RESOURCE_EXHAUSTED", create("nowhere", { requisite: [NOWHERE] }), /topology/);
+  const foreign = { requisite: [{ segments: { "example.com/zone": "z1" } }] };
+  await fails("RESOURCE_EXHAUSTED", create("foreign", foreign), /topology/);
+  const huge = { capacityRange: { requiredBytes: 100n * GIB } };
+  await fails("RESOURCE_EXHAUSTED", create("huge", { requisite: [TWO] }, huge), /pool-node-2/);
+  assert.deepEqual((await controller.listVolumes({})).entries, []);
+});
+
+test("[CSI-112] a full preferred place: the volume lands in another requisite one", async () => {
+  const most = (await controller.getCapacity({ accessibleTopology: TWO })).maximumVolumeSize ?? 0n;
+  const large = { capacityRange: { requiredBytes: most - 64n * MIB } };
+  const block = { volumeCapabilities: [capability({ access: "block" })] };
+  const full = await create("fills", { requisite: [TWO] }, { ...large, ...block });
+  const preferred = { requisite: [ONE, TWO], preferred: [TWO] };
+  const volume = await create("lands", preferred, { capacityRange: { requiredBytes: GIB } });
+  assert.deepEqual(placeOf(volume), ["node-1"]);
+  for (const { volumeId } of [full, volume]) await remove(volumeId);
+});
+
+test("[CSI-350] the same name at another requisite place is ALREADY_EXISTS", async () => {
+  const volume = await create("placed", { requisite: [ONE] });
+  assert.deepEqual(await create("placed", { requisite: [TWO, ONE] }), volume);
+  await fails("ALREADY_EXISTS", create("placed", { requisite: [TWO] }), /topology/);
+  await remove(volume.volumeId);
+});
+
+const BAD_SEGMENTS: readonly [string, Record<string, string>][] = [
+  ["two keys that differ by case", { Zone: "a", zone: "b" }],
+  ["an empty value", { zone: "" }],
+  ["a value of 64 characters", { zone: "v".repeat(64) }],
+  ["a value that ends in a dot", { zone: "a." }],
+  ["a key without a name", { "example.com/": "a" }],
+  ["a key of 64 characters", { ["k".repeat(64)]: "a" }],
+  ["a prefix of 64 characters", { [`${"p".repeat(64)}/zone`]: "a" }],
+  ["a key with a blank", { "my zone": "a" }],
+  ["a key with two slashes", { "a/b/c": "a" }],
+];
+for (const [what, segments] of BAD_SEGMENTS) {
+  test(`[CSI-115] [CSI-118] [CSI-119] [CSI-031] INVALID_ARGUMENT: ${what}`, async () => {
+    await fails("INVALID_ARGUMENT", create("bad", { requisite: [{ segments }] }), /segments/);
+    await fails("INVALID_ARGUMENT", controller.getCapacity({ accessibleTopology: { segments } }), /segments/);
+  });
+}
+
+test("[CSI-115] [CSI-116] [CSI-117] [CSI-119] [CSI-307] our keys have one prefix, a domain; every node says its own place", async () => {
+  const keys = new Set<string>();
+  for (const node of ["node-1", "node-2"] as const) {
+    const { accessibleTopology } = await world.nodes[node].node.nodeGetInfo({});
+    assert.deepEqual(Object.values(accessibleTopology?.segments ?? {}), [node]);
+    for (const key of Object.keys(accessibleTopology?.segments ?? {})) keys.add(key);
+  }
+  const volume = await create("keys", undefined);
+  for (const { segments } of volume.accessibleTopology)
+    for (const key of Object.keys(segments)) keys.add(key);
+  await remove(volume.volumeId);
+  const prefixes = new Set([...keys].map((key) => key.split("/")[0]));
+  assert.equal(prefixes.size, 1);
+  assert.match([...prefixes][0] ?? "", /^[a-z0-9-]+(\.[a-z0-9-]+)+$/);
+  for (const key of keys) assert.match(key, /^[A-Za-z0-9][-\w.]{0,62}\/[A-Za-z0-9][-\w.]{0,62}$/);
+});
+
+test("[CSI-141] [CSI-142] [CSI-165] [CSI-194] the controller attaches for any node; each node's capacity is its own", async () => {
+  const volume = await create("far", { requisite: [TWO] });
+  const { volumeId } = volume;
+  const volumeCapability = capability();
+  const publishContext = (
+    await controller.controllerPublishVolume({ volumeId, nodeId: "node-2", volumeCapability })
+  ).publishContext;
+  const stagingTargetPath = world.path("far");
+  const stage = { volumeId, stagingTargetPath, volumeCapability, publishContext };
+  await fails("FAILED_PRECONDITION", world.nodes["node-1"].node.nodeStageVolume(stage), /node-2/);
+  await world.nodes["node-2"].node.nodeStageVolume(stage);
+  await world.nodes["node-2"].node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+  await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-2" });
+  const capacity = async (place: object) =>
+    (await controller.getCapacity({ accessibleTopology: place })).availableCapacity;
+  const sum = (await controller.getCapacity({})).availableCapacity;
+  assert.equal((await capacity(ONE)) + (await capacity(TWO)), sum);
+  await remove(volumeId);
+});
+
+test("[CSI-155] [CSI-088] published at one node, another is FAILED_PRECONDITION, and the message names the first", async () => {
+  const { volumeId } = await create("single", { requisite: [ONE] });
+  const volumeCapability = capability();
+  await controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
+  await fails(
+    "FAILED_PRECONDITION",
+    controller.controllerPublishVolume({ volumeId, nodeId: "node-2", volumeCapability }),
+    /node-1/,
+  );
+  await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
+  await remove(volumeId);
+});
+
+test("[CSI-072] [CSI-073] modes for several nodes are refused where there are several: a local pool is on one", async () => {
+  for (const mode of [
+    "MULTI_NODE_READER_ONLY",
+    "MULTI_NODE_SINGLE_WRITER",
+    "MULTI_NODE_MULTI_WRITER",
+  ] as const) {
+    await fails(
+      "INVALID_ARGUMENT",
+      create(mode, undefined, { volumeCapabilities: [capability({ mode })] }),
+      new RegExp(mode),
+    );
+  }
+});
+
+test("[CSI-048] [CSI-012] a controller plugin has no node service and says so; its Identity tells of the whole plugin", async () => {
+  await fails("UNIMPLEMENTED", world.controller.node.nodeGetInfo({}));
+  await fails("UNIMPLEMENTED", world.nodes["node-1"].controller.listVolumes({}));
+  const { capabilities } = await world.controller.identity.getPluginCapabilities({});
+  assert.ok(capabilities.length >= 2);
+});
