@@ -101,7 +101,7 @@ describe("mooring driver", () => {
     );
   });
 
-  test("[CSI-007] [CSI-334] every mode serves its own services", async () => {
+  test("[CSI-007] [CSI-012] [CSI-138] [CSI-161] [CSI-175] [CSI-224] [CSI-231] [CSI-334] every mode serves its own services, and UNIMPLEMENTED for the rest", async () => {
     for (const [mode, controller, node] of [
       ["controller", true, false],
       ["node", false, true],
@@ -112,8 +112,14 @@ describe("mooring driver", () => {
       const served = async (call: Promise<unknown>) =>
         call.then(
           () => true,
-          () => false,
+          (error: { codeName?: string }) => error.codeName !== "UNIMPLEMENTED",
         );
+      const id = { volumeId: "v-1", snapshotId: "s-1", sourceVolumeId: "v-1", name: "n", nodeId: "n" };
+      const c = client.controller;
+      const calls = [c.createVolume(id), c.deleteVolume(id), c.controllerPublishVolume(id)];
+      const more = [c.controllerUnpublishVolume(id), c.createSnapshot(id), c.deleteSnapshot(id)];
+      const answers = await Promise.all([...calls, ...more].map(served));
+      assert.deepEqual(new Set(answers), new Set([controller]));
       assert.equal(await served(client.controller.controllerGetCapabilities({})), controller);
       assert.equal(await served(client.node.nodeGetCapabilities({})), node);
       const { capabilities } = await client.identity.getPluginCapabilities({});

@@ -70,7 +70,7 @@ describe("volumes on the node", () => {
     });
   }
 
-  test("[CSI-251] [CSI-256] [CSI-257] [CSI-259] staging: idempotent, and every row of its error table", async () => {
+  test("[CSI-247] [CSI-251] [CSI-256] [CSI-257] [CSI-259] [CSI-260] [CSI-263] [CSI-265] staging: idempotent, and every row of its error table", async () => {
     const { node, controller } = world.client;
     const id = await createVolume(world, "staging");
     const path = world.path("staging");
@@ -103,6 +103,8 @@ describe("volumes on the node", () => {
     }
     await node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: path });
     await node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: path });
+    const unknown = node.nodeUnstageVolume({ volumeId: "v-unknown", stagingTargetPath: path });
+    assert.equal(await codeOf(unknown), "NOT_FOUND");
     const secret = await failureOf(flags(["hunter2"]));
     assert.equal(secret.code, "INVALID_ARGUMENT");
     assert.doesNotMatch(secret.message, /hunter2/);
@@ -136,7 +138,7 @@ describe("volumes on the node", () => {
     "SINGLE_NODE_SINGLE_WRITER",
     "SINGLE_NODE_READER_ONLY",
   ] as const) {
-    test(`[CSI-277] [CSI-278] [CSI-279] [CSI-280] [CSI-281] second publish, ${mode}: every cell`, async () => {
+    test(`[CSI-088] [CSI-270] [CSI-277] [CSI-278] [CSI-279] [CSI-280] [CSI-281] [CSI-290] second publish, ${mode}: every cell`, async () => {
       const choice = { mode };
       const id = await createVolume(world, `single ${mode}`, choice);
       const { path, undo } = await stage(world, id, choice);
@@ -156,7 +158,7 @@ describe("volumes on the node", () => {
     });
   }
 
-  test("[CSI-287] [CSI-288] [CSI-291] [CSI-295] publish and unpublish: rows of their error tables", async () => {
+  test("[CSI-268] [CSI-287] [CSI-288] [CSI-291] [CSI-292] [CSI-295] publish and unpublish: rows of their error tables", async () => {
     const id = await createVolume(world, "rows");
     const { path, undo } = await stage(world, id);
     const target = world.path("rows");
@@ -326,6 +328,34 @@ describe("volumes on the node", () => {
     assert.equal(await readAhead(), "512");
     await second.undo();
     await remove(id);
+  });
+
+  test("[CSI-037] [CSI-040] [CSI-333] the same secrets may come with every call, and are in no log line", async () => {
+    const { controller, node } = world.client;
+    const secrets = { "user.key_1": "hunter2-secret", other: "aHVudGVyMg==" };
+    const volumeCapability = capability({ mountFlags: ["noatime"] });
+    const { volume } = await controller.createVolume({
+      name: "secret",
+      volumeCapabilities: [volumeCapability],
+      secrets,
+    });
+    const volumeId = volume?.volumeId ?? "";
+    const [stagingTargetPath, targetPath] = [world.path("secret-staging"), world.path("secret")];
+    await controller.controllerPublishVolume({ volumeId, nodeId: world.nodeID, volumeCapability, secrets });
+    await node.nodeStageVolume({ volumeId, stagingTargetPath, volumeCapability, secrets });
+    await node.nodePublishVolume({ volumeId, stagingTargetPath, targetPath, volumeCapability, secrets });
+    const { snapshot } = await controller.createSnapshot({
+      name: "secret",
+      sourceVolumeId: volumeId,
+      secrets,
+    });
+    await node.nodeUnpublishVolume({ volumeId, targetPath });
+    await node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+    await controller.controllerUnpublishVolume({ volumeId, nodeId: world.nodeID, secrets });
+    await controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "", secrets });
+    await controller.deleteVolume({ volumeId, secrets });
+    assert.match(world.log(), /NodeStageVolume/);
+    for (const secret of Object.values(secrets)) assert.equal(world.log().includes(secret), false);
   });
 
   test("statistics: unknown volumes and paths are NOT_FOUND, whatever the path looks like", async () => {

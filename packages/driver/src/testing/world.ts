@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CsiClient, connect, v1 } from "@mooring/csi";
 import { createHost, type Host, type PoolType } from "@mooring/engine";
-import { silentLogger } from "@mooring/store";
+import type { Logger } from "@mooring/store";
 import { serveDriver } from "../serve.ts";
 
 const GIB = 1024 ** 3;
@@ -17,6 +17,8 @@ export interface World {
   nodeID: string;
   /** A path below the folder whose parent exists. */
   path(name: string): string;
+  /** Everything that was logged so far. */
+  log(): string;
   /** Stops the driver and starts it again on the same state. */
   restart(): Promise<void>;
   /** Stops it and removes every mount, loop device and file. */
@@ -36,11 +38,16 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const host = createHost();
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const nodeID = "node-1";
+  let log = "";
+  const line = (fields: object, message: string): void => {
+    log += `${JSON.stringify(fields, (_, v) => (typeof v === "bigint" ? String(v) : v))} ${message}\n`;
+  };
+  const logger: Logger = { debug: line, info: line, warn: line, error: line, child: () => logger };
   const start = async () => {
     const stop = new AbortController();
     const serving = await serveDriver({
       ...rest,
-      ...{ endpoint, mode: "all", nodeID, logger: silentLogger, signal: stop.signal },
+      ...{ endpoint, mode: "all", nodeID, logger, signal: stop.signal },
       stateDir: join(folder, "state"),
       pool: pool === "directory" ? { type: pool } : { type: pool, size: 8 * GIB },
     });
@@ -55,6 +62,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return {
     ...{ client, host, folder, nodeID },
     path: (name) => join(folder, "mounts", name),
+    log: () => log,
     restart: async () => {
       await stop();
       stop = await start();

@@ -70,29 +70,31 @@ const on = (nodeID: string, state: VolumeStatus["state"] = "attached"): Setup =>
 });
 
 describe("picking a ticket for a detached volume", () => {
-  const PRIORITIES: Record<AttacherType, [number, string]> = {
-    "volume-restore-controller": [2000, "LHA-011"],
-    "volume-expansion-controller": [2000, "LHA-012"],
-    "longhorn-api": [1000, "LHA-013"],
-    "csi-attacher": [900, "LHA-014"],
-    "salvage-controller": [900, "LHA-015"],
-    "share-manager-controller": [900, "LHA-016"],
-    "snapshot-controller": [800, "LHA-017"],
-    "backup-controller": [800, "LHA-018"],
-    "volume-clone-controller": [800, "LHA-019"],
-    "volume-eviction-controller": [800, "LHA-020"],
-    "bim-ds-controller": [800, "LHA-021"],
-    "volume-rebuilding-controller": [800, "LHA-022"],
+  const PRIORITIES: Record<AttacherType, number> = {
+    "volume-restore-controller": 2000,
+    "volume-expansion-controller": 2000,
+    "longhorn-api": 1000,
+    "csi-attacher": 900,
+    "salvage-controller": 900,
+    "share-manager-controller": 900,
+    "snapshot-controller": 800,
+    "backup-controller": 800,
+    "volume-clone-controller": 800,
+    "volume-eviction-controller": 800,
+    "bim-ds-controller": 800,
+    "volume-rebuilding-controller": 800,
   };
-  for (const [type, [priority, row]] of Object.entries(PRIORITIES) as [AttacherType, [number, string]][]) {
-    test(`[${row}] [LHA-010] ${type} has priority ${priority} and wins over every lower type`, () => {
-      assert.equal(ATTACHER_RULES[type].priority, priority);
-      for (const [other, [level]] of Object.entries(PRIORITIES) as [AttacherType, [number, string]][]) {
+  const all = Object.entries(PRIORITIES) as [AttacherType, number][];
+
+  test("[LHA-010] [LHA-011] [LHA-012] [LHA-013] [LHA-014] [LHA-015] [LHA-016] [LHA-017] [LHA-018] [LHA-019] [LHA-020] [LHA-021] [LHA-022] every type has its priority and wins over every lower one", () => {
+    for (const [type, priority] of all) {
+      assert.equal(ATTACHER_RULES[type].priority, priority, type);
+      for (const [other, level] of all) {
         if (level >= priority) continue;
         assert.equal(placed({ tickets: [ticket("x", other, "a"), ticket("longer", type, "b")] }), "b");
       }
-    });
-  }
+    }
+  });
 
   test("[LHA-032] [LHA-034] [LHA-023] the highest priority is chosen and its node goes into the spec", () => {
     const tickets = [
@@ -210,10 +212,14 @@ describe("keeping and giving up an attached volume", () => {
     assert.equal(state("Gone").placement?.nodeID, "");
   });
 
-  test("[LHA-055] [LHA-072] a faulted volume is detached", () => {
+  test("[LHA-055] [LHA-056] [LHA-057] [LHA-072] a faulted volume is detached, and goes back by its ticket once it is healed", () => {
     const setup = on("a");
     const status = { ...setup.status, robustness: "faulted" as const };
     assert.equal(placed({ ...setup, status, tickets: [ticket("x", "csi-attacher", "a")] }), "");
+    assert.equal(
+      placed({ status: { robustness: "unknown" }, tickets: [ticket("x", "csi-attacher", "a")] }),
+      "a",
+    );
   });
 
   test("a ticket ends at its expiry and with its owner, and the volume with the last of them", () => {

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { ensureAttachment, NodeAgents, VolumeAttachments, Volumes } from "@mooring/engine";
+import { mutate, waitFor } from "@mooring/store";
+import { snapshotIdOf, ticketIdOf, volumeIdOf } from "../names.ts";
+import { type Cluster, startCluster } from "../testing/scripted-node.ts";
+import { type CapabilityChoice, capability, codeOf, failureOf, MIB } from "../testing/world.ts";
+
+describe("the controller service of a cluster", () => {
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster(["n1", "n2"]);
+  });
+  after(() => cluster.end());
+
+  const create = (name: string, pool = "n1", choice: CapabilityChoice = {}, more: object = {}) =>
+    cluster.client.controller.createVolume({
+      name,
+      capacityRange: { requiredBytes: 16n * MIB },
+      volumeCapabilities: [capability(choice)],
+      parameters: { pool },
+      ...more,
+    });
+  const publish = (volumeId: string, nodeId: string, choice: CapabilityChoice = {}) =>
+    cluster.client.controller.controllerPublishVolume({
+      volumeId,
+      nodeId,
+      volumeCapability: capability(choice),
+    });
+  const remove = (volumeId: string) => cluster.client.controller.deleteVolume({ volumeId });
+
+  test("[CSI-142] [LHA-005] [LHA-007] [LHA-008] [LHA-040] [LHA-043] publishing is a ticket, and its answer the ticket's status", async () => {
+    const id = (await create("ticket")).volume?.volumeId ?? "";
+    await publish(id, "n1");
+    const attachment = await cluster.store.get(VolumeAttachments, { name: id });
+    const [ticket] = Object.values(attachment.spec.attachmentTickets ?? {});
+    assert.equal(ticket?.id, ticketIdOf(id, "n1"));
+    assert.deepEqual([ticket?.type, ticket?.nodeID], ["csi-attacher", "n1"]);
+    const status = attachment.status?.attachmentTicketStatuses?.[ticket?.id ?? ""];
+    assert.deepEqual(
+      [status?.id, status?.satisfied, status?.generation],
+      [ticket?.id, true, ticket?.generation],
+    );
+    assert.equal(status?.conditions[0]?.type, "Satisfied");
+    await cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "n1" });
+    await remove(id);
+  });
+
+  test("[CSI-155] a volume that another node holds, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
+    const id = (await create("elsewhere")).volume?.volumeId ?? "";
+    const far = await failureOf(publish(id, "n2"));
+    assert.equal(far.code, "FAILED_PRECONDITION");
+    assert.match(far.message, /"n1"/);
+    await ensureAttachment(cluster.store, id);
+    await mutate(cluster.store, VolumeAttachments, { name: id }, (attachment) => {
+      attachment.spec.attachmentTickets = { x: { id: "x", type: "csi-attacher", nodeID: "n2" } };
+    });
+    const held = await failureOf(publish(id, "n1"));
+    assert.equal(held.code, "FAILED_PRECONDITION");
+    assert.match(held.message, /"n2"/);
+    assert.equal(await codeOf(remove(id)), "FAILED_PRECONDITION");
+    await cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "" });
+    await remove(id);
+  });
+
+  test("[CSI-090] [CSI-091] [CSI-092] modes for many nodes are refused where a pool's node is not the only one", async () => {
+    for (const mode of [
+      "MULTI_NODE_READER_ONLY",
+      "MULTI_NODE_SINGLE_WRITER",
+      "MULTI_NODE_MULTI_WRITER",
+    ] as const) {
+      const { code, message } = await failureOf(create("many", "n1", { mode }));
+      assert.equal(code, "INVALID_ARGUMENT");
+      assert.match(message, new RegExp(mode));
+      const capacity = await cluster.client.controller.getCapacity({
+        volumeCapabilities: [capability({ mode })],
+      });
+      assert.equal(capacity.availableCapacity, 0n);
+    }
+    await cluster.store.delete(NodeAgents, { name: "n2" });
+    const id = (await create("many", "n1", { mode: "MULTI_NODE_MULTI_WRITER" })).volume?.volumeId ?? "";
+    await publish(id, "n1", { mode: "MULTI_NODE_MULTI_WRITER" });
+    await cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "n1" });
+    await remove(id);
+    const meta = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "NodeAgent", metadata: { name: "n2" } };
+    const agent = await cluster.store.create(NodeAgents, { ...meta, spec: {} });
+    await cluster.store.updateStatus(NodeAgents, { ...agent, status: { state: "Ready" } });
+  });
+
+  for (const code of ["RESOURCE_EXHAUSTED", "DATA_LOSS", "OUT_OF_RANGE"]) {
+    test(`a volume that fails with ${code} passes it on and is taken away, so that its name may be tried elsewhere`, async () => {
+      const id = volumeIdOf(`fails ${code}`);
+      cluster.script.errors.set(id, { code, message: "the disk says no" });
+      const failure = await failureOf(create(`fails ${code}`));
+      assert.equal(failure.code, code);
+      assert.match(failure.message, /the disk says no/);
+      assert.equal(
+        await codeOf(cluster.store.get(Volumes, { name: id })),
+        `StatusError: volumes.storage.mooring.dev "${id}" not found`,
+      );
+      cluster.script.errors.delete(id);
+      await create(`fails ${code}`, "n2");
+      await remove(id);
+    });
+  }
+
+  test("[CSI-233] [CSI-203] [CSI-229] a snapshot that is not cut is not listed; one that is being restored is not deleted", async () => {
+    const { controller } = cluster.client;
+    const id = (await create("snapshots")).volume?.volumeId ?? "";
+    const slow = snapshotIdOf("slow");
+    cluster.script.ignored.add(slow);
+    const waiting = controller.createSnapshot({ name: "slow", sourceVolumeId: id });
+    const failed = snapshotIdOf("failed");
+    cluster.script.errors.set(failed, { code: "RESOURCE_EXHAUSTED", message: "full" });
+    assert.equal(
+      await codeOf(controller.createSnapshot({ name: "failed", sourceVolumeId: id })),
+      "RESOURCE_EXHAUSTED",
+    );
+    assert.deepEqual((await controller.listSnapshots({})).entries, []);
+    assert.equal(await codeOf(controller.getSnapshot({ snapshotId: slow })), "NOT_FOUND");
+    // Its source is needed until it is cut.
+    assert.match(await codeOf(remove(id)), /ABORTED|FAILED_PRECONDITION/);
+    cluster.script.ignored.delete(slow);
+    await cluster.wake();
+    await waiting;
+    assert.equal((await controller.listSnapshots({})).entries.length, 1);
+
+    const copy = volumeIdOf("restoring");
+    cluster.script.ignored.add(copy);
+    const source = { type: { case: "snapshot" as const, value: { snapshotId: slow } } };
+    const range = { capacityRange: { requiredBytes: 1024n * MIB }, volumeContentSource: source };
+    const restoring = create("restoring", "n1", {}, range);
+    await waitFor(cluster.store, Volumes, { name: copy }, (v) => v !== undefined, AbortSignal.timeout(5000));
+    assert.match(
+      await codeOf(controller.deleteSnapshot({ snapshotId: slow })),
+      /ABORTED|FAILED_PRECONDITION/,
+    );
+    cluster.script.ignored.delete(copy);
+    await cluster.wake();
+    await restoring;
+    await controller.deleteSnapshot({ snapshotId: slow });
+    for (const volumeId of [copy, id]) await remove(volumeId);
+  });
+
+  test("a caller who gives up is told how far things were", async () => {
+    const id = volumeIdOf("given up");
+    cluster.script.ignored.add(id);
+    const request = {
+      name: "given up",
+      capacityRange: { requiredBytes: 16n * MIB },
+      volumeCapabilities: [capability()],
+      parameters: { pool: "n1" },
+    };
+    assert.equal(
+      await codeOf(cluster.client.controller.createVolume(request, { timeoutMs: 200 })),
+      "DEADLINE_EXCEEDED",
+    );
+    cluster.script.ignored.delete(id);
+    await cluster.wake();
+    let answer = await codeOf(cluster.client.controller.createVolume(request));
+    while (answer === "ABORTED") answer = await codeOf(cluster.client.controller.createVolume(request));
+    assert.equal(answer, "OK");
+    await remove(id);
+  });
+
+  test("[CSI-128] [CSI-246] a controller has no node service, and every method it does not have is UNIMPLEMENTED", async () => {
+    const { node, groupController } = cluster.client;
+    assert.equal(await codeOf(node.nodeGetInfo({})), "UNIMPLEMENTED");
+    assert.equal(await codeOf(groupController.groupControllerGetCapabilities({})), "UNIMPLEMENTED");
+  });
+});
