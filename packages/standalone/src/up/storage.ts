@@ -48,6 +48,16 @@ export async function startStorage(starting: Starting): Promise<void> {
   const services = await createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
   await parts.start("driver", (signal) => serve(services, endpoint, starting, signal));
   await parts.start("sidecars", (signal) =>
-    startSidecars({ store, endpoint, nodeName: nodeID, logger, signal }),
+    startSidecars({
+      // "External": the attacher, provisioner and so on of this driver, told from the cluster's own controllers.
+      store: managedBy(store, `external-${DRIVER_NAME}`),
+      endpoint,
+      nodeName: nodeID,
+      // Our volumes carry ordinary file systems: a pod's fsGroup always applies.
+      nodeRegistration: { csiDriver: { fsGroupPolicy: "File" } },
+      provision: { defaultFsType: "ext4" },
+      logger,
+      signal,
+    }),
   );
 }
