@@ -28,7 +28,7 @@ test(`${COUNT} claims at once are bound, attached to one pod each, and cleaned u
       assert.equal(failed?.status?.message, undefined);
       return items.filter((item) => item.status?.phase === "Running").length === COUNT;
     },
-    { withinMs: 240_000, everyMs: 250 },
+    { withinMs: 600_000, everyMs: 250 },
   );
   const claims = (await store.list(PersistentVolumeClaims, { namespace })).items;
   assert.equal(claims.filter((item) => item.status?.phase === "Bound").length, COUNT);
@@ -41,7 +41,7 @@ test(`${COUNT} claims at once are bound, attached to one pod each, and cleaned u
         (await store.list(resource)).items.every(
           (item) => item.metadata.name !== namespace && resource === Namespaces,
         ),
-      { withinMs: 240_000, everyMs: 250 },
+      { withinMs: 600_000, everyMs: 250 },
     );
   }
   assert.equal(await up.end("SIGTERM"), 0);

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | undefined | false>,
-  { withinMs = 60_000, everyMs = 25 } = {},
+  { withinMs = 120_000, everyMs = 25 } = {},
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
