@@ -108,7 +108,7 @@ test("a retry joins the operation of a caller that gave up, and gets its answer"
     },
   });
   const request = { volumeId: "v", stagingTargetPath: "/s", volumeCapability: mounted };
-  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 50 }), fails("DEADLINE_EXCEEDED"));
+  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 1000 }), fails("DEADLINE_EXCEEDED"));
   const retry = client.node.nodeStageVolume(request);
   const unstage = client.node.nodeUnstageVolume({ volumeId: "v", stagingTargetPath: "/s" });
   await assert.rejects(unstage, fails("ABORTED"));
@@ -133,7 +133,7 @@ test("a retry that joins an operation which then stops starts it again", async (
     },
   });
   const request = { volumeId: "v", stagingTargetPath: "/s", volumeCapability: mounted };
-  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 50 }), fails("DEADLINE_EXCEEDED"));
+  await assert.rejects(client.node.nodeStageVolume(request, { timeoutMs: 1000 }), fails("DEADLINE_EXCEEDED"));
   const retry = client.node.nodeStageVolume(request);
   await assert.rejects(
     client.node.nodeUnstageVolume({ volumeId: "v", stagingTargetPath: "/s" }),

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { checkMessage, v0, v1, volumegroup } from "../index.ts";
+import { mounted } from "../testing/serve.ts";
+import { requiredOf } from "./rules.ts";
+
+function judge<S extends DescMessage>(schema: S, init: MessageInitShape<S>): string | undefined {
+  return checkMessage(schema, create(schema, init));
+}
+
+const volume = { name: "a", volumeCapabilities: [mounted] };
+const createVolume = (init: MessageInitShape<typeof v1.CreateVolumeRequestSchema>) =>
+  judge(v1.CreateVolumeRequestSchema, { ...volume, ...init });
+
+/** Every request with its required fields set, by message. */
+const COMPLETE: [DescMessage, Record<string, unknown>][] = [
+  [v1.CreateVolumeRequestSchema, volume],
+  [v1.DeleteVolumeRequestSchema, { volumeId: "v" }],
+  [v1.ControllerPublishVolumeRequestSchema, { volumeId: "v", nodeId: "n", volumeCapability: mounted }],
+  [v1.ControllerUnpublishVolumeRequestSchema, { volumeId: "v" }],
+  [v1.ValidateVolumeCapabilitiesRequestSchema, { volumeId: "v", volumeCapabilities: [mounted] }],
+  [v1.ControllerGetVolumeRequestSchema, { volumeId: "v" }],
+  [v1.ControllerModifyVolumeRequestSchema, { volumeId: "v", mutableParameters: { a: "b" } }],
+  [v1.CreateSnapshotRequestSchema, { sourceVolumeId: "v", name: "s" }],
+  [v1.DeleteSnapshotRequestSchema, { snapshotId: "s" }],
+  [v1.GetSnapshotRequestSchema, { snapshotId: "s" }],
+  [v1.ControllerExpandVolumeRequestSchema, { volumeId: "v", capacityRange: { requiredBytes: 1n } }],
+  [v1.NodeStageVolumeRequestSchema, { volumeId: "v", stagingTargetPath: "/s", volumeCapability: mounted }],
+  [v1.NodeUnstageVolumeRequestSchema, { volumeId: "v", stagingTargetPath: "/s" }],
+  [v1.NodePublishVolumeRequestSchema, { volumeId: "v", targetPath: "/t", volumeCapability: mounted }],
+  [v1.NodeUnpublishVolumeRequestSchema, { volumeId: "v", targetPath: "/t" }],
+  [v1.NodeGetVolumeStatsRequestSchema, { volumeId: "v", volumePath: "/t" }],
+  [v1.NodeExpandVolumeRequestSchema, { volumeId: "v", volumePath: "/t" }],
+  [v1.CreateVolumeGroupSnapshotRequestSchema, { name: "g", sourceVolumeIds: ["v"] }],
+  [v1.DeleteVolumeGroupSnapshotRequestSchema, { groupSnapshotId: "g", snapshotIds: ["s"] }],
+  [v1.GetVolumeGroupSnapshotRequestSchema, { groupSnapshotId: "g", snapshotIds: ["s"] }],
+  [v1.GetMetadataAllocatedRequestSchema, { snapshotId: "s" }],
+  [v1.GetMetadataDeltaRequestSchema, { baseSnapshotId: "a", targetSnapshotId: "b" }],
+  [volumegroup.CreateVolumeGroupRequestSchema, { name: "g" }],
+  [volumegroup.ModifyVolumeGroupMembershipRequestSchema, { volumeGroupId: "g" }],
+  [volumegroup.DeleteVolumeGroupRequestSchema, { volumeGroupId: "g" }],
+  [volumegroup.ControllerGetVolumeGroupRequestSchema, { volumeGroupId: "g" }],
+];
+
+test("[CSI-024] [CSI-025] [CSI-026] [CSI-029] [GRP-011] [GRP-033] [GRP-047] [GRP-061] each required field, left out in turn, is named; the others are enough", () => {
+  for (const [schema, init] of COMPLETE) {
+    const complete = init as MessageInitShape<typeof schema>;
+    assert.equal(judge(schema, complete), undefined, schema.typeName);
+    assert.equal(requiredOf(schema.typeName).length, Object.keys(init).length, schema.typeName);
+    for (const name of Object.keys(init)) {
+      const { [name]: _, ...rest } = init;
+      const problem = judge(schema, rest as MessageInitShape<typeof schema>);
+      const field = schema.fields.find(({ localName }) => localName === name)?.name;
+      assert.equal(problem, `${field} is required`, schema.typeName);
+    }
+  }
+});
+
+test("[CSI-036] secret keys have letters, digits, '-', '_' and '.' only", () => {
+  assert.equal(createVolume({ secrets: { "Aa0-_.": "any ✓" } }), undefined);
+  for (const key of ["a/b", "a b", "é", ""]) {
+    assert.match(createVolume({ secrets: { [key]: "x" } }) ?? "", /^secrets has (the|an empty) key/);
+  }
+  assert.equal(createVolume({ parameters: { "a/b": "x" } }), undefined);
+});
+
+test("[CSI-031] paths that things are made at are absolute", () => {
+  const init = { volumeId: "v", targetPath: "relative/path" };
+  assert.match(judge(v1.NodeUnpublishVolumeRequestSchema, init) ?? "", /target_path is not an absolute path/);
+});
+
+test("[CSI-083] [CSI-087] a capability has an access type, and a mode that exists", () => {
+  const { accessType, accessMode } = mounted;
+  assert.match(createVolume({ volumeCapabilities: [{ accessMode }] }) ?? "", /access_type is required/);
+  assert.match(createVolume({ volumeCapabilities: [{ accessType }] }) ?? "", /access_mode is required/);
+  for (const mode of [0, 99]) {
+    const problem = createVolume({ volumeCapabilities: [{ accessType, accessMode: { mode } }] });
+    assert.match(problem ?? "", /mode is (required|99, which is no Mode)/);
+  }
+});
+
+test("[CSI-095] a capacity range has one number at least, none negative", () => {
+  for (const [capacityRange, problem] of [
+    [{}, /required_bytes or limit_bytes is required/],
+    [{ requiredBytes: -1n }, /required_bytes is negative/],
+    [{ requiredBytes: 1n, limitBytes: -1n }, /limit_bytes is negative/],
+    [{ requiredBytes: 10_000_000_000n, limitBytes: 9_000_000_000n }, /is larger than limit_bytes/],
+  ] as const) {
+    assert.match(createVolume({ capacityRange }) ?? "", problem);
+  }
+  for (const capacityRange of [
+    { requiredBytes: 5n, limitBytes: 5n },
+    { requiredBytes: 1n },
+    { limitBytes: 1n },
+  ]) {
+    assert.equal(createVolume({ capacityRange }), undefined);
+  }
+});
+
+test("[CSI-104] [CSI-111] [CSI-118] topology: something is asked for, preferred is among requisite, keys differ", () => {
+  const [a, b] = [{ segments: { zone: "a" } }, { segments: { zone: "b" } }];
+  const ask = (accessibilityRequirements: MessageInitShape<typeof v1.TopologyRequirementSchema>) =>
+    createVolume({ accessibilityRequirements }) ?? "";
+  assert.match(ask({}), /requisite or preferred is required/);
+  assert.match(ask({ requisite: [a], preferred: [b] }), /preferred\[0\] is not among requisite/);
+  assert.match(ask({ requisite: [{ segments: { zone: "a", Zone: "b" } }] }), /twice/);
+  assert.equal(ask({ requisite: [a, b], preferred: [b] }), "");
+  assert.equal(ask({ preferred: [b] }), "");
+});
+
+test("[CSI-080] a content source has a kind and an id, in both versions", () => {
+  assert.match(createVolume({ volumeContentSource: {} }) ?? "", /type is required/);
+  const snapshot = { type: { case: "snapshot" as const, value: {} } };
+  assert.match(createVolume({ volumeContentSource: snapshot }) ?? "", /snapshot_id is required/);
+  const old = judge(v0.VolumeContentSourceSchema, snapshot);
+  assert.match(old ?? "", /snapshot\.id is required/);
+});
+
+test("[CSI-022] [CSI-086] the longest map and the longest mount flags are taken, one byte more is not", () => {
+  const map = (bytes: number) => createVolume({ parameters: { key: "x".repeat(bytes - 3) } });
+  assert.equal(map(4096), undefined);
+  assert.match(map(4097) ?? "", /4097 bytes, at most 4096/);
+  const flags = (bytes: number) => {
+    const accessType = { case: "mount" as const, value: { mountFlags: ["x".repeat(bytes)] } };
+    return createVolume({ volumeCapabilities: [{ ...mounted, accessType }] });
+  };
+  assert.equal(flags(4096), undefined);
+  assert.match(flags(4097) ?? "", /at most 4096/);
+});
