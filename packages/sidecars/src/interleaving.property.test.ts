@@ -217,7 +217,7 @@ test("people, faults and restarts in any order never leave a volume or a snapsho
       await cleanUp(h);
     }),
     {
-      numRuns: Number(process.env["MOORING_PROPERTY_RUNS"] ?? 25),
+      numRuns: process.env["MOORING_DEEP"] === "1" ? 500 : 25,
       endOnFailure: true,
       includeErrorInReport: true,
     },

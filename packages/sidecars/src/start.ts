@@ -9,7 +9,7 @@ import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { runAsLeader } from "./leader.ts";
-import { runTerm } from "./term.ts";
+import { runTerms } from "./term.ts";
 
 export interface SidecarOptions extends ControllerOptions {
   store: ObjectStore;
@@ -50,9 +50,9 @@ export interface LeaderElectionOptions {
 }
 
 export interface Sidecars {
-  /** What the driver said about itself at the start. */
+  /** What the driver said about itself at the start. A driver that comes back changed gets other controllers. */
   driver: DriverInfo;
-  /** Which controllers run, or will run when this process leads. */
+  /** Which controllers run at first, or will run when this process leads. */
   controllers: readonly ControllerName[];
   /** Whether the driver answers; live. */
   health: Readonly<DriverHealth>;
@@ -82,16 +82,19 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
     driver,
     driverHealth: health,
   };
-  const names = supportedControllers(driver, options, logger);
+  const names = supportedControllers(driver.info, options);
+  const missing = options.controllers?.filter((name) => !names.includes(name)) ?? [];
+  if (missing.length > 0)
+    base.logger.warn({ controllers: missing }, "the driver does not support what these need");
   logger.info(
     { driver: driver.info.name, version: driver.info.version, controllers: names },
     "starting sidecars",
   );
-  const everywhere = names.filter((name) => ON_EVERY_NODE.has(name));
-  const led = names.filter((name) => !ON_EVERY_NODE.has(name));
-  const lead = (term: AbortSignal) => runTerm(base, led, term);
+  const some = (everywhere: boolean) => (info: DriverInfo) =>
+    supportedControllers(info, options).filter((name) => ON_EVERY_NODE.has(name) === everywhere);
+  const lead = (term: AbortSignal) => runTerms(base, some(false), term);
   const running = [
-    runTerm(base, everywhere, signal),
+    runTerms(base, some(true), signal),
     options.leaderElection === undefined
       ? lead(signal)
       : runAsLeader(base, options.leaderElection, lead, signal),
@@ -113,15 +116,8 @@ async function reachDriver(endpoint: string, options: SidecarOptions, signal: Ab
   }
 }
 
-function supportedControllers(driver: Driver, options: SidecarOptions, logger: Logger): ControllerName[] {
-  const isSupported = (name: ControllerName) => CONTROLLERS[name].supported(driver.info, options);
-  const missing = options.controllers?.filter((name) => !isSupported(name)) ?? [];
-  if (missing.length > 0)
-    logger.warn(
-      { driver: driver.info.name, controllers: missing },
-      "the driver does not support what these need",
-    );
-  return (options.controllers ?? ALL).filter(isSupported);
+function supportedControllers(driver: DriverInfo, options: SidecarOptions): ControllerName[] {
+  return (options.controllers ?? ALL).filter((name) => CONTROLLERS[name].supported(driver, options));
 }
 
 /** One broken controller ends them all: half a control plane is worse than one that is started again. */

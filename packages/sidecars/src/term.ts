@@ -3,6 +3,7 @@ import { delay, EventRecorder, isNotFound, type ObjectStore, VolumeSnapshots } f
 import type { SidecarContext } from "./common/context.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
+import type { DriverInfo } from "./csi/driver-info.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
 import type { SidecarOptions } from "./start.ts";
@@ -16,17 +17,41 @@ type Base = SidecarOptions & {
 /** Milliseconds between looks whether somebody has installed the snapshot kinds. */
 const KINDS_MS = 30_000;
 
+/**
+ * Runs the controllers that a driver can have, and starts over with others when it comes back as one that can other
+ * things. Other drivers of this process do not notice.
+ */
+export async function runTerms(
+  base: Base,
+  choose: (driver: DriverInfo) => readonly ControllerName[],
+  until: AbortSignal,
+): Promise<void> {
+  let { info } = base.driver;
+  for (;;) {
+    const renewal = new AbortController();
+    const onDriverChanged = (changed: DriverInfo) => {
+      info = changed;
+      renewal.abort();
+    };
+    const driver = { ...base.driver, info };
+    const term = AbortSignal.any([until, renewal.signal]);
+    await runTerm({ ...base, driver }, choose(info), onDriverChanged, term);
+    if (until.aborted || !renewal.signal.aborted) return;
+  }
+}
+
 /** Runs controllers, with caches of their own, from now until the signal. Rejects when one of them breaks. */
-export async function runTerm(
+async function runTerm(
   base: Base,
   names: readonly ControllerName[],
+  onDriverChanged: (info: DriverInfo) => void,
   until: AbortSignal,
 ): Promise<void> {
   if (names.length === 0) return;
   const own = new AbortController();
   const signal = AbortSignal.any([until, own.signal]);
   setMaxListeners(0, signal);
-  const context = await contextFor(base, signal);
+  const context = await contextFor(base, onDriverChanged, signal);
   const running = names.map((name) => runController(context, base, name, signal));
   try {
     await Promise.all(running);
@@ -51,7 +76,11 @@ async function runController(
   await controller.run(context, base, signal);
 }
 
-async function contextFor(base: Base, signal: AbortSignal): Promise<SidecarContext> {
+async function contextFor(
+  base: Base,
+  onDriverChanged: (info: DriverInfo) => void,
+  signal: AbortSignal,
+): Promise<SidecarContext> {
   const {
     concurrency = 50,
     driver,
@@ -75,6 +104,7 @@ async function contextFor(base: Base, signal: AbortSignal): Promise<SidecarConte
     retry: { startMs: 1_000, maxMs: 300_000, infeasibleMs: 300_000, ...retry },
     concurrency,
     health,
+    onDriverChanged,
     hasSnapshotKinds: await isServed(store, signal),
   };
 }

@@ -1,5 +1,6 @@
 import type { EventRecorder, Logger, ObjectStore } from "@mooring/store";
 import type { Driver } from "../csi/driver.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
 import type { DriverHealth } from "../health/index.ts";
 import type { Cluster } from "../kube/cluster.ts";
 
@@ -21,6 +22,8 @@ export interface SidecarContext {
   concurrency: number;
   /** Kept up to date by the health controller. */
   health: DriverHealth;
+  /** Called when the driver has come back as one that can other things. */
+  onDriverChanged: (info: DriverInfo) => void;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
 }

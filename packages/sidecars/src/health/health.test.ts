@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Events, PersistentVolumeClaims } from "@mooring/store";
+import { Events, PersistentVolumeClaims, VolumeSnapshotClasses, VolumeSnapshots } from "@mooring/store";
 import { VOLUME_CONDITION } from "../common/names.ts";
+import type { ControllerCapability } from "../csi/driver-info.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
-import { claim } from "../testing/objects.ts";
+import { claim, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
 
 const sidecars = { health: { probeMs: 10, volumesMs: 10 } };
 const eventsOf = async (h: Harness, reason: string) =>
@@ -63,4 +64,34 @@ test("whether the driver answers is known all the time, and work goes on when it
     async () => (await h.find(PersistentVolumeClaims, "data", "default"))?.status?.phase === "Bound",
   );
   assert.equal(h.driver.backend.volumes.size, 1);
+});
+
+test("a driver that comes back as a newer one gets the controllers that it can have now", async (t) => {
+  const can: ControllerCapability[] = ["CREATE_DELETE_VOLUME"];
+  const h = await startHarness(t, {
+    driver: { can, expansion: "none" },
+    sidecars: { ...sidecars, timeoutMs: 300 },
+  });
+  assert.ok(!h.sidecars.controllers.includes("snapshot"));
+  await h.store.create(VolumeSnapshotClasses, snapshotClass());
+  const { metadata, ...rest } = claim("src");
+  await h.store.create(PersistentVolumeClaims, {
+    ...rest,
+    metadata: { name: metadata.name, namespace: "default" },
+  });
+  await h.until(
+    "it is bound",
+    async () => (await h.find(PersistentVolumeClaims, "src", "default"))?.status?.phase === "Bound",
+  );
+  await h.driver.pause();
+  await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
+  can.push("CREATE_DELETE_SNAPSHOT");
+  await h.driver.listen();
+  const { uid: _uid, ...meta } = volumeSnapshot("snap").metadata;
+  const spec = { source: { persistentVolumeClaimName: "src" }, volumeSnapshotClassName: "snaps" };
+  await h.store.create(VolumeSnapshots, { ...volumeSnapshot("snap", spec), metadata: meta });
+  await h.until(
+    "the snapshot is ready",
+    async () => (await h.find(VolumeSnapshots, "snap", "default"))?.status?.readyToUse,
+  );
 });

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { Code } from "@mooring/csi";
 import { delay, failpoint, keyOf, type PersistentVolume } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { VOLUME_CONDITION } from "../common/names.ts";
 import { callFailure } from "../csi/codes.ts";
+import { describeDriver } from "../csi/driver.ts";
 import { listVolumes } from "../csi/list-volumes.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { type Condition, decideCondition } from "./decide.ts";
@@ -49,18 +51,33 @@ async function every(milliseconds: number, signal: AbortSignal, work: () => Prom
   }
 }
 
-async function probe(
-  { driver, health, logger, now, timeoutMs }: SidecarContext,
-  signal: AbortSignal,
-): Promise<void> {
+/** A driver that comes back may be a newer one: what it can do is asked again. */
+async function welcomeBack(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  const { driver, logger, timeoutMs } = context;
+  try {
+    const info = await describeDriver(driver.client, { signal, timeoutMs });
+    if (isDeepStrictEqual(info, driver.info)) return;
+    logger.warn(
+      { before: driver.info.version, now: info.version },
+      "the driver has changed; starting over with it",
+    );
+    context.onDriverChanged(info);
+  } catch (error) {
+    logger.warn({ error: callFailure(error).message }, "cannot ask the driver what it can do");
+  }
+}
+
+async function probe(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  const { driver, health, logger, now, timeoutMs } = context;
   const answer = await driver.client.identity
     .probe({}, { signal, timeoutMs: Math.min(timeoutMs, 3_000) })
     .then(({ ready }) => ({ ready: ready ?? true, message: "" }))
     .catch((error: unknown) => ({ ready: false, message: callFailure(error).message }));
   if (signal.aborted || answer.ready === health.ready) return;
   Object.assign(health, answer, { since: now() });
-  if (answer.ready) logger.info({}, "the driver is ready again");
-  else logger.warn({ error: answer.message }, "the driver is not ready");
+  if (!answer.ready) return logger.warn({ error: answer.message }, "the driver is not ready");
+  logger.info({}, "the driver is ready again");
+  await welcomeBack(context, signal);
 }
 
 async function watchVolumes(context: SidecarContext, everyMs: number, signal: AbortSignal): Promise<void> {
