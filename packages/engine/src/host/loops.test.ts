@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, open, truncate } from "node:fs/promises";
+import { mkdir, open, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { EngineError } from "../errors.ts";
@@ -142,6 +142,19 @@ test("a new size is taken up while attached", async (t) => {
   await truncate(file, 3 * MIB);
   await loops.refresh(device.path);
   assert.equal((await loops.find(file))?.sizeBytes, 3 * MIB);
+});
+
+test("a device of a removed file is never taken for its successor's", async (t) => {
+  const dir = await scratch(t, host);
+  const file = await sparse(join(dir, "i"), MIB);
+  const device = await loops.attach(file);
+  await rm(file);
+  assert.equal((await loops.find(file))?.path, device.path);
+  await sparse(file, MIB);
+  const error = await loops.attach(file).catch((e: unknown) => e);
+  assert.equal(codeOf(error), "FAILED_PRECONDITION");
+  await loops.detach(device.path);
+  assert.ok(await loops.attach(file));
 });
 
 test("absent, empty and cut images are refused with a reason", async (t) => {

@@ -165,6 +165,12 @@ async function attachable(file: string): Promise<string> {
 }
 
 function usable(loop: SysfsLoop): LoopDevice {
+  if (loop.deleted) {
+    const message = `${loop.path} still shows a removed file of the name ${loop.backingFile}`;
+    throw new EngineError("FAILED_PRECONDITION", message, {
+      hint: `if nothing uses it: losetup -d ${loop.path}`,
+    });
+  }
   if (loop.sectorSize === LOOP_SECTOR_BYTES) return loop;
   const message = `${loop.backingFile} is attached as ${loop.path} with ${loop.sectorSize}-byte sectors`;
   throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
