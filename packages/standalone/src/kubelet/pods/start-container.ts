@@ -1,0 +1,50 @@
+import { failpoint, type Pod } from "@mooring/store";
+import { containerConfig, containerID } from "./container-config.ts";
+import { ContainerConfigError } from "./environment.ts";
+import { runPostStart } from "./hooks.ts";
+import { lookAtPod } from "./look.ts";
+import type { PodContext } from "./pod-controller.ts";
+import { rolesOf } from "./pod-view.ts";
+import { reportStatus } from "./report.ts";
+
+const afterStart = failpoint("standalone/kubelet/container-started");
+
+/** Starts one attempt of a container. A failure before anything ran is kept for the status, and thrown. */
+export async function startContainer(
+  context: PodContext,
+  pod: Pod,
+  name: string,
+  attempt: number,
+): Promise<void> {
+  const { store, node, volumes, runtime, events, startErrors } = context;
+  const container = rolesOf(pod).find(({ spec }) => spec.name === name)?.spec;
+  if (container === undefined) return;
+  const sources = {
+    store,
+    node,
+    volumes: volumes.sources(pod),
+    subPath: (...place: [string, number, string, string]) => volumes.subPath(pod, ...place),
+  };
+  try {
+    const config = await containerConfig(sources, pod, container, attempt);
+    // The last attempt stays for its log and its exit; the ones before have been told about.
+    if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
+    await runtime.start(config);
+    afterStart();
+    startErrors.delete(`${pod.metadata.uid}/${name}`);
+    events.event(pod, "Normal", "Started", `Started container ${name}`);
+    await runPostStart(runtime, container, config.id);
+  } catch (error) {
+    await noteFailure(context, pod, name, error);
+    throw error;
+  }
+}
+
+async function noteFailure(context: PodContext, pod: Pod, name: string, error: unknown): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof ContainerConfigError ? "CreateContainerConfigError" : "RunContainerError";
+  context.startErrors.set(`${pod.metadata.uid}/${name}`, { reason, message });
+  context.events.event(pod, "Warning", "Failed", `Error: ${message}`);
+  const seen = await lookAtPod(context, pod.metadata.uid ?? "");
+  if (seen !== undefined && !seen.ghost) await reportStatus(context, seen.podView);
+}

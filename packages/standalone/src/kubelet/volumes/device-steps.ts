@@ -1,0 +1,90 @@
+import type { DeviceStep } from "./decide.ts";
+import { expandOnNode, publishVolume, stageVolume, unpublishVolume, unstageVolume } from "./device.ts";
+import type { Device } from "./device-table.ts";
+import { needsAttach, pendingExpansion } from "./device-view.ts";
+import { finishExpansion } from "./expansion.ts";
+import type { ManagerContext } from "./manager.ts";
+
+/** Steps that wait for somebody else are no steps to apply. */
+export type ActiveStep = Exclude<DeviceStep, { do: "wait" | "waitForAttach" }>;
+
+/**
+ * Carries out one step. Before the driver is asked the state becomes `maybe`: while the call runs, and when it fails,
+ * nobody can say what is there.
+ */
+export async function applyDeviceStep(
+  context: ManagerContext,
+  key: string,
+  device: Device,
+  step: ActiveStep,
+): Promise<void> {
+  const { inUse, signal } = context;
+  switch (step.do) {
+    case "reportInUse":
+      return inUse.add(key);
+    case "reportUnused":
+      return inUse.remove(key);
+    case "stage":
+      device.staged = "maybe";
+      await stageVolume(context, device.record, needsAttach(context, device), signal);
+      device.staged = "yes";
+      return;
+    case "unstage":
+      device.staged = "maybe";
+      await unstageVolume(context, device.record, signal);
+      device.staged = "no";
+      return;
+    case "publish":
+      return publish(context, device, step.podUID);
+    case "unpublish":
+      device.publications.set(step.podUID, "maybe");
+      await unpublishVolume(context, device.record, step.podUID, signal);
+      context.table.unpublished(device, step.podUID);
+      return context.changed(step.podUID);
+    case "expand":
+      return expand(context, device);
+  }
+}
+
+async function publish(context: ManagerContext, device: Device, podUID: string): Promise<void> {
+  const want = device.wants.get(podUID);
+  if (want === undefined) return;
+  device.publications.set(podUID, "maybe");
+  await publishVolume(context, device.record, want, needsAttach(context, device), context.signal);
+  device.publications.set(podUID, "yes");
+  context.changed(podUID);
+}
+
+async function expand(context: ManagerContext, device: Device): Promise<void> {
+  const { store, view, events, nodeName, signal } = context;
+  const { record, publications, wants } = device;
+  const bytes = pendingExpansion(context, device);
+  if (bytes === undefined) return;
+  const published = [...publications].find(([, state]) => state === "yes")?.[0];
+  await expandOnNode(context, record, bytes, published, signal);
+  await finishExpansion(store, view.volumes.get(record.specVolID));
+  const message = `MountVolume.NodeExpandVolume succeeded for volume "${record.specVolID}" ${nodeName}`;
+  for (const { pod } of wants.values()) events.event(pod, "Normal", "FileSystemResizeSuccessful", message);
+}
+
+/** What to call a failure, and the step's name in Kubernetes' messages. */
+const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, operation: string]>> = {
+  stage: ["FailedMount", "MountVolume.MountDevice"],
+  publish: ["FailedMount", "MountVolume.SetUp"],
+  unpublish: ["FailedUnMount", "UnmountVolume.TearDown"],
+  unstage: ["FailedUnMount", "UnmountDevice"],
+  expand: ["FileSystemResizeFailed", "MountVolume.NodeExpandVolume"],
+};
+
+/** Lets the pods that wait for the volume know why they do. */
+export function tellFailure(
+  { events }: ManagerContext,
+  { record, wants }: Device,
+  step: ActiveStep,
+  error: unknown,
+): void {
+  const text = error instanceof Error ? error.message : String(error);
+  const [reason, operation] = FAILURES[step.do] ?? ["FailedMount", step.do];
+  const message = `${operation} failed for volume "${record.specVolID}" : ${text}`;
+  for (const { pod } of wants.values()) events.event(pod, "Warning", reason, message);
+}

@@ -1,0 +1,119 @@
+import type { Pod } from "@mooring/store";
+import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
+import type { KubeletPaths } from "../paths.ts";
+import type { CsiVolume } from "./csi-volume.ts";
+import type { Certainty } from "./decide.ts";
+import { readDeviceRecords, readPublications, type VolumeRecord } from "./records.ts";
+
+/** A pod's wish for a volume. */
+export interface Want {
+  pod: Pod;
+  readOnly: boolean;
+}
+
+/** What is known about one volume on this node. */
+export interface Device {
+  readonly record: VolumeRecord;
+  staged: Certainty;
+  /** By pod uid. */
+  readonly publications: Map<string, Certainty>;
+  /** By pod uid. */
+  readonly wants: Map<string, Want>;
+}
+
+/** Every volume that is, may be, or shall be on this node, by its unique name. */
+export class DeviceTable {
+  readonly #devices = new Map<string, Device>();
+  /** Pods that have let go. All others keep what is published for them, also while they have not asked for it again. */
+  readonly #released = new Set<string>();
+  readonly #emptied = new Set<() => void>();
+
+  /** Everything on disk may or may not be as its record says: it is done again, or undone, before it counts. */
+  static async fromDisk(paths: KubeletPaths): Promise<DeviceTable> {
+    const table = new DeviceTable();
+    for (const record of await readDeviceRecords(paths)) table.#deviceOf(record).staged = "maybe";
+    for (const { podUID, ...record } of await readPublications(paths)) {
+      table.#deviceOf(record).publications.set(podUID, "maybe");
+    }
+    return table;
+  }
+
+  keys(): string[] {
+    return [...this.#devices.keys()];
+  }
+
+  get(key: string): Device | undefined {
+    return this.#devices.get(key);
+  }
+
+  /** True when the pod did not want it before. */
+  want(pod: Pod, volume: CsiVolume): boolean {
+    const uid = pod.metadata.uid ?? "";
+    this.#released.delete(uid);
+    const { wants } = this.#deviceOf(recordOf(volume));
+    const isNew = !wants.has(uid);
+    wants.set(uid, { pod, readOnly: volume.readOnly });
+    return isNew;
+  }
+
+  /** Resolves the pod's hold on its volumes; returns the keys of those that are to be looked at. */
+  release(podUID: string): string[] {
+    const concerned = [...this.#devices].filter(
+      ([, { wants, publications }]) => wants.delete(podUID) || publications.has(podUID),
+    );
+    if (this.holds(podUID)) this.#released.add(podUID);
+    return concerned.map(([key]) => key);
+  }
+
+  hasReleased(podUID: string): boolean {
+    return this.#released.has(podUID);
+  }
+
+  /** The pod wants a volume, or one may still be published for it. */
+  holds(podUID: string): boolean {
+    return [...this.#devices.values()].some(
+      ({ publications, wants }) => publications.has(podUID) || wants.has(podUID),
+    );
+  }
+
+  unpublished(device: Device, podUID: string): void {
+    device.publications.delete(podUID);
+    if (!this.holds(podUID)) this.#released.delete(podUID);
+  }
+
+  publishedPods(): string[] {
+    return [...new Set([...this.#devices.values()].flatMap(({ publications }) => [...publications.keys()]))];
+  }
+
+  /** Drops a volume of which nothing is left and that nobody wants. */
+  forget(key: string): void {
+    const device = this.#devices.get(key);
+    if (device === undefined || device.staged !== "no") return;
+    if (device.wants.size + device.publications.size > 0) return;
+    this.#devices.delete(key);
+    if (this.#devices.size === 0) for (const resolve of this.#emptied) resolve();
+  }
+
+  /** Resolves when there is no volume left. */
+  empty(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#devices.size === 0) resolve();
+      this.#emptied.add(resolve);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+  }
+
+  #deviceOf(record: VolumeRecord): Device {
+    const key = uniqueVolumeName(record.driverName, record.volumeHandle);
+    const known = this.#devices.get(key);
+    if (known !== undefined) return known;
+    const device: Device = { record, staged: "no", publications: new Map(), wants: new Map() };
+    this.#devices.set(key, device);
+    return device;
+  }
+}
+
+function recordOf({ driver, handle, volume, block }: CsiVolume): VolumeRecord {
+  const volumeMode = block ? "Block" : "Filesystem";
+  return { driverName: driver, volumeHandle: handle, specVolID: volume, volumeMode };
+}
