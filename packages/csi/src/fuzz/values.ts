@@ -52,6 +52,19 @@ export interface Known {
   readonly folder: string;
 }
 
+/** How strange one request is: strange ones find what is not checked, tame ones get past the checks. */
+export interface Mood {
+  /** How likely a field is left out. */
+  readonly omit: number;
+  /** How likely a value is one that breaks things. */
+  readonly strange: number;
+}
+
+export const TAME: Mood = { omit: 0.03, strange: 0.03 };
+export const WILD: Mood = { omit: 0.15, strange: 0.7 };
+
+const PLAIN: readonly [string, ...string[]] = ["a", "b", "volume-1", "xfs", "ext4", "true", "42"];
+
 const IDS_LIKE: Readonly<Record<string, string>> = {
   source_volume_id: "volume_id",
   volume_ids: "volume_id",
@@ -63,26 +76,28 @@ const IDS_LIKE: Readonly<Record<string, string>> = {
 };
 
 /** A text for a field: something known where the field names an object, a path below the folder for paths. */
-export function textFor(field: DescField, known: Known, random: Random): string {
+export function textFor(field: DescField, known: Known, mood: Mood, random: Random): string {
   if (field.name.endsWith("_path")) return `${known.folder}/${random.pick(["a", "b", "a/b", "../c", "é"])}`;
   const ids = known.ids.get(IDS_LIKE[field.name] ?? field.name) ?? [];
   const [first, ...rest] = ids;
-  if (first !== undefined && random.chance(0.6)) return random.pick([first, ...rest]);
-  if (field.name === "name" && random.chance(0.6)) return `fuzz-${random.below(20)}`;
-  return random.pick(TEXTS);
+  const strange = random.chance(mood.strange);
+  if (first !== undefined && !strange) return random.pick([first, ...rest]);
+  if (field.name === "name" && !strange) return `fuzz-${random.below(20)}`;
+  if (field.name.endsWith("_token") && !strange) return "";
+  return anyText(mood, random);
 }
 
 /** A text for a key or a value of a map. */
-export function anyText(random: Random): string {
-  return random.pick(TEXTS);
+export function anyText(mood: Mood, random: Random): string {
+  return random.pick(random.chance(mood.strange) ? TEXTS : PLAIN);
 }
 
 /** An int64 at and around the edges; mostly small ones, so that something fits. */
-export function anySize(random: Random): bigint {
-  return random.chance(0.5) ? BigInt(random.below(64)) * 1048576n : random.pick(SIZES);
+export function anySize(mood: Mood, random: Random): bigint {
+  return random.chance(mood.strange) ? random.pick(SIZES) : BigInt(random.below(64)) * 1048576n;
 }
 
 /** An int32 at and around the edges. */
-export function anyNumber(random: Random): number {
-  return random.pick(NUMBERS);
+export function anyNumber(mood: Mood, random: Random): number {
+  return random.chance(mood.strange) ? random.pick(NUMBERS) : random.below(10);
 }
