@@ -1,67 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
-import type { NodeAgent } from "../api/node-agent.ts";
-import type { Volume, VolumeSpec, VolumeStatus } from "../api/volume.ts";
+import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
+import type { VolumeStatus } from "../api/volume.ts";
 import { ATTACHER_RULES, CLONE_WAITING } from "./attacher-types.ts";
 import { decide } from "./decide.ts";
+import { NOW, node, type Setup, type NodeState as State, ticket, view } from "./testing/build-view.ts";
 import type { ArbiterView, Decision } from "./view.ts";
-
-const NOW = new Date("2026-01-01T00:00:00Z");
-type State = NonNullable<NodeAgent["status"]>["state"];
-
-function node(name: string, state: State = "Ready"): NodeAgent {
-  return { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state } };
-}
-
-function ticket(id: string, type: AttacherType, nodeID: string, more: Partial<AttachmentTicket> = {}) {
-  return { id, type, nodeID, generation: 1, ...more } satisfies AttachmentTicket;
-}
-
-interface Setup {
-  tickets?: AttachmentTicket[];
-  spec?: Partial<VolumeSpec>;
-  status?: Partial<VolumeStatus>;
-  nodes?: NodeAgent[];
-  ownersGone?: string[];
-  deleting?: boolean;
-}
-
-function view({
-  tickets = [],
-  spec = {},
-  status = {},
-  nodes,
-  ownersGone = [],
-  deleting,
-}: Setup): ArbiterView {
-  const volume: Volume = {
-    apiVersion: "v1",
-    kind: "Volume",
-    metadata: {
-      name: "v-1",
-      uid: "u",
-      ...(deleting === true ? { deletionTimestamp: NOW.toISOString() } : {}),
-    },
-    spec: { size: 1, pool: "p", volumeMode: "Filesystem", accessMode: "rwo", ...spec },
-    status: { state: "detached", ...status },
-  };
-  const attachment: VolumeAttachment = {
-    apiVersion: "v1",
-    kind: "VolumeAttachment",
-    metadata: { name: "v-1", generation: 9 },
-    spec: { volume: "v-1", attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
-  };
-  const agents = nodes ?? [node("a"), node("b"), node("c")];
-  return {
-    volume,
-    attachment,
-    nodes: new Map(agents.map((agent) => [agent.metadata.name, agent])),
-    ownersGone: new Set(ownersGone),
-    now: NOW,
-  };
-}
 
 const placed = (setup: Setup): string | undefined => decide(view(setup)).placement?.nodeID;
 const on = (nodeID: string, state: VolumeStatus["state"] = "attached"): Setup => ({

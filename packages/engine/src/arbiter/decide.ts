@@ -2,6 +2,7 @@ import type { AttachmentTicket } from "../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "./attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "./eligible.ts";
 import { judge } from "./judge.ts";
+import { claimants, pick } from "./pick.ts";
 import { type ArbiterView, type Decision, type Placement, placementOf, ticketsOf } from "./view.ts";
 
 const DETACHED: Placement = { nodeID: "", disableFrontend: false, lastAttachedBy: "" };
@@ -15,8 +16,9 @@ export function decide(view: ArbiterView): Decision {
   const live = ticketsOf(view.attachment).filter((ticket) => !Object.hasOwn(remove, ticket.id));
   const holders = claimants(view, live);
   const placement = nextPlacement(view, holders);
+  const number = unnumbered(view, live);
   const verdicts = judge(view, live, holders, placement ?? placementOf(view.volume));
-  const decision: Decision = { remove, number: unnumbered(view, live), verdicts };
+  const decision: Decision = { remove, number, verdicts: { ...verdicts, ...unjudged(remove, number) } };
   return placement === undefined ? decision : { ...decision, placement };
 }
 
@@ -31,22 +33,36 @@ function endedTickets(view: ArbiterView): Decision["remove"] {
   return remove;
 }
 
-/** A shared volume is held by its share manager; the workloads' own tickets only say that a share is wanted. */
-export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]): AttachmentTicket[] {
-  const { accessMode, migratable } = view.volume.spec;
-  const shared =
-    accessMode === "rwx" && migratable !== true && live.some((t) => t.type === "share-manager-controller");
-  return shared ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
+const ENDED: Readonly<Record<"Expired" | "OwnerGone", string>> = {
+  Expired: "the ticket's time is over",
+  OwnerGone: "the object that the ticket was for does not exist any more",
+};
+
+/** A verdict belongs to a generation: tickets that end or have no number yet are satisfied in no case. */
+function unjudged(remove: Decision["remove"], number: Decision["number"]): Decision["verdicts"] {
+  const verdicts: Decision["verdicts"] = {};
+  for (const id of Object.keys(number)) {
+    const message = "the ticket gets its number first";
+    verdicts[id] = { satisfied: false, reason: "GenerationPending", message };
+  }
+  for (const [id, reason] of Object.entries(remove)) {
+    verdicts[id] = { satisfied: false, reason, message: ENDED[reason] };
+  }
+  return verdicts;
 }
 
 function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
   const { nodeID } = placementOf(view.volume);
   if (nodeID !== "") return mustDetach(view, tickets) ? DETACHED : undefined;
-  const { state, currentNodeID = "" } = view.volume.status ?? {};
   // A volume that is still closing somewhere has no node in its spec either: only a finished detach counts.
-  if (state !== "detached" || currentNodeID !== "") return undefined;
+  if (!isDetached(view)) return undefined;
   const winner = pick(view, tickets);
   return winner === undefined ? undefined : placementFor(winner);
+}
+
+function isDetached({ volume }: ArbiterView): boolean {
+  const { state, currentNodeID = "" } = volume.status ?? {};
+  return state === "detached" && currentNodeID === "";
 }
 
 function placementFor(ticket: AttachmentTicket): Placement {
@@ -57,25 +73,24 @@ function placementFor(ticket: AttachmentTicket): Placement {
   };
 }
 
-/** Eligible, then the highest priority, then the shorter id, then the first in code point order. */
-export function pick(view: ArbiterView, tickets: readonly AttachmentTicket[]): AttachmentTicket | undefined {
-  const eligible = tickets.filter((ticket) => ineligible(view, ticket) === undefined);
-  return eligible.sort(
-    (a, b) =>
-      ruleOf(b.type).priority - ruleOf(a.type).priority ||
-      a.id.length - b.id.length ||
-      (a.id < b.id ? -1 : Number(a.id > b.id)),
-  )[0];
-}
-
 function mustDetach(view: ArbiterView, tickets: readonly AttachmentTicket[]): boolean {
   const { nodeID, disableFrontend } = placementOf(view.volume);
   if (view.volume.status?.robustness === "faulted") return true;
   const current = tickets.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
   if (current.length === 0) return true;
-  const waiting = tickets.filter((t) => t.nodeID !== nodeID && ineligible(view, t) === undefined);
-  if (isFenced(view, nodeID) && waiting.length > 0) return true;
+  const waiting = tickets.filter((t) => !current.includes(t) && ineligible(view, t) === undefined);
+  if (waiting.length > 0 && mayLeave(view, nodeID)) return true;
+  // The workload is of higher priority than all that yield, so it, or one above it, is picked next: no way back.
   return current.every(yieldsToWorkload) && waiting.some((ticket) => ruleOf(ticket.type).workload);
+}
+
+/**
+ * The node cannot write any more, or is silent and has not begun: an agent says `attaching` before it opens the
+ * device, and that word is refused once the spec has changed.
+ */
+function mayLeave(view: ArbiterView, nodeID: string): boolean {
+  const ready = view.nodes.get(nodeID)?.status?.state === "Ready";
+  return isFenced(view, nodeID) || (!ready && isDetached(view));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { yieldsToWorkload } from "./attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "./eligible.ts";
+import { pick } from "./pick.ts";
 import type { ArbiterView, Placement, Verdict, VerdictReason } from "./view.ts";
 
 const waiting = (reason: VerdictReason, message: string): Verdict => ({ satisfied: false, reason, message });
@@ -41,7 +42,7 @@ function judgeHolder(
   if (placement.nodeID === ticket.nodeID) return judgeHere(view, ticket, holders, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
-  if (placement.nodeID === "") return judgeDetached(view, ticket);
+  if (placement.nodeID === "") return judgeDetached(view, ticket, holders);
   return judgeElsewhere(view, holders, placement);
 }
 
@@ -51,42 +52,47 @@ function judgeHere(
   holders: readonly AttachmentTicket[],
   placement: Placement,
 ): Verdict {
-  if (!parametersFit(ticket, placement.disableFrontend)) {
-    const other = holders.find(
-      (t) => t.nodeID === placement.nodeID && parametersFit(t, placement.disableFrontend),
-    );
-    const mode = placement.disableFrontend ? "without its device" : "with its device";
-    return waiting(
-      "AttachedWithIncompatibleParameters",
-      `the volume is attached ${mode}${other === undefined ? "" : ` by ticket "${other.id}"`}`,
-    );
+  const { nodeID, disableFrontend } = placement;
+  if (!parametersFit(ticket, disableFrontend)) {
+    const keepers = keepersOf(holders, placement);
+    // One that would be content with both is not what this ticket waits for.
+    const other = keepers.find((t) => !parametersFit(t, !disableFrontend)) ?? keepers[0];
+    const mode = disableFrontend ? "without its device" : "with its device";
+    return waiting("AttachedWithIncompatibleParameters", `the volume is attached ${mode}${by(other)}`);
   }
-  const status = view.volume.status;
-  const frontendFits = parametersFit(ticket, status?.frontendDisabled ?? placement.disableFrontend);
-  if (status?.state === "attached" && status.currentNodeID === placement.nodeID && frontendFits) {
-    return { satisfied: true, reason: "Attached", message: `attached to node "${placement.nodeID}"` };
+  const { state, currentNodeID, frontendDisabled = disableFrontend, error } = view.volume.status ?? {};
+  const node = nodeState(view, nodeID);
+  if (isFenced(view, nodeID)) return waiting("NodeNotReady", `node "${nodeID}" is ${node}`);
+  if (state === "attached" && currentNodeID === nodeID && parametersFit(ticket, frontendDisabled)) {
+    return { satisfied: true, reason: "Attached", message: `attached to node "${nodeID}"` };
   }
-  const error = status?.error === undefined ? "" : `: ${status.error.code}: ${status.error.message}`;
-  return waiting(
-    "Attaching",
-    `node "${placement.nodeID}" is opening the volume (${status?.state ?? "new"})${error}`,
-  );
+  if (node !== "Ready") {
+    return waiting("NodeNotReady", `node "${nodeID}" is ${node}, but it has to open the volume`);
+  }
+  const why = error === undefined ? "" : `: ${error.code}: ${error.message}`;
+  return waiting("Attaching", `node "${nodeID}" is opening the volume (${state ?? "new"})${why}`);
 }
 
 /** Nothing holds the volume, or it was taken away a moment ago. */
-function judgeDetached(view: ArbiterView, ticket: AttachmentTicket): Verdict {
+function judgeDetached(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+): Verdict {
   const { state = "creating", currentNodeID = "", error } = view.volume.status ?? {};
   if (state === "creating") {
     return waiting("VolumeNotReady", error?.message ?? "the volume is still being created");
   }
+  const next = pick(view, holders);
+  const whom = next === undefined || next.id === ticket.id ? "" : `, for ticket "${next.id}" (${next.type})`;
   if (currentNodeID === ticket.nodeID) {
-    return waiting("Detaching", `the volume is being detached from this node first`);
+    return waiting("Detaching", `the volume is being detached from this node first${whom}`);
   }
-  if (currentNodeID !== "") {
-    return waiting("WaitingDetach", `the volume is being detached from node "${currentNodeID}"`);
-  }
-  if (state !== "detached") return waiting("WaitingDetach", `the volume is ${state}`);
-  return waiting("WaitingTurn", "another ticket was picked first");
+  if (currentNodeID === "") return waiting("WaitingDetach", `the volume is ${state}${whom}`);
+  return (
+    unfenced(view, currentNodeID, "") ??
+    waiting("WaitingDetach", `the volume is being detached from node "${currentNodeID}"${whom}`)
+  );
 }
 
 function judgeElsewhere(
@@ -94,19 +100,35 @@ function judgeElsewhere(
   holders: readonly AttachmentTicket[],
   placement: Placement,
 ): Verdict {
-  const current = holders.filter(
-    (t) => t.nodeID === placement.nodeID && parametersFit(t, placement.disableFrontend),
-  );
-  const blocking = current.find((ticket) => !yieldsToWorkload(ticket)) ?? current[0];
-  const by = blocking === undefined ? "" : ` by ticket "${blocking.id}" (${blocking.type})`;
-  const state = view.nodes.get(placement.nodeID)?.status?.state;
-  if (state !== "Ready" && !isFenced(view, placement.nodeID)) {
-    return waiting(
-      "NodeUnfenced",
-      `the volume is held${by} on node "${placement.nodeID}", which is ${state ?? "unknown"}: fence the node to move it`,
-    );
-  }
+  const keepers = keepersOf(holders, placement);
+  const blocking = keepers.find((ticket) => !yieldsToWorkload(ticket)) ?? keepers[0];
+  const silent = unfenced(view, placement.nodeID, by(blocking));
+  if (silent !== undefined) return silent;
   const reason =
     blocking !== undefined && yieldsToWorkload(blocking) ? "WaitingTurn" : "BlockedByUninterruptible";
-  return waiting(reason, `the volume is held on node "${placement.nodeID}"${by}`);
+  return waiting(reason, `the volume is held on node "${placement.nodeID}"${by(blocking)}`);
+}
+
+/** A node that does not answer may still write, so only proof that it cannot ends the wait. */
+function unfenced(view: ArbiterView, nodeID: string, holder: string): Verdict | undefined {
+  const state = nodeState(view, nodeID);
+  if (state === "Ready" || isFenced(view, nodeID)) return undefined;
+  return waiting(
+    "NodeUnfenced",
+    `the volume is held${holder} on node "${nodeID}", which is ${state}: fence the node to move it`,
+  );
+}
+
+/** The tickets that keep the volume where, and as, it is. */
+function keepersOf(holders: readonly AttachmentTicket[], placement: Placement): AttachmentTicket[] {
+  const { nodeID, disableFrontend } = placement;
+  return holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+}
+
+function by(ticket: AttachmentTicket | undefined): string {
+  return ticket === undefined ? "" : ` by ticket "${ticket.id}" (${ticket.type})`;
+}
+
+function nodeState(view: ArbiterView, nodeID: string): string {
+  return view.nodes.get(nodeID)?.status?.state ?? "unknown";
 }

@@ -30,6 +30,7 @@ export type VerdictReason =
   | "VolumeNotReady"
   | "VolumeDeleting"
   | "ShareNotReady"
+  | "GenerationPending"
   | "Expired"
   | "OwnerGone";
 
@@ -55,7 +56,7 @@ export interface Decision {
   number: Record<string, number>;
   /** Absent: the volume stays as it is. */
   placement?: Placement;
-  /** One for every ticket that stays. */
+  /** One for every ticket, also for those that end now. */
   verdicts: Record<string, Verdict>;
 }
 

@@ -1,0 +1,60 @@
+import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
+import type { NodeAgent } from "../../api/node-agent.ts";
+import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
+import type { ArbiterView } from "../view.ts";
+
+export const NOW = new Date("2026-01-01T00:00:00Z");
+export type NodeState = NonNullable<NodeAgent["status"]>["state"];
+
+export function node(name: string, state: NodeState = "Ready"): NodeAgent {
+  return { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state } };
+}
+
+export function ticket(id: string, type: AttacherType, nodeID: string, more: Partial<AttachmentTicket> = {}) {
+  return { id, type, nodeID, generation: 1, ...more } satisfies AttachmentTicket;
+}
+
+export interface Setup {
+  tickets?: AttachmentTicket[];
+  spec?: Partial<VolumeSpec>;
+  status?: Partial<VolumeStatus>;
+  nodes?: NodeAgent[];
+  ownersGone?: string[];
+  deleting?: boolean;
+}
+
+/** What the arbiter sees: nodes a, b and c are ready and the volume is detached, unless told otherwise. */
+export function view({
+  tickets = [],
+  spec = {},
+  status = {},
+  nodes,
+  ownersGone = [],
+  deleting,
+}: Setup): ArbiterView {
+  const volume: Volume = {
+    apiVersion: "v1",
+    kind: "Volume",
+    metadata: {
+      name: "v-1",
+      uid: "u",
+      ...(deleting === true ? { deletionTimestamp: NOW.toISOString() } : {}),
+    },
+    spec: { size: 1, pool: "p", volumeMode: "Filesystem", accessMode: "rwo", ...spec },
+    status: { state: "detached", ...status },
+  };
+  const attachment: VolumeAttachment = {
+    apiVersion: "v1",
+    kind: "VolumeAttachment",
+    metadata: { name: "v-1", generation: 9 },
+    spec: { volume: "v-1", attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
+  };
+  const agents = nodes ?? [node("a"), node("b"), node("c")];
+  return {
+    volume,
+    attachment,
+    nodes: new Map(agents.map((agent) => [agent.metadata.name, agent])),
+    ownersGone: new Set(ownersGone),
+    now: NOW,
+  };
+}
