@@ -79,7 +79,7 @@ class CapacityPublisher {
   readonly #options: CapacityOptions;
   readonly #signal: AbortSignal;
   readonly #askedAt = new Map<string, number>();
-  readonly #placeOfNode = new Map<string, string>();
+  readonly #labelsOfNode = new Map<string, string>();
 
   constructor(context: SidecarContext, options: CapacityOptions, signal: AbortSignal) {
     this.#context = context;
@@ -100,8 +100,8 @@ class CapacityPublisher {
   /** Nodes change with every heartbeat; only their labels matter here. */
   isNewPlace(nodeName: string): boolean {
     const labels = JSON.stringify(this.#context.cluster.nodes.get(nodeName)?.metadata.labels ?? null);
-    if (this.#placeOfNode.get(nodeName) === labels) return false;
-    this.#placeOfNode.set(nodeName, labels);
+    if (this.#labelsOfNode.get(nodeName) === labels) return false;
+    this.#labelsOfNode.set(nodeName, labels);
     return true;
   }
 
