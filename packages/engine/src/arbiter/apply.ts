@@ -2,40 +2,61 @@ import { failpoint, type ObjectStore } from "@mooring/store";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { nextStatus } from "./statuses.ts";
-import type { Decision, Placement } from "./view.ts";
+import type { ArbiterView, Decision, Placement } from "./view.ts";
 
 const afterTickets = failpoint("engine/arbiter/tickets-edited");
 const afterStatus = failpoint("engine/arbiter/verdicts-written");
 const afterPlacement = failpoint("engine/arbiter/volume-placed");
 
+/** The one object that a step writes. */
+export type ArbiterWrite =
+  | { do: "edit-tickets"; attachment: VolumeAttachment }
+  | { do: "tell-tickets"; attachment: VolumeAttachment }
+  | { do: "place-volume"; volume: Volume };
+
 /**
- * Makes the first change that a decision asks for; false when there is none. Verdicts go before the placement: a
- * kill between the two leaves tickets that are told too early that they lost the volume, never one that believes
- * it still has it.
+ * The first change that a decision asks for; undefined when there is none. Verdicts go before the placement: a kill
+ * between the two leaves tickets that are told too early that they lost the volume, never one that believes it
+ * still has it.
  */
+export function nextWrite(
+  { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
+  decision: Decision,
+): ArbiterWrite | undefined {
+  if (Object.keys(decision.remove).length > 0 || Object.keys(decision.number).length > 0) {
+    const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision) };
+    return { do: "edit-tickets", attachment: { ...attachment, spec } };
+  }
+  const status = nextStatus(attachment, decision.verdicts, now);
+  if (status !== undefined) return { do: "tell-tickets", attachment: { ...attachment, status } };
+  if (decision.placement === undefined) return undefined;
+  return { do: "place-volume", volume: placed(volume, decision.placement) };
+}
+
+/** Makes that change; false when there is none. Throws Conflict when somebody else was faster. */
 export async function applyStep(
   store: ObjectStore,
-  view: { volume: Volume; attachment: VolumeAttachment; now: Date },
+  view: Pick<ArbiterView, "volume" | "attachment" | "now">,
   decision: Decision,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { volume, attachment, now } = view;
-  if (Object.keys(decision.remove).length > 0 || Object.keys(decision.number).length > 0) {
-    const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision) };
-    await store.update(VolumeAttachments, { ...attachment, spec }, { signal });
-    afterTickets();
-    return true;
+  const write = nextWrite(view, decision);
+  switch (write?.do) {
+    case undefined:
+      return false;
+    case "edit-tickets":
+      await store.update(VolumeAttachments, write.attachment, { signal });
+      afterTickets();
+      return true;
+    case "tell-tickets":
+      await store.updateStatus(VolumeAttachments, write.attachment, { signal });
+      afterStatus();
+      return true;
+    case "place-volume":
+      await store.update(Volumes, write.volume, { signal });
+      afterPlacement();
+      return true;
   }
-  const status = nextStatus(attachment, decision.verdicts, now);
-  if (status !== undefined) {
-    await store.updateStatus(VolumeAttachments, { ...attachment, status }, { signal });
-    afterStatus();
-    return true;
-  }
-  if (decision.placement === undefined) return false;
-  await store.update(Volumes, placed(volume, decision.placement), { signal });
-  afterPlacement();
-  return true;
 }
 
 function editedTickets(attachment: VolumeAttachment, decision: Decision): Record<string, AttachmentTicket> {

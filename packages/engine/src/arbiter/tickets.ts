@@ -10,6 +10,42 @@ import { ensureAttachment, retryPause } from "./attachment-object.ts";
 /** A ticket as its holder asks for it; the rest is filled in when it is written. */
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
 
+/** A change of an attachment; without `next` there is nothing to write. */
+export interface TicketEdit<R> {
+  result: R;
+  next?: VolumeAttachment["spec"];
+}
+
+/** The attachment with one ticket more, or changed. A request that says nothing new changes nothing. Pure. */
+export function withTicket(
+  attachment: VolumeAttachment,
+  request: TicketRequest,
+  now: Date,
+): TicketEdit<AttachmentTicket> {
+  const present = attachment.spec.attachmentTickets?.[request.id];
+  if (present !== undefined && sameRequest(present, request)) return { result: present };
+  const ticket: AttachmentTicket = {
+    ...request,
+    createdAt: present?.createdAt ?? request.createdAt ?? now.toISOString(),
+    // The write that carries it raises metadata.generation to exactly this number, or fails with Conflict.
+    generation: (attachment.metadata.generation ?? 0) + 1,
+  };
+  const attachmentTickets = { ...attachment.spec.attachmentTickets, [request.id]: ticket };
+  return { result: ticket, next: { ...attachment.spec, attachmentTickets } };
+}
+
+/** The attachment without the tickets that `which` names, and their ids. Pure. */
+export function withoutTickets(
+  attachment: VolumeAttachment,
+  which: (ticket: AttachmentTicket) => boolean,
+): TicketEdit<string[]> {
+  const all = Object.entries(attachment.spec.attachmentTickets ?? {});
+  const gone = all.filter(([id, ticket]) => which({ ...ticket, id })).map(([id]) => id);
+  if (gone.length === 0) return { result: gone };
+  const attachmentTickets = Object.fromEntries(all.filter(([id]) => !gone.includes(id)));
+  return { result: gone, next: { ...attachment.spec, attachmentTickets } };
+}
+
 /**
  * Adds a ticket, or changes the one with the same id. A request that says nothing new writes nothing, so a retry
  * does not disturb a ticket that is satisfied. Throws NotFound when there is no such Volume.
@@ -21,18 +57,7 @@ export async function addTicket(
   now: Date,
   signal?: AbortSignal,
 ): Promise<AttachmentTicket> {
-  return edit(store, volumeName, signal, (attachment) => {
-    const present = attachment.spec.attachmentTickets?.[request.id];
-    if (present !== undefined && sameRequest(present, request)) return { result: present };
-    const ticket: AttachmentTicket = {
-      ...request,
-      createdAt: present?.createdAt ?? request.createdAt ?? now.toISOString(),
-      // The write that carries it raises metadata.generation to exactly this number, or fails with Conflict.
-      generation: (attachment.metadata.generation ?? 0) + 1,
-    };
-    const tickets = { ...attachment.spec.attachmentTickets, [request.id]: ticket };
-    return { result: ticket, next: { ...attachment.spec, attachmentTickets: tickets } };
-  });
+  return edit(store, volumeName, signal, (attachment) => withTicket(attachment, request, now));
 }
 
 /** Removes the tickets that `which` names; resolves with their ids. A volume without attachment object has none. */
@@ -43,13 +68,7 @@ export async function removeTickets(
   signal?: AbortSignal,
 ): Promise<string[]> {
   try {
-    return await edit(store, volumeName, signal, (attachment) => {
-      const all = Object.entries(attachment.spec.attachmentTickets ?? {});
-      const gone = all.filter(([id, ticket]) => which({ ...ticket, id })).map(([id]) => id);
-      if (gone.length === 0) return { result: gone };
-      const attachmentTickets = Object.fromEntries(all.filter(([id]) => !gone.includes(id)));
-      return { result: gone, next: { ...attachment.spec, attachmentTickets } };
-    });
+    return await edit(store, volumeName, signal, (attachment) => withoutTickets(attachment, which));
   } catch (error) {
     if (isNotFound(error)) return [];
     throw error;
@@ -79,7 +98,7 @@ async function edit<R>(
   store: ObjectStore,
   volumeName: string,
   signal: AbortSignal | undefined,
-  change: (attachment: VolumeAttachment) => { result: R; next?: VolumeAttachment["spec"] },
+  change: (attachment: VolumeAttachment) => TicketEdit<R>,
 ): Promise<R> {
   for (;;) {
     signal?.throwIfAborted();
