@@ -12,7 +12,11 @@ export function logFileOf(root: string, owner: LogOwner): string {
 }
 
 export function logFolderOf(root: string, { pod, name }: Pick<LogOwner, "pod" | "name">): string {
-  return join(root, "pods", `${pod.namespace}_${pod.name}_${pod.uid}`, name);
+  return join(podLogFolder(root, pod), name);
+}
+
+export function podLogFolder(root: string, pod: LogOwner["pod"]): string {
+  return join(root, "pods", `${pod.namespace}_${pod.name}_${pod.uid}`);
 }
 
 /** The reverse, of the pod's folder name. Names of the API hold no `_`. */

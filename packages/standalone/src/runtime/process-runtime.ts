@@ -1,29 +1,18 @@
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
-import { failpoint, type Logger } from "@mooring/store";
+import type { Logger } from "@mooring/store";
 import { type BaseRoot, closeBaseRoot, openBaseRoot } from "./base-root.ts";
-import { bubblewrapOptions, containerCommand } from "./bubblewrap.ts";
+import { adoptContainer, beginContainer, type RuntimeContext } from "./begin-container.ts";
 import { openCgroups } from "./cgroups.ts";
-import { type Container, superviseContainer } from "./container.ts";
-import {
-  type ContainerFiles,
-  type ContainerRecord,
-  containerFiles,
-  readMonitor,
-  readRecords,
-  writeRecord,
-} from "./container-files.ts";
+import type { Container } from "./container.ts";
+import { type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
 import { environmentOf, execInContainer } from "./exec.ts";
-import { launch } from "./launch.ts";
-import { logFileOf, logFolderOf, parseLogFolder } from "./log-paths.ts";
+import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
-import type { ContainerConfig, Runtime } from "./runtime.ts";
-
-const afterRecord = failpoint("standalone/runtime/recorded");
-const afterLaunch = failpoint("standalone/runtime/launched");
+import type { ContainerConfig, ContainerStatus, ExecResult, LogOptions, Runtime } from "./runtime.ts";
 
 export interface ProcessRuntimeOptions {
   /** Holds `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
@@ -40,149 +29,155 @@ export interface ProcessRuntimeOptions {
  */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const { stateDir, logger, hidden = [stateDir], host = createHost() } = options;
-  const folder = join(stateDir, "runtime");
+  const records = join(stateDir, "runtime", "containers");
   const logs = join(stateDir, "logs");
-  const recordsFolder = join(folder, "containers");
-  const boot = await bootID();
+  const listeners = new Set<(podUID: string) => void>();
   const cgroups = await openCgroups(
     `mooring-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`,
   );
-  const containers = new Map<string, Container>();
-  const listeners = new Set<(podUID: string) => void>();
-  let base: Promise<BaseRoot> | undefined;
+  const context: RuntimeContext = {
+    ...{ cgroups, logger, logs, hidden },
+    bootID: await bootID(),
+    of: (record) => ({
+      ...{ cgroups, logger },
+      files: containerFiles(join(records, record.id)),
+      logFile: logFileOf(logs, record),
+      changed: () => {
+        for (const listener of listeners) listener(record.pod.uid);
+      },
+    }),
+  };
+  const found = await Promise.all((await readRecords(records)).map((each) => adoptContainer(context, each)));
+  const adopted = found.filter((container) => container !== undefined);
+  return new ProcessRuntime(
+    context,
+    { host, baseFolder: join(stateDir, "runtime", "base") },
+    listeners,
+    adopted,
+  );
+}
 
-  const contextOf = (record: ContainerRecord) => ({
-    files: containerFiles(join(recordsFolder, record.id)),
-    logFile: logFileOf(logs, record),
-    cgroups,
-    logger,
-    changed: () => {
-      for (const listener of listeners) listener(record.pod.uid);
-    },
-  });
+class ProcessRuntime implements Runtime {
+  readonly #context: RuntimeContext;
+  readonly #place: { host: Host; baseFolder: string };
+  readonly #listeners: Set<(podUID: string) => void>;
+  readonly #containers: Map<string, Container>;
+  #root: Promise<BaseRoot> | undefined;
 
-  async function adopt({ record, files }: { record: ContainerRecord; files: ContainerFiles }): Promise<void> {
-    const present = record.bootID === boot ? record : await forgetProcesses(record, files, boot);
-    if (present.exit === undefined && record.bootID === boot && (await readMonitor(files)) === undefined) {
-      // Killed between the record and the launch: as if this start had never been asked for.
-      await cgroups.kill(record.pod.uid, record.id);
-      await cgroups.remove(record.pod.uid, record.id);
-      await rm(files.folder, { recursive: true, force: true });
-      return;
-    }
-    containers.set(record.id, await superviseContainer(present, contextOf(record)));
+  constructor(
+    context: RuntimeContext,
+    place: { host: Host; baseFolder: string },
+    listeners: Set<(podUID: string) => void>,
+    adopted: readonly Container[],
+  ) {
+    this.#context = context;
+    this.#place = place;
+    this.#listeners = listeners;
+    this.#containers = new Map(adopted.map((container) => [container.record().id, container]));
   }
 
-  async function start(config: ContainerConfig): Promise<Container> {
-    base ??= openBaseRoot(host, join(folder, "base"));
-    const root = await base;
-    const record: ContainerRecord = {
-      id: config.id,
-      pod: config.pod,
-      name: config.name,
-      attempt: config.attempt,
-      createdAt: new Date().toISOString(),
-      bootID: boot,
-      user: config.user,
-      ...(config.workingDir === undefined ? {} : { workingDir: config.workingDir }),
-      ...(config.terminationMessage?.fromLog === true ? { messageFromLog: true } : {}),
-    };
-    const context = contextOf(record);
-    await mkdir(logFolderOf(logs, record), { recursive: true, mode: 0o750 });
-    await writeRecord(context.files, record);
-    const resolved = await resolveTargets(root, await withMessageFile(config, context.files), hidden);
-    afterRecord();
-    const child = await launch({
-      files: context.files,
-      cgroup: await cgroups.create(config.pod.uid, config.id),
-      options: bubblewrapOptions(resolved.config, {
-        root: root.path,
-        hidden: resolved.hidden,
-        extra: root.extra,
-      }),
-      command: containerCommand(config),
-      logFile: context.logFile,
-    });
-    afterLaunch();
-    try {
-      return await superviseContainer(record, context, child);
-    } catch (error) {
-      await cgroups.kill(record.pod.uid, record.id);
-      await rm(context.files.folder, { recursive: true, force: true });
-      throw error;
-    }
+  list(): ContainerStatus[] {
+    return [...this.#containers.values()].map((container) => container.status());
   }
 
-  const known = (id: string): Container => {
-    const container = containers.get(id);
+  get(id: string): ContainerStatus | undefined {
+    return this.#containers.get(id)?.status();
+  }
+
+  async start(config: ContainerConfig): Promise<ContainerStatus> {
+    const present = this.#containers.get(config.id);
+    if (present !== undefined) return present.status();
+    const container = await beginContainer(this.#context, await this.#openRoot(), config);
+    this.#containers.set(config.id, container);
+    return container.status();
+  }
+
+  stop(id: string, { graceMs, signal }: { graceMs: number; signal?: AbortSignal }): Promise<void> {
+    return this.#known(id).stop(graceMs, signal);
+  }
+
+  async exec(
+    id: string,
+    argv: readonly string[],
+    options: { timeoutMs: number; signal?: AbortSignal },
+  ): Promise<ExecResult> {
+    const container = this.#known(id);
+    const { pid, state, pod } = container.status();
+    const main = await container.main();
+    if (pid === undefined || main === undefined || state !== "running") {
+      throw new Error(`container ${id} is not running`);
+    }
+    const cgroup = await this.#context.cgroups.create(pod.uid, id);
+    const target = { record: container.record(), init: pid, cgroup, env: await environmentOf(main.pid) };
+    return execInContainer(target, argv, options);
+  }
+
+  async remove(id: string): Promise<void> {
+    const container = this.#containers.get(id);
+    await container?.ended;
+    await container?.forget();
+    this.#containers.delete(id);
+  }
+
+  async removePod(pod: ContainerConfig["pod"]): Promise<void> {
+    const { cgroups, logs } = this.#context;
+    await cgroups.kill(pod.uid);
+    await cgroups.remove(pod.uid);
+    await rm(podLogFolder(logs, pod), { recursive: true, force: true });
+  }
+
+  async podsOnDisk(): Promise<ContainerConfig["pod"][]> {
+    const names = await readdir(join(this.#context.logs, "pods")).catch(() => []);
+    return names.map(parseLogFolder).filter((pod) => pod !== undefined);
+  }
+
+  logs(
+    container: { pod: ContainerConfig["pod"]; name: string; attempt: number },
+    options: LogOptions = {},
+  ): AsyncIterable<Uint8Array> {
+    const found = [...this.#containers.values()].find((each) => isAttempt(each.record(), container));
+    const ended = () => found === undefined || found.status().state === "exited";
+    return readLog(logFileOf(this.#context.logs, container), options, ended);
+  }
+
+  async freeze(podUID: string): Promise<() => Promise<void>> {
+    const { cgroups } = this.#context;
+    await cgroups.freeze(podUID, true);
+    return () => cgroups.freeze(podUID, false);
+  }
+
+  onChange(listener: (podUID: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    const { cgroups } = this.#context;
+    const all = [...this.#containers.values()];
+    const running = all.some((container) => container.status().state !== "exited");
+    await Promise.all(all.map((container) => container.release()));
+    // Containers have the root mounted in their own namespaces; ours is only needed to start more of them.
+    if (!running) await closeBaseRoot(this.#place.host, this.#place.baseFolder);
+    for (const uid of await cgroups.pods()) {
+      if ((await cgroups.processes(uid)).length === 0) await cgroups.remove(uid);
+    }
+    await cgroups.close();
+  }
+
+  #known(id: string): Container {
+    const container = this.#containers.get(id);
     if (container === undefined) throw new Error(`there is no container ${id}`);
     return container;
-  };
+  }
 
-  await Promise.all((await readRecords(recordsFolder)).map(adopt));
-  return {
-    list: () => [...containers.values()].map((container) => container.status()),
-    get: (id) => containers.get(id)?.status(),
-    async start(config) {
-      const present = containers.get(config.id);
-      if (present !== undefined) return present.status();
-      const container = await start(config);
-      containers.set(config.id, container);
-      return container.status();
-    },
-    stop: (id, { graceMs, signal }) => known(id).stop(graceMs, signal),
-    async exec(id, argv, execOptions) {
-      const container = known(id);
-      const { pid, state, pod } = container.status();
-      const main = await container.main();
-      if (pid === undefined || main === undefined || state !== "running")
-        throw new Error(`container ${id} is not running`);
-      const cgroup = await cgroups.create(pod.uid, id);
-      const target = { record: container.record(), init: pid, cgroup, env: await environmentOf(main.pid) };
-      return execInContainer(target, argv, execOptions);
-    },
-    async remove(id) {
-      await containers.get(id)?.ended;
-      await containers.get(id)?.forget();
-      containers.delete(id);
-    },
-    async removePod(pod) {
-      await cgroups.kill(pod.uid);
-      await cgroups.remove(pod.uid);
-      await rm(join(logs, "pods", `${pod.namespace}_${pod.name}_${pod.uid}`), {
-        recursive: true,
-        force: true,
-      });
-    },
-    async podsOnDisk() {
-      const names = await readdir(join(logs, "pods")).catch(() => []);
-      return names.map(parseLogFolder).filter((pod) => pod !== undefined);
-    },
-    logs(container, logOptions = {}) {
-      const found = [...containers.values()].find((each) => isAttempt(each.record(), container));
-      const ended = () => found === undefined || found.status().state === "exited";
-      return readLog(logFileOf(logs, container), logOptions, ended);
-    },
-    async freeze(podUID) {
-      await cgroups.freeze(podUID, true);
-      return () => cgroups.freeze(podUID, false);
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    async close() {
-      const all = [...containers.values()];
-      const running = all.some((container) => container.status().state !== "exited");
-      await Promise.all(all.map((container) => container.release()));
-      // Containers have the root mounted in their own namespaces; ours is only needed to start more of them.
-      if (!running) await closeBaseRoot(host, join(folder, "base"));
-      for (const uid of await cgroups.pods()) {
-        if ((await cgroups.processes(uid)).length === 0) await cgroups.remove(uid);
-      }
-      await cgroups.close();
-    },
-  };
+  /** Made with the first container; a failure is not kept. */
+  #openRoot(): Promise<BaseRoot> {
+    this.#root ??= openBaseRoot(this.#place.host, this.#place.baseFolder).catch((error: unknown) => {
+      this.#root = undefined;
+      throw error;
+    });
+    return this.#root;
+  }
 }
 
 function isAttempt(
@@ -192,35 +187,4 @@ function isAttempt(
   return (
     record.pod.uid === wanted.pod.uid && record.name === wanted.name && record.attempt === wanted.attempt
   );
-}
-
-/** Process numbers of an earlier boot belong to others now. */
-async function forgetProcesses(
-  record: ContainerRecord,
-  files: ContainerFiles,
-  boot: string,
-): Promise<ContainerRecord> {
-  await rm(files.pid, { force: true });
-  const { init: _, ...rest } = record;
-  return { ...rest, bootID: boot };
-}
-
-/** A file of its own for the container's last words; everyone in it may write to it. */
-async function withMessageFile(config: ContainerConfig, files: ContainerFiles): Promise<ContainerConfig> {
-  if (config.terminationMessage === undefined) return config;
-  await writeFile(files.message, "");
-  await chmod(files.message, 0o666);
-  const mount = { source: files.message, target: config.terminationMessage.path, readOnly: false };
-  return { ...config, mounts: [...config.mounts, mount] };
-}
-
-async function resolveTargets(base: BaseRoot, config: ContainerConfig, folders: readonly string[]) {
-  const mounts = await Promise.all(
-    config.mounts.map(async (mount) => {
-      const kind = (await stat(mount.source)).isDirectory() ? "directory" : "file";
-      return { ...mount, target: await base.mountPoint(mount.target, kind) };
-    }),
-  );
-  const hidden = await Promise.all(folders.map((folder) => base.mountPoint(folder, "directory")));
-  return { config: { ...config, mounts }, hidden };
 }
