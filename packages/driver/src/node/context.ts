@@ -35,7 +35,7 @@ export async function attachedHere(node: DriverContext, volume: Volume): Promise
   }
   if (!(await stat(device)).isBlockDevice()) return { path: device, kind: "folder" };
   // Loop device numbers are given out again: the record may be older than the last restart.
-  const loop = (await node.host.loops.list()).find((entry) => entry.path === device);
+  const loop = await node.host.loops.at(device).catch(() => undefined);
   if (loop === undefined || basename(loop.backingFile) !== `${name}.img`) {
     throw CsiError.unavailable(`${device} is not the device of volume "${name}" any more`, {
       hint: "The node agent opens it again; repeat the call.",

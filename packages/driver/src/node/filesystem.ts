@@ -63,7 +63,8 @@ async function format(
   const type = theirs && found.kind === "filesystem" ? supported(found.type) : wanted;
   // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
   if (found.kind === "empty") await intend(node, volume, wanted, signal);
-  if (!theirs) await makeFilesystem(exec, { device, type, formatted: undefined }, signal);
+  const foundEmpty = found.kind === "empty";
+  if (!theirs) await makeFilesystem(exec, { device, type, formatted: undefined, foundEmpty }, signal);
   made();
   const record = (v: Volume) => {
     if (v.status !== undefined) v.status.formatted = type;

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Exec, Volume } from "@mooring/engine";
 import type { AttachedVolume } from "./context.ts";
@@ -15,5 +15,7 @@ export async function applyTuning(volume: Volume, attached: AttachedVolume): Pro
  * image, so a volume that comes after must not inherit it: staging always asks for a writable device.
  */
 export async function setDeviceReadOnly(exec: Exec, device: string, readOnly: boolean): Promise<void> {
+  const mark = readOnly ? "1" : "0";
+  if ((await readFile(`/sys/class/block/${basename(device)}/ro`, "utf8")).trim() === mark) return;
   await exec.run("blockdev", [readOnly ? "--setro" : "--setrw", device]);
 }

@@ -84,6 +84,8 @@ export interface LoopDevice {
 
 export interface LoopDevices {
   list(): Promise<LoopDevice[]>;
+  /** What the device (`/dev/loop3`) is bound to; undefined when to nothing. */
+  at(device: string): Promise<LoopDevice | undefined>;
   /** The device of this file, if it has one. `recent`: a "no" may be a quarter of a second old, which is cheaper. */
   find(backingFile: string, options?: { recent?: boolean }): Promise<LoopDevice | undefined>;
   /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */

@@ -137,7 +137,9 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     await exec.run("losetup", ["--set-capacity", device]);
   };
 
-  return { list: readLoops, find, attach, detach, holders, refresh };
+  const at: LoopDevices["at"] = async (device) => readLoop(deviceName(device));
+
+  return { list: readLoops, at, find, attach, detach, holders, refresh };
 }
 
 /** Changes with every attachment of the device. */

@@ -1,4 +1,28 @@
+import { readFileSync } from "node:fs";
 import type { MountEntry } from "./host.ts";
+
+/**
+ * Reads this process's mounts. Whoever asks before the reading begins shares it, so nobody gets an answer that is older
+ * than the question; and the same text is parsed once. Synchronous: the kernel answers from memory.
+ */
+export function mountinfoReader(): () => Promise<MountEntry[]> {
+  let reading: Promise<MountEntry[]> | undefined;
+  let lastText: string | undefined;
+  let lastEntries: MountEntry[] = [];
+  const read = (): MountEntry[] => {
+    reading = undefined;
+    const text = readFileSync("/proc/self/mountinfo", "utf8");
+    if (text !== lastText) {
+      lastEntries = parseMountinfo(text);
+      lastText = text;
+    }
+    return lastEntries;
+  };
+  return async () => {
+    reading ??= new Promise<void>((resolve) => setImmediate(resolve)).then(read);
+    return [...(await reading)];
+  };
+}
 
 /**
  * Parses /proc/PID/mountinfo (proc(5)): `36 35 98:0 /root /target opts [optional...] - type source superopts`.

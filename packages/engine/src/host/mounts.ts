@@ -1,9 +1,9 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
-import { parseMountinfo } from "./mountinfo.ts";
+import { mountinfoReader } from "./mountinfo.ts";
 
 /** A probe of udev or a process on its way out can hold a mount for a moment. */
 const BUSY_RETRIES = 10;
@@ -11,8 +11,7 @@ const BUSY_WAIT_MS = 50;
 
 /** Mounts of this process's mount namespace. After every command mountinfo is read again and decides. */
 export function createMounts(exec: Exec, clock: Clock): Mounts {
-  const list = async (): Promise<MountEntry[]> =>
-    parseMountinfo(await readFile("/proc/self/mountinfo", "utf8"));
+  const list = mountinfoReader();
   const at = async (target: string): Promise<MountEntry[]> => {
     const path = await canonical(target);
     return stackOrder((await list()).filter((entry) => entry.target === path));

@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { LoopDevice } from "./host.ts";
 
 const SYS_BLOCK = "/sys/block";
@@ -30,48 +29,38 @@ export async function readLoops(): Promise<SysfsLoop[]> {
 export function backingFiles(): Map<string, string> {
   const files = new Map<string, string>();
   for (const name of readdirSync(SYS_BLOCK)) {
-    const path = `${SYS_BLOCK}/${name}/loop/backing_file`;
-    if (!/^loop\d+$/.test(name) || !existsSync(path)) continue;
-    try {
-      files.set(name, readFileSync(path, "utf8").replace(/\n$/, ""));
-    } catch {
-      // Detached between the two looks.
-    }
+    const file = /^loop\d+$/.test(name) ? attribute(name, "loop/backing_file") : undefined;
+    if (file !== undefined) files.set(name, file);
   }
   return files;
 }
 
 /** Undefined when the device has no file. `name` is `loop3`. */
 export async function readLoop(name: string): Promise<SysfsLoop | undefined> {
-  const backing = await attribute(name, "loop/backing_file");
+  const backing = attribute(name, "loop/backing_file");
   if (backing === undefined) return undefined;
-  const [dio, ro, autoclear, size, sector, sequence] = await Promise.all([
-    attribute(name, "loop/dio"),
-    attribute(name, "ro"),
-    attribute(name, "loop/autoclear"),
-    attribute(name, "size"),
-    attribute(name, "queue/logical_block_size"),
-    attribute(name, "diskseq"),
-  ]);
   return {
     path: `/dev/${name}`,
     backingFile: backing.replace(DELETED, ""),
     deleted: DELETED.test(backing),
-    directIO: dio === "1",
-    readOnly: ro === "1",
-    autoclear: autoclear === "1",
+    directIO: attribute(name, "loop/dio") === "1",
+    readOnly: attribute(name, "ro") === "1",
+    autoclear: attribute(name, "loop/autoclear") === "1",
     // sysfs counts in 512-byte units whatever the sector size is.
-    sizeBytes: Number(size ?? 0) * 512,
-    sectorSize: Number(sector ?? 512),
-    sequence: sequence ?? "",
+    sizeBytes: Number(attribute(name, "size") ?? 0) * 512,
+    sectorSize: Number(attribute(name, "queue/logical_block_size") ?? 512),
+    sequence: attribute(name, "diskseq") ?? "",
   };
 }
 
-async function attribute(name: string, file: string): Promise<string | undefined> {
+function attribute(name: string, file: string): string | undefined {
+  const path = `${SYS_BLOCK}/${name}/${file}`;
+  // Asked first, because an error is dear to make.
+  if (!existsSync(path)) return undefined;
   try {
-    return (await readFile(`${SYS_BLOCK}/${name}/${file}`, "utf8")).replace(/\n$/, "");
+    return readFileSync(path, "utf8").replace(/\n$/, "");
   } catch {
-    // Unbound devices have no loop folder; a device may also go away between two reads.
+    // The device went away between the two looks.
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import { EngineError } from "../../errors.ts";
 import { commandFailed } from "../exec.ts";
 import type { Exec, ExecResult } from "../host.ts";
+import { readExt4Superblock } from "./ext4-superblock.ts";
 import { deviceSize } from "./probe.ts";
 import type { FilesystemType } from "./types.ts";
 
@@ -11,7 +12,7 @@ const RESIZE = { uninterruptible: true } as const;
  * mounted: call {@link growMounted} after the mount. True when something changed.
  */
 export async function growUnmounted(exec: Exec, device: string, type: FilesystemType): Promise<boolean> {
-  if (type !== "ext4" || !(await ext4HasRoom(exec, device))) return false;
+  if (type !== "ext4" || !(await ext4HasRoom(device))) return false;
   // resize2fs refuses without a full check first.
   const check = ["-f", "-p", device];
   const result = await exec.try("e2fsck", check, RESIZE);
@@ -34,7 +35,7 @@ export async function growMounted(
       await exec.run("btrfs", ["filesystem", "resize", "max", mountPath], RESIZE);
       return;
     case "ext4":
-      if (await ext4HasRoom(exec, device)) growResult(device, await exec.try("resize2fs", [device], RESIZE));
+      if (await ext4HasRoom(device)) growResult(device, await exec.try("resize2fs", [device], RESIZE));
   }
 }
 
@@ -54,11 +55,7 @@ function growResult(device: string, result: ExecResult): void {
   throw commandFailed("resize2fs", [device], result);
 }
 
-async function ext4HasRoom(exec: Exec, device: string): Promise<boolean> {
-  const { stdout } = await exec.run("dumpe2fs", ["-h", device]);
-  const count = Number(/^Block count:\s+(\d+)/m.exec(stdout)?.[1]);
-  const size = Number(/^Block size:\s+(\d+)/m.exec(stdout)?.[1]);
-  if (Number.isNaN(count * size))
-    throw new EngineError("INTERNAL", `cannot read the ext4 superblock of ${device}`);
-  return (await deviceSize(device)) - count * size >= size;
+async function ext4HasRoom(device: string): Promise<boolean> {
+  const { blocks, blockSize } = await readExt4Superblock(device);
+  return (await deviceSize(device)) - blocks * blockSize >= blockSize;
 }

@@ -1,6 +1,6 @@
 import { EngineError } from "../../errors.ts";
 import type { Exec } from "../host.ts";
-import { deviceSize, probe } from "./probe.ts";
+import { deviceSize, probe, probeEdges } from "./probe.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
 export interface MakeFilesystem {
@@ -8,6 +8,8 @@ export interface MakeFilesystem {
   type: FilesystemType;
   /** `Volume.status.formatted`: set means that this device had a file system once, so none is ever made again. */
   formatted: string | undefined;
+  /** `probe` has found nothing a moment ago: only the edges of the device are looked at again. */
+  foundEmpty?: boolean;
 }
 
 /**
@@ -21,7 +23,7 @@ export async function makeFilesystem(
   signal?: AbortSignal,
 ): Promise<FilesystemType> {
   const { device, type, formatted } = request;
-  const found = await probe(exec, device, signal);
+  const found = request.foundEmpty ? await probeEdges(device) : await probe(exec, device, signal);
   if (found.kind === "filesystem" && found.type === type && (formatted ?? type) === type) return type;
   if (formatted !== undefined) throw lostFilesystem(device, formatted, describe(found));
   if (found.kind !== "empty") throw notEmpty(device, type, describe(found));

@@ -9,6 +9,7 @@ export type ProbeResult =
   | { kind: "data"; what: string };
 
 const MIB = 1024 ** 2;
+const ZEROS = Buffer.alloc(MIB);
 /** blkid(8): nothing found, and more than one thing found. */
 const NOTHING = 2;
 const AMBIVALENT = 8;
@@ -23,6 +24,11 @@ export async function probe(exec: Exec, device: string, signal?: AbortSignal): P
   if (result.exitCode === AMBIVALENT) return { kind: "data", what: "signatures of several formats" };
   if (result.exitCode === 0) return fromTags(result.stdout);
   if (result.exitCode !== NOTHING) throw commandFailed("blkid", ["-p", device], result);
+  return probeEdges(device);
+}
+
+/** The second witness alone: for a device that `probe` has just found empty, once more before it is written to. */
+export async function probeEdges(device: string): Promise<ProbeResult> {
   const zero = await edgesAreZero(device);
   return zero ? { kind: "empty" } : { kind: "data", what: "data of an unknown format" };
 }
@@ -47,10 +53,10 @@ async function edgesAreZero(device: string): Promise<boolean> {
   try {
     const size = await sizeOf(handle, device);
     const length = Math.min(MIB, size);
-    const zeros = Buffer.alloc(length);
+    const buffer = Buffer.allocUnsafe(length);
     for (const position of [0, size - length]) {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, position);
-      if (bytesRead !== length || !buffer.equals(zeros)) return false;
+      const { bytesRead } = await handle.read(buffer, 0, length, position);
+      if (bytesRead !== length || !buffer.equals(ZEROS.subarray(0, length))) return false;
     }
     return true;
   } finally {
