@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import "@mooring/driver";
+import { findLeaks, NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
+import { eventually } from "../support/eventually.ts";
+import { filesBelow } from "../support/remains.ts";
+import { type Driver, host, prepareDriver } from "./support/driver.ts";
+import { STORIES } from "./support/stories.ts";
+
+/** `MOORING_DEEP=1`: every gap of every call. Else a few of them, other ones each day. */
+const DEEP = process.env.MOORING_DEEP === "1";
+const QUICK_POINTS = 4;
+
+/** Killed as soon as the request is on its way: for calls that have no gap between two visible steps. */
+const AT_ONCE = "at once";
+
+/** The gaps that each call comes by. */
+const GAPS: Readonly<Record<string, readonly string[]>> = {
+  CreateVolume: [
+    ...["driver/create-volume/volume-recorded", "driver/create-volume/volume-ready"],
+    ...["engine/volume/recorded-creating", "engine/volume/image-created", "engine/volume/recorded-created"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/pool/usage-recorded"],
+    "engine/arbiter/verdicts-written",
+  ],
+  "CreateVolume from a snapshot": [
+    ...["driver/create-volume/volume-recorded", "engine/pool/image-written", "engine/pool/image-renamed"],
+    ...["engine/volume/image-created", "engine/volume/recorded-created"],
+  ],
+  DeleteVolume: [
+    ...["driver/delete-volume/volume-marked", "engine/volume/recorded-deleting"],
+    ...["engine/volume/image-removed", "engine/volume/finalizer-removed"],
+  ],
+  ControllerPublishVolume: [
+    ...["driver/publish-volume/ticket-added", "driver/publish-volume/attached"],
+    ...["engine/arbiter/verdicts-written", "engine/arbiter/volume-placed"],
+    ...["engine/volume/recorded-attaching", "engine/volume/device-opened", "engine/volume/recorded-attached"],
+  ],
+  ControllerUnpublishVolume: [
+    ...["driver/unpublish-volume/tickets-removed", "engine/arbiter/volume-placed"],
+    ...["engine/volume/recorded-detaching", "engine/volume/device-closed", "engine/volume/recorded-detached"],
+  ],
+  ControllerExpandVolume: [
+    ...["driver/expand-volume/size-recorded", "engine/volume/image-grown"],
+    ...["engine/volume/device-refreshed", "engine/volume/recorded-size"],
+  ],
+  ControllerModifyVolume: [AT_ONCE],
+  CreateSnapshot: [
+    ...["driver/create-snapshot/snapshot-recorded", "driver/create-snapshot/snapshot-cut"],
+    ...["engine/snapshot/recorded-cutting", "engine/cut/frozen", "engine/cut/cloned-while-frozen"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/cut"],
+    "engine/snapshot/recorded-ready",
+  ],
+  DeleteSnapshot: [
+    ...["driver/withdraw/object-marked", "engine/snapshot/image-removed"],
+    "engine/snapshot/finalizer-removed",
+  ],
+  NodeStageVolume: [
+    ...["driver/stage/recorded", "driver/stage/format-intended", "driver/stage/formatted"],
+    ...["driver/stage/format-recorded", "driver/stage/mounted", "driver/stage/grown"],
+  ],
+  NodeUnstageVolume: ["driver/unstage/unmounted", "driver/unstage/forgotten"],
+  NodePublishVolume: ["driver/publish/recorded", "driver/publish/target-made", "driver/publish/bound"],
+  NodeUnpublishVolume: [
+    ...["driver/unpublish/unmounted", "driver/unpublish/target-removed", "driver/unpublish/forgotten"],
+  ],
+  NodeExpandVolume: [AT_ONCE],
+};
+
+/** Pools of the start, volumes that get lost, people's tickets: gaps that no call comes by. */
+const ELSEWHERE =
+  /^engine\/(pool\/(backing|finalizer|opened|removed|folder)|arbiter\/tickets-edited|(volume|snapshot)\/(finalizer-added|recorded-(lost|settled|device-lost|faulted|recovered)))/;
+
+test("every gap of driver and engine is one that a call comes by, or that has its test elsewhere", () => {
+  const met = new Set(Object.values(GAPS).flat());
+  const names = failpointNames().filter((name) => /^(driver|engine)\//.test(name));
+  assert.deepEqual(
+    names.filter((name) => !met.has(name) && !ELSEWHERE.test(name)),
+    [],
+  );
+  assert.deepEqual(
+    [...met].filter((name) => name !== AT_ONCE && !names.includes(name)),
+    [],
+  );
+});
+
+const runs = Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ rpc, gap })));
+const step = Math.max(1, Math.floor(runs.length / QUICK_POINTS));
+const today = Math.floor(Date.now() / 86_400_000) % step;
+const chosen = DEEP ? runs : runs.filter((_, index) => index % step === today).slice(0, QUICK_POINTS);
+
+for (const { rpc, gap } of chosen) {
+  test(`[CSI-069] [CSI-020] ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
+    const driver = await prepareDriver();
+    try {
+      await killedAndRepeated(driver, rpc, gap);
+    } finally {
+      await driver.dispose();
+    }
+  });
+}
+
+async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Promise<void> {
+  const story = STORIES[rpc];
+  assert.ok(story);
+  await driver.start();
+  const expected = await story.call(driver, await story.prepare(driver));
+  await story.undo(driver, await subjectOf(driver, rpc));
+  const subject = await story.prepare(driver);
+  const env = gap === AT_ONCE ? {} : { MOORING_FAILPOINT: gap };
+  assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+  await driver.start(env, { mayDie: true });
+  const call = story.call(driver, subject).catch(() => {});
+  if (gap === AT_ONCE) setImmediate(() => void driver.process.end("SIGKILL"));
+  await eventually("the gap to be passed", async () => !driver.process.alive, { withinMs: 15_000 });
+  assert.equal(await driver.process.ended(), "SIGKILL", driver.said);
+  await call;
+  await driver.start();
+  const answer = await persist(() => story.call(driver, subject));
+  assert.deepEqual(withoutTime(answer), withoutTime(expected));
+  assert.deepEqual(await story.call(driver, subject), answer);
+  await story.undo(driver, subject);
+  await nothingIsLeft(driver);
+}
+
+/** Names become ids, so what was made under a name before has the same id as what is made now. */
+async function subjectOf(driver: Driver, rpc: string): Promise<string> {
+  const { entries } = await driver.controller.listVolumes({});
+  if (rpc === "CreateVolume from a snapshot") {
+    return (await driver.controller.listSnapshots({})).entries[0]?.snapshot?.snapshotId ?? "";
+  }
+  return entries[0]?.volume?.volumeId ?? "";
+}
+
+/** A fresh life may still be at the work of the last one. */
+function persist<T>(call: () => Promise<T>): Promise<T> {
+  return eventually("the call to succeed", () =>
+    call().catch((error: { codeName?: string }) => {
+      if (error.codeName === "ABORTED" || error.codeName === "UNAVAILABLE") return undefined as never;
+      throw error;
+    }),
+  );
+}
+
+/** A second cut under the same name, after the first was deleted, is at another time. */
+function withoutTime(answer: unknown): unknown {
+  const { snapshot, ...rest } = answer as { snapshot?: { creationTime?: unknown } };
+  return snapshot === undefined ? answer : { ...rest, snapshot: { ...snapshot, creationTime: undefined } };
+}
+
+async function nothingIsLeft(driver: Driver): Promise<void> {
+  assert.deepEqual((await driver.controller.listVolumes({})).entries, []);
+  assert.deepEqual((await driver.controller.listSnapshots({})).entries, []);
+  const images = (await filesBelow(join(driver.stateDir, "pools"))).filter(
+    (file) => !/pool\.img$|\/lock$/.test(file),
+  );
+  assert.deepEqual(images, []);
+  assert.deepEqual(await readdir(join(driver.stateDir, "node-volumes")).catch(() => []), []);
+  assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+  const kinds = [Pools, NodeAgents, Volumes, VolumeAttachments, Snapshots];
+  const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
+  const store = await LocalStore.open({ path: join(driver.stateDir, "store"), registry });
+  try {
+    assert.deepEqual(await findLeaks({ store, host, stateDir: driver.stateDir }), []);
+  } finally {
+    await store.close();
+  }
+}
