@@ -11,6 +11,7 @@ import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError, toStatus } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
 import { contextOf } from "./call-context.ts";
+import type { CallContext } from "./context.ts";
 import { type Answer, fullName, isStream, type Next } from "./interceptor.ts";
 import { writeAll } from "./write-stream.ts";
 
@@ -44,7 +45,7 @@ function unary(method: DescMethod, next: Next, logger: Logger) {
   return (call: ServerUnaryCall<Buffer, Buffer>, send: sendUnaryData<Buffer>): void => {
     const context = contextOf(call, fullName(method), logger);
     const work = async (): Promise<Buffer> => {
-      const answer = await next({ method, context, request: decode(method, call.request) });
+      const answer = await next({ method, context, request: decode(method, call.request, context) });
       return encode(method, single(method, answer));
     };
     work()
@@ -60,7 +61,7 @@ function stream(method: DescMethod, next: Next, logger: Logger) {
   return (call: ServerWritableStream<Buffer, Buffer>): void => {
     const context = contextOf(call, fullName(method), logger);
     const work = async (): Promise<void> => {
-      const answer = await next({ method, context, request: decode(method, call.request) });
+      const answer = await next({ method, context, request: decode(method, call.request, context) });
       const messages = isStream(answer) ? answer : once(answer);
       await writeAll(call, messages, (message) => encode(method, message), context.signal);
     };
@@ -82,14 +83,13 @@ function single(method: DescMethod, answer: Answer): Message {
   throw CsiError.internal(`an interceptor answered ${fullName(method)} with a stream`);
 }
 
-function decode(method: DescMethod, bytes: Buffer): Message {
+function decode(method: DescMethod, bytes: Buffer, { logger }: CallContext): Message {
   try {
     return fromBinary(method.input, bytes);
   } catch (cause) {
-    throw CsiError.invalidArgument(`the request is not a valid ${method.input.typeName}: ${text(cause)}`, {
-      reason: "CSI_REQUEST_MALFORMED",
-      cause,
-    });
+    const message = `the request is not a valid ${method.input.typeName}: ${text(cause)}`;
+    logger.info({ code: "INVALID_ARGUMENT", bytes: bytes.length }, message);
+    throw CsiError.invalidArgument(message, { reason: "CSI_REQUEST_MALFORMED", cause });
   }
 }
 

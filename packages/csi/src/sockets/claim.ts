@@ -3,6 +3,9 @@ import { connect } from "node:net";
 import { dirname } from "node:path";
 import { CsiError } from "../errors/csi-error.ts";
 
+/** Errors that only a socket without a listener gives. With all others (a full backlog, ...) somebody is there. */
+const NOBODY: ReadonlySet<string | undefined> = new Set(["ECONNREFUSED", "ENOENT"]);
+
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -10,7 +13,7 @@ function answers(path: string): Promise<boolean> {
       socket.destroy();
       resolve(true);
     });
-    socket.once("error", () => resolve(false));
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(!NOBODY.has(error.code)));
   });
 }
 
@@ -33,5 +36,7 @@ export async function claimSocket(path: string): Promise<void> {
       hint: "stop it, or choose another endpoint",
     });
   }
-  await unlink(path);
+  // Somebody else may have found it dead too, and listen there already: that socket is another file.
+  const still = await lstat(path).catch(() => undefined);
+  if (still?.ino === present.ino) await unlink(path);
 }

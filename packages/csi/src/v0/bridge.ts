@@ -22,6 +22,7 @@ export function serveV0(v1Next: Next): Next {
     if (row === undefined) throw CsiError.unimplemented(`${fullName(call.method)} is not part of csi.v0`);
     const problem = checkMessage(call.method.input, call.request);
     if (problem !== undefined) {
+      call.context.logger.info({ code: "INVALID_ARGUMENT" }, problem);
       throw CsiError.invalidArgument(`${call.method.name}: ${problem}`, { reason: "CSI_INVALID_FIELD" });
     }
     await BEFORE[fullName(call.method)]?.(call, v1Next);
