@@ -1,8 +1,11 @@
 import { createClock } from "./clock.ts";
-import { createExec, inheriting } from "./exec.ts";
+import { createExec, inheriting, limited } from "./exec.ts";
 import type { Host } from "./host.ts";
 import { createLoopDevices } from "./loops.ts";
 import { createMounts } from "./mounts.ts";
+
+/** losetup takes milliseconds; it tries again without end when a device seems free but is not. */
+const LOOP_COMMAND_MS = 30_000;
 
 /** This machine, as the current process sees it. Needs root for everything but reading. */
 export function createHost(): Host {
@@ -15,5 +18,11 @@ export function createHost(): Host {
     held.add(fd);
     return () => held.delete(fd);
   };
-  return { exec, clock, mounts, loops: createLoopDevices(holding, mounts, clock), hold };
+  return {
+    exec,
+    clock,
+    mounts,
+    loops: createLoopDevices(limited(holding, LOOP_COMMAND_MS), mounts, clock),
+    hold,
+  };
 }

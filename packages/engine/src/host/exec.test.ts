@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { EngineError } from "../errors.ts";
-import { createExec } from "./exec.ts";
+import { createExec, limited } from "./exec.ts";
 
 const exec = createExec();
 
@@ -43,6 +43,15 @@ test("an abort ends the whole process group and rejects with its reason", async 
   const run = exec.run("sh", ["-c", "sleep 60 & echo $! >&2; wait"], { signal: abort.signal });
   setTimeout(() => abort.abort(new Error("enough")), 50);
   await assert.rejects(run, /enough/);
+});
+
+test("a command that does not end in its time is ended, and the error names it", async () => {
+  const error = await limited(exec, 100)
+    .run("sleep", ["60"])
+    .catch((e: unknown) => e);
+  assert.ok(error instanceof EngineError);
+  assert.equal(error.code, "DEADLINE_EXCEEDED");
+  assert.match(error.message, /^sleep did not end/);
 });
 
 test("an uninterruptible child is waited for, whatever the signal says", async () => {

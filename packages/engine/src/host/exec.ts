@@ -34,6 +34,30 @@ export function inheriting(exec: Exec, files: () => readonly number[]): Exec {
   };
 }
 
+/** The same with a time limit for every command: a tool that spins must not hold its caller for ever. */
+export function limited(exec: Exec, milliseconds: number): Exec {
+  const withLimit = (options: ExecOptions = {}): ExecOptions => {
+    const limit = AbortSignal.timeout(milliseconds);
+    return {
+      ...options,
+      signal: options.signal === undefined ? limit : AbortSignal.any([options.signal, limit]),
+    };
+  };
+  const named = async (file: string, work: Promise<ExecResult>): Promise<ExecResult> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof DOMException && error.name === "TimeoutError")) throw error;
+      const message = `${file} did not end within ${milliseconds} ms`;
+      throw new EngineError("DEADLINE_EXCEEDED", message, { cause: error });
+    }
+  };
+  return {
+    try: (file, args, options) => named(file, exec.try(file, args, withLimit(options))),
+    run: (file, args, options) => named(file, exec.run(file, args, withLimit(options))),
+  };
+}
+
 async function runChild(
   file: string,
   args: readonly string[],

@@ -14,6 +14,8 @@ import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 export const LOOP_SECTOR_BYTES = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
+const ELSEWHERE = "mounted in another mount namespace, or claimed exclusively";
+const ELSEWHERE_MS = 1000;
 const MOST_COMPARED = 10_000;
 
 type FindLoop = (backingFile: string, options?: { recent?: boolean }) => Promise<SysfsLoop | undefined>;
@@ -96,9 +98,17 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
       .filter((e) => e.source === device || (e.fsType === "devtmpfs" && e.root === `/${name}`))
       .map((e) => `mounted at ${e.target}`);
     if (mounted.length > 0) return mounted;
-    return (await claimedElsewhere(device))
-      ? ["mounted in another mount namespace, or claimed exclusively"]
-      : [];
+    return (await claimedElsewhere(device)) ? [ELSEWHERE] : [];
+  };
+
+  /** Containers that are just starting have copies of all mounts, until they have left the old root. */
+  const holdersThatStay = async (device: string): Promise<string[]> => {
+    const deadline = clock.now().getTime() + ELSEWHERE_MS;
+    for (;;) {
+      const users = await holders(device);
+      if (users[0] !== ELSEWHERE || clock.now().getTime() > deadline) return users;
+      await clock.sleep(50);
+    }
   };
 
   /**
@@ -112,7 +122,7 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const detach: LoopDevices["detach"] = async (device, options) => {
     const before = await readLoop(deviceName(device));
     if (before === undefined) return;
-    const users = await holders(device);
+    const users = options?.lastUser ? await holders(device) : await holdersThatStay(device);
     // losetup -d of a mounted device answers 0 and only marks it; so nobody may hold it here.
     if (users.length > 0 && !options?.lastUser) throw inUse(device, users);
     if (before.readOnly && users.length === 0) await makeWritable(device);
