@@ -47,19 +47,30 @@ async function requirements() {
   });
 }
 
+/** Rows that no test can prove, each with its reason: `id<TAB>reason`. */
+async function reasons() {
+  const text = await readFile(join(ROOT, "docs/conformance-open.tsv"), "utf8").catch(() => "");
+  const lines = text.split("\n").filter((line) => line !== "");
+  return new Map(lines.map((line) => line.split("\t")));
+}
+
 const cell = (text) => text.replaceAll("|", "\\|");
 
-function render(rows, byId) {
+function render(rows, byId, why) {
   const known = new Set(rows.map((row) => row.id));
   const unknown = [...byId.keys()].filter((id) => !known.has(id));
   if (unknown.length > 0) throw new Error(`tests name requirements that do not exist: ${unknown.join(", ")}`);
+  const stale = [...why.keys()].filter((id) => !known.has(id) || byId.has(id));
+  if (stale.length > 0)
+    throw new Error(`docs/conformance-open.tsv names rows that are proved or unknown: ${stale.join(", ")}`);
   const groups = new Map();
   for (const row of rows) groups.set(row.document, [...(groups.get(row.document) ?? []), row]);
   const out = [
     "# Conformance",
     "",
     "Made by `npm run conformance` from the titles of the tests; the rows are those of [requirements.tsv](requirements.tsv).",
-    "**Open** rows have no test yet. Rows of level NOTE explain and need none; rows whose actor is `CO` bind the",
+    "**Open** rows have no test yet, or cannot have one: [conformance-open.tsv](conformance-open.tsv) says why.",
+    "Rows of level NOTE explain and need none; rows whose actor is `CO` bind the",
     "orchestrator, which in standalone mode is Mooring too.",
     "",
     "| document | requirements | proved | open |",
@@ -82,14 +93,18 @@ function render(rows, byId) {
     for (const row of all.filter(binding)) {
       const tests = byId.get(row.id) ?? [];
       const proof =
-        tests.length === 0 ? "**open**" : tests.map((t) => `[${cell(t.title)}](../${t.file})`).join("<br>");
+        tests.length === 0
+          ? open(why.get(row.id))
+          : tests.map((t) => `[${cell(t.title)}](../${t.file})`).join("<br>");
       out.push(`| ${row.id} | ${row.level} | ${cell(row.actor)} | ${cell(row.requirement)} | ${proof} |`);
     }
   }
   return `${out.join("\n")}\n`;
 }
 
-const page = render(await requirements(), await proofs());
+const open = (reason) => (reason === undefined ? "**open**" : `**open**: ${cell(reason)}`);
+
+const page = render(await requirements(), await proofs(), await reasons());
 if (process.argv.includes("--check")) {
   if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) {
     process.stderr.write("docs/conformance.md is out of date. Next: npm run conformance\n");
@@ -100,5 +115,5 @@ if (process.argv.includes("--check")) {
 }
 const proved = page
   .split("\n")
-  .filter((line) => /^\| (CSI|GRP|K8S|KEP|LHA)-/.test(line) && !line.endsWith("**open** |")).length;
+  .filter((line) => /^\| (CSI|GRP|K8S|KEP|LHA)-/.test(line) && !line.includes("| **open**")).length;
 process.stdout.write(`${proved} requirements proved\n`);
