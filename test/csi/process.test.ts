@@ -3,11 +3,12 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connect } from "@mooring/csi";
+import { connect, v0, v1 } from "@mooring/csi";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
 import { prepareDriver } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
+import { wireCall } from "./support/wire.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "mooring-csi-process-"));
 after(async () => {
@@ -122,3 +123,41 @@ for (const mode of ["controller", "node", "all"] as const) {
     }
   });
 }
+
+test("[CSI-128] [CSI-138] [CSI-161] [CSI-175] [CSI-224] [CSI-231] [CSI-300] [CSI-303] what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at", async () => {
+  const off = { controller: v1.Node, node: v1.Controller };
+  for (const mode of ["controller", "node"] as const) {
+    const driver = await prepareDriver({ mode, pool: "directory" });
+    try {
+      await driver.start();
+      for (const service of [off[mode], { controller: v0.Node, node: v0.Controller }[mode]]) {
+        for (const { name } of service.methods) {
+          const { status, message } = await wireCall(
+            driver.socket,
+            `/${service.typeName}/${name}`,
+            new Uint8Array(),
+          );
+          assert.equal(status, 12, `${name}: ${message}`);
+          assert.notEqual(message, "");
+        }
+      }
+    } finally {
+      await driver.dispose();
+    }
+  }
+});
+
+test("[CSI-048] the instances that serve controllers tell the same of the plugin as a whole", async () => {
+  const told: unknown[] = [];
+  for (const mode of ["controller", "all"] as const) {
+    const driver = await prepareDriver({ mode, pool: "directory" });
+    try {
+      await driver.start();
+      const { vendorVersion } = await driver.client.identity.getPluginInfo({});
+      told.push([vendorVersion, await driver.client.identity.getPluginCapabilities({})]);
+    } finally {
+      await driver.dispose();
+    }
+  }
+  assert.deepEqual(told[0], told[1]);
+});

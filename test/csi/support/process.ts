@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
@@ -23,9 +22,10 @@ export class MooringProcess {
       this.stderr += chunk.toString();
     });
     // "close" and not "exit": its last words are in by then.
-    this.#ended = once(this.#child, "close").then(
-      ([code, signal]: [number | null, NodeJS.Signals | null]) => code ?? signal ?? 0,
-    );
+    this.#ended = new Promise((resolve, reject) => {
+      this.#child.once("error", reject);
+      this.#child.once("close", (code, signal) => resolve(code ?? signal ?? 0));
+    });
   }
 
   get alive(): boolean {

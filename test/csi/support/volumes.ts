@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import type { CsiClient } from "@mooring/csi";
 import {
   type CapabilityChoice,
+  type CapabilityInit,
   capability,
   codeOf,
   failureOf,
@@ -13,7 +14,18 @@ import { type Driver, NODE } from "./driver.ts";
 export { type CapabilityChoice, capability, codeOf, failureOf, MIB };
 export const GIB = 1024n * MIB;
 
-export type CreateVolumeInit = Parameters<CsiClient["controller"]["createVolume"]>[0];
+/** What tests change in a CreateVolume request. */
+export interface CreateVolumeInit {
+  capacityRange?: { requiredBytes?: bigint; limitBytes?: bigint };
+  volumeCapabilities?: CapabilityInit[];
+  parameters?: Record<string, string>;
+  secrets?: Record<string, string>;
+  volumeContentSource?: {
+    type:
+      | { case: "snapshot"; value: { snapshotId: string } }
+      | { case: "volume"; value: { volumeId: string } };
+  };
+}
 export type Volume = NonNullable<Awaited<ReturnType<CsiClient["controller"]["createVolume"]>>["volume"]>;
 
 /** CreateVolume of 16 MiB for ext4 unless said otherwise. */

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { startDriver } from "./support/driver.ts";
+import { MooringProcess, plainEnvironment } from "./support/process.ts";
+import { fails, volumeId } from "./support/volumes.ts";
+
+const README = await readFile(new URL("../../packages/driver/README.md", import.meta.url), "utf8");
+const driver = await startDriver({ pool: "directory" });
+
+test("[CSI-038] [CSI-079] [CSI-057] the documentation tells of secrets, topology and Probe what the driver does", async () => {
+  assert.match(README, /Secrets: none are needed/);
+  assert.ok(README.includes(TOPOLOGY_NODE_KEY));
+  const { accessibleTopology } = await driver.node.nodeGetInfo({});
+  assert.deepEqual(Object.keys(accessibleTopology?.segments ?? {}), [TOPOLOGY_NODE_KEY]);
+  assert.match(README, /`Probe`.*every few seconds/s);
+});
+
+test("[CSI-319] [CSI-338] [CSI-340] every setting is documented with its variable; so is what the machine must have", async () => {
+  const help = new MooringProcess(["driver", "--help"], plainEnvironment());
+  assert.equal(await help.ended(), 0);
+  const options = help.stdout.match(/--[a-z-]+(?= <)/g) ?? [];
+  const variables = help.stdout.match(/\b(MOORING|CSI)_[A-Z_]+/g) ?? [];
+  assert.ok(options.length >= 8 && variables.length >= 8, help.stdout);
+  for (const word of [...options, ...variables]) assert.ok(README.includes(`\`${word}\``), word);
+  for (const need of ["CAP_SYS_ADMIN", "/dev/loop", "mount propagation", "memory", "losetup"]) {
+    assert.ok(README.includes(need), need);
+  }
+});
+
+test("[CSI-332] [CSI-331] it logs to standard error only, as documented: there is no log file to describe", async () => {
+  assert.match(README, /logs to standard error only/);
+  await fails("INVALID_ARGUMENT", volumeId(driver, ""));
+  assert.match(driver.process.stderr, /CreateVolume/);
+  assert.equal(driver.process.stdout, "");
+});
+
+test("[CSI-074] every parameter that is documented is one that the refusal of an unknown one names", async () => {
+  await fails(
+    "INVALID_ARGUMENT",
+    volumeId(driver, "p", { parameters: { colour: "red" } }),
+    /Known parameters: pool/,
+  );
+  assert.match(README, /Parameters: `pool`/);
+});
