@@ -36,6 +36,36 @@ export async function publishVolume(
 ) {
   const { volumeId, nodeId, readonly } = request;
   const capability = parseCapability(request.volumeCapability, "volume_capability");
+  const volume = await publishable(driver, request, capability, signal);
+  const id = ticketIdOf(volumeId, nodeId);
+  const parameters = {
+    lastAttachedBy: "csi",
+    [READ_ONLY]: String(readonly),
+    [CAPABILITY]: canonical([capability]),
+  };
+  const csi = await csiTickets(driver, volumeId, signal);
+  const present = csi.find((ticket) => ticket.id === id);
+  if (present === undefined) {
+    requireNoOtherNode(csi, nodeId, capability, volumeId);
+    await requireRoomOnNode(driver, nodeId, signal);
+  } else requireSameUse(present, parameters);
+  const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner: ownerOf(volume) };
+  await addTicket(driver.store, volumeId, ticket, driver.host.clock.now(), signal).catch((error: unknown) => {
+    throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
+  });
+  ticketAdded();
+  await untilAttached(driver, volumeId, nodeId, id, signal);
+  attached();
+  return { publishContext: readonly ? { [PUBLISH_READ_ONLY]: "true" } : {} };
+}
+
+/** The volume, when it, the node and the capability go together. */
+async function publishable(
+  driver: DriverContext,
+  { volumeId, nodeId }: v1.ControllerPublishVolumeRequest,
+  capability: Capability,
+  signal: AbortSignal,
+): Promise<Volume> {
   const volume = await getVolume(driver.store, volumeId, signal);
   if (volume.metadata.deletionTimestamp !== undefined) {
     throw CsiError.notFound(`volume "${volumeId}" is being deleted`);
@@ -45,33 +75,17 @@ export async function publishVolume(
   }
   requireCapability(volume, capability);
   await requireReachable(driver, volume, nodeId, signal);
+  return volume;
+}
+
+async function csiTickets(
+  driver: DriverContext,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<AttachmentTicket[]> {
   const attachment = await getAttachment(driver.store, volumeId, signal);
   const tickets = Object.entries(attachment?.spec.attachmentTickets ?? {});
-  const csi = tickets.map(([id, ticket]) => ({ ...ticket, id })).filter((t) => t.type === "csi-attacher");
-  const id = ticketIdOf(volumeId, nodeId);
-  const parameters = {
-    lastAttachedBy: "csi",
-    [READ_ONLY]: String(readonly),
-    [CAPABILITY]: canonical([capability]),
-  };
-  const present = csi.find((ticket) => ticket.id === id);
-  if (present === undefined) {
-    requireNoOtherNode(csi, nodeId, capability, volumeId);
-    await requireRoomOnNode(driver, nodeId, signal);
-  } else requireSameUse(present, parameters);
-  await addTicket(
-    driver.store,
-    volumeId,
-    { id, type: "csi-attacher", nodeID: nodeId, parameters, owner: ownerOf(volume) },
-    driver.host.clock.now(),
-    signal,
-  ).catch((error: unknown) => {
-    throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
-  });
-  ticketAdded();
-  await untilAttached(driver, volumeId, nodeId, id, signal);
-  attached();
-  return { publishContext: readonly ? { [PUBLISH_READ_ONLY]: "true" } : {} };
+  return tickets.map(([id, ticket]) => ({ ...ticket, id })).filter(({ type }) => type === "csi-attacher");
 }
 
 function ownerOf(volume: Volume): NonNullable<AttachmentTicket["owner"]> {
