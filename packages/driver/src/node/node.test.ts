@@ -292,6 +292,26 @@ describe("volumes on the node", () => {
     });
   }
 
+  test("ext4 in use grows, or says what the kernel misses and grows at the next stage", async () => {
+    const choice = { fsType: "ext4" };
+    const id = await createVolume(world, "grow ext4 online", { ...choice, size: 64n * MIB });
+    const first = await stage(world, id, choice);
+    const { controller, node } = world.client;
+    await controller.controllerExpandVolume({ volumeId: id, capacityRange: { requiredBytes: 256n * MIB } });
+    const grow = await failureOf(node.nodeExpandVolume({ volumeId: id, volumePath: first.path }));
+    if (grow.code !== "OK") {
+      assert.equal(grow.code, "FAILED_PRECONDITION");
+      assert.match(grow.message, /CAP_SYS_RESOURCE/);
+    }
+    await writeFile(join(first.path, "still"), "usable");
+    await first.undo();
+    const second = await stage(world, id, choice);
+    const { usage } = await node.nodeGetVolumeStats({ volumeId: id, volumePath: second.path });
+    assert.ok((usage[0]?.total ?? 0n) > 200n * MIB);
+    await second.undo();
+    await remove(id);
+  });
+
   test("ext4 that was grown while detached is larger at the next stage", async () => {
     const choice = { fsType: "ext4" };
     const id = await createVolume(world, "grow ext4", { ...choice, size: 64n * MIB });

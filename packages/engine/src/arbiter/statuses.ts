@@ -18,7 +18,7 @@ export function nextStatus(
     next[id] = ticketStatusFrom(id, verdict, generation, present[id], now);
   }
   const unchanged =
-    counter === attachment.status?.generationCounter &&
+    counter === (attachment.status?.generationCounter ?? 0) &&
     Object.keys(present).length === Object.keys(next).length &&
     Object.entries(next).every(([id, status]) => status === present[id]);
   return unchanged
