@@ -5,8 +5,16 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, type Pod } from "@mooring/store";
+import { openCgroups } from "../runtime/cgroups.ts";
 import { bundleProgram } from "./testing/bundle.ts";
-import { assertNothingLeft, eventually, logOf, Pods, startTestCluster } from "./testing/test-cluster.ts";
+import {
+  assertNothingLeft,
+  eventually,
+  logOf,
+  Pods,
+  startTestCluster,
+  type TestCluster,
+} from "./testing/test-cluster.ts";
 
 const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime)\//;
 /** Gaps that this scenario has no way through. */
@@ -67,6 +75,7 @@ for (const gap of sample(gaps)) {
 }
 
 test("killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were", async () => {
+  let cluster: TestCluster | undefined;
   const holder = await bundleProgram(join(import.meta.dirname, "testing/hold.ts"));
   const folder = await mkdtemp("/tmp/mooring-crash-");
   try {
@@ -79,7 +88,7 @@ test("killed while a pod runs: its process goes on and is taken over, with its v
       return Number(await readFile(join(folder, "driver/volumes", volume, "count"), "utf8"));
     };
     const before = await count();
-    const cluster = await startTestCluster(folder);
+    cluster = await startTestCluster(folder);
     const running = (object: Pod | undefined) =>
       object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
     const pod = await eventually(cluster.store, Pods, "app", running);
@@ -89,8 +98,10 @@ test("killed while a pod runs: its process goes on and is taken over, with its v
     await cluster.store.delete(Pods, { namespace: "default", name: "app" });
     await eventually(cluster.store, Pods, "app", (object) => object === undefined);
     await cluster.stop();
+    cluster = undefined;
     await assertNothingLeft(folder);
   } finally {
+    await cluster?.stop();
     await holder.remove();
     await cleanUp(folder);
   }
@@ -106,6 +117,12 @@ async function processList(): Promise<string> {
 
 /** After a failure: whatever the test left, by its own folder. */
 async function cleanUp(folder: string): Promise<void> {
+  const cgroups = await openCgroups(join(folder, "kubelet"));
+  for (const pod of await cgroups.pods()) {
+    await cgroups.kill(pod);
+    await cgroups.remove(pod);
+  }
+  await cgroups.close();
   for (;;) {
     const info = await readFile("/proc/self/mountinfo", "utf8");
     const target = info

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,8 +29,9 @@ const HIERARCHIES = [
   { path: "/sys/fs/cgroup/freezer", version: 1 },
 ] as const;
 
-/** `name` tells the groups of several state folders on one machine apart. */
-export async function openCgroups(name: string): Promise<Cgroups> {
+/** The groups of one state folder; several may be in use on one machine. */
+export async function openCgroups(stateDir: string): Promise<Cgroups> {
+  const name = `mooring-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
   for (const { path, version } of HIERARCHIES) {
     const marker = version === 2 ? "cgroup.controllers" : "cgroup.procs";
     if (!(await exists(join(path, marker)))) continue;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
@@ -32,9 +31,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const records = join(stateDir, "runtime", "containers");
   const logs = join(stateDir, "logs");
   const listeners = new Set<(podUID: string) => void>();
-  const cgroups = await openCgroups(
-    `mooring-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`,
-  );
+  const cgroups = await openCgroups(stateDir);
   const context: RuntimeContext = {
     ...{ cgroups, logger, logs, hidden },
     bootID: await bootID(),

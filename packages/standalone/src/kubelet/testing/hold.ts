@@ -1,6 +1,8 @@
+import { delay } from "@mooring/store";
 import {
   claim,
   eventually,
+  logOf,
   PersistentVolumeClaims,
   Pods,
   phase,
@@ -10,11 +12,10 @@ import {
 
 /** Runs a pod that counts on a claim, says so, and goes on until it is killed. */
 const cluster = await startTestCluster(process.argv[2] ?? "");
-const script = "i=0; while :; do i=$((i+1)); echo $i > /data/count; sleep 0.02; done";
+const script =
+  "echo 0 > /data/count; echo up; i=0; while :; do i=$((i+1)); echo $i > /data/new; mv /data/new /data/count; sleep 0.02; done";
 await cluster.store.create(PersistentVolumeClaims, claim("data"));
-await cluster.store.create(
-  Pods,
-  podWithClaim("app", "data", `echo up; ${script}`, { restartPolicy: "Always" }),
-);
+await cluster.store.create(Pods, podWithClaim("app", "data", script, { restartPolicy: "Always" }));
 await eventually(cluster.store, Pods, "app", phase("Running"), 60);
+while (!(await logOf(cluster, "app")).includes("up")) await delay(20);
 process.stdout.write("running\n");
