@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { v1 } from "@mooring/csi";
@@ -193,6 +193,25 @@ describe("volumes on the node", () => {
     await world.host.mounts.unmount(foreign);
     await undo();
     await remove(id);
+  });
+
+  test("mounts are undone by what mountinfo says, also when the records of this node are lost", async () => {
+    const block = { access: "block", mode: "SINGLE_NODE_MULTI_WRITER" } as const;
+    const [id, raw] = [await createVolume(world, "lost"), await createVolume(world, "lost block", block)];
+    const [mounted, device] = [await stage(world, id), await stage(world, raw, block)];
+    const [target, node] = [world.path("lost"), world.path("lost-block")];
+    await publish(id, mounted.path, target);
+    await publish(raw, device.path, node, {}, block);
+    await rm(join(world.folder, "state", "node-volumes"), { recursive: true });
+    for (const [volumeId, path] of [
+      [id, target],
+      [raw, node],
+    ] as const) {
+      await unpublish(volumeId, path);
+      assert.equal(await missing(path), true);
+    }
+    for (const { undo } of [mounted, device]) await undo();
+    for (const volumeId of [id, raw]) await remove(volumeId);
   });
 
   test("a target that something wrote beneath is not writable for anybody but root", async () => {

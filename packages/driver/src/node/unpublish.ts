@@ -37,7 +37,9 @@ export async function unpublishOnNode(
     unmounted();
   }
   if (volume !== undefined && published?.access === "block" && published.readOnly) await unlock(node, volume);
-  if (published?.made === true) await removeTarget(target);
+  // Without a record, a mount of ours tells that the mount point was ours as well.
+  const made = published?.made ?? top !== undefined;
+  if (made) await removeTarget(target);
   removed();
   if (record !== undefined && published !== undefined) {
     const { [target]: _, ...rest } = record.published;
