@@ -89,11 +89,15 @@ test("every gap of driver and engine is one that a call comes by, or that has it
 const runs = Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ rpc, gap })));
 const step = Math.max(1, Math.floor(runs.length / QUICK_POINTS));
 const today = Math.floor(Date.now() / 86_400_000) % step;
-const chosen = DEEP ? runs : runs.filter((_, index) => index % step === today).slice(0, QUICK_POINTS);
+const sample = runs.filter((_, index) => index % step === today).slice(0, QUICK_POINTS);
+const POOLS = ["xfs", "btrfs"] as const;
+const chosen = DEEP
+  ? POOLS.flatMap((pool) => runs.map((run) => ({ ...run, pool })))
+  : sample.map((run, index) => ({ ...run, pool: POOLS[index % 2] ?? "xfs" }));
 
-for (const { rpc, gap } of chosen) {
-  test(`[CSI-069] [CSI-020] ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
-    const driver = await prepareDriver();
+for (const { rpc, gap, pool } of chosen) {
+  test(`[CSI-069] [CSI-020] ${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
+    const driver = await prepareDriver({ pool });
     try {
       await killedAndRepeated(driver, rpc, gap);
     } finally {

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { filesBelow } from "../support/remains.ts";
+import { host, startDriver } from "./support/driver.ts";
+import {
+  attach,
+  capability,
+  createVolume,
+  cut,
+  detach,
+  fails,
+  MIB,
+  remove,
+  staged,
+  volumeId,
+} from "./support/volumes.ts";
+
+const driver = await startDriver({ pool: "directory" });
+const { controller, node } = driver;
+
+test("directory: [CSI-072] [CSI-073] [CSI-194] no block volumes: refused when asked for, capacity 0", async () => {
+  const block = [capability({ access: "block" })];
+  await fails(
+    "INVALID_ARGUMENT",
+    controller.createVolume({ name: "block", volumeCapabilities: block }),
+    /directory/,
+  );
+  const both = [capability(), ...block];
+  await fails(
+    "INVALID_ARGUMENT",
+    controller.createVolume({ name: "both", volumeCapabilities: both }),
+    /directory/,
+  );
+  assert.equal((await controller.getCapacity({ volumeCapabilities: block })).availableCapacity, 0n);
+  assert.ok((await controller.getCapacity({ volumeCapabilities: [capability()] })).availableCapacity > 0n);
+  assert.deepEqual((await controller.listVolumes({})).entries, []);
+});
+
+test("directory: [CSI-067] [CSI-268] [CSI-270] [CSI-286] [CSI-292] a folder is published writable and read-only, and keeps its data", async () => {
+  const volume = await staged(driver, "folder");
+  const [writable, readable] = [driver.path("writable"), driver.path("readable")];
+  await volume.publish(writable);
+  await volume.publish(writable);
+  assert.equal((await host.mounts.at(writable)).length, 1);
+  await writeFile(join(writable, "file"), "kept");
+  await volume.unpublish(writable);
+  await volume.publish(readable, { readonly: true });
+  assert.equal(await readFile(join(readable, "file"), "utf8"), "kept");
+  await assert.rejects(writeFile(join(readable, "file"), "no"), { code: "EROFS" });
+  await volume.unpublish(readable);
+  await volume.undo();
+  assert.deepEqual(
+    (await filesBelow(driver.stateDir)).filter((file) => file.includes(volume.id)),
+    [],
+  );
+});
+
+test("directory: [CSI-202] [CSI-203] [CSI-206] a folder in use is not cut; one at rest is, and restored whole", async () => {
+  const id = await volumeId(driver, "source");
+  const staging = driver.path("source");
+  await mkdir(staging);
+  const at = { volumeId: id, stagingTargetPath: staging };
+  await attach(driver, id);
+  await node.nodeStageVolume({ ...at, volumeCapability: capability() });
+  await writeFile(join(staging, "file"), "content");
+  await fails("FAILED_PRECONDITION", cut(driver, "cut", id), /in use/);
+  assert.deepEqual((await controller.listSnapshots({})).entries, []);
+  await node.nodeUnstageVolume(at);
+  await detach(driver, id);
+  const snapshot = await cut(driver, "cut", id);
+  assert.deepEqual(await cut(driver, "cut", id), snapshot);
+  const { snapshotId } = snapshot;
+  const restored = await staged(driver, "restored", {
+    volumeContentSource: { type: { case: "snapshot", value: { snapshotId } } },
+  });
+  assert.equal(await readFile(join(restored.staging, "file"), "utf8"), "content");
+  await restored.undo();
+  await controller.deleteSnapshot({ snapshotId });
+  await remove(driver, id);
+});
+
+test("directory: [CSI-093] [CSI-131] [CSI-196] a volume says the size that was asked for, and grows; it goes without a trace", async () => {
+  const volume = await createVolume(driver, "sized", { size: 64n * MIB });
+  assert.equal(volume.capacityBytes, 64n * MIB);
+  const capacityRange = { requiredBytes: 128n * MIB };
+  const grown = await controller.controllerExpandVolume({ volumeId: volume.volumeId, capacityRange });
+  assert.equal(grown.capacityBytes, 128n * MIB);
+  await remove(driver, volume.volumeId);
+  await fails("NOT_FOUND", controller.controllerGetVolume({ volumeId: volume.volumeId }));
+});
