@@ -12,4 +12,6 @@ export interface CallContext {
   readonly logger: Logger;
   /** Full name of the method, for example `csi.v1.Controller/CreateVolume`. */
   readonly method: string;
+  /** Set when the caller speaks csi.v0, whose error tables differ here and there from those of csi.v1. */
+  readonly protocol?: "csi.v0";
 }

@@ -27,7 +27,7 @@ export function serveV0(v1Next: Next): Next {
     }
     await BEFORE[fullName(call.method)]?.(call, v1Next);
     const request = create(row.to.input, row.request(call.request as never) as Record<string, unknown>);
-    const context = { ...call.context, method: fullName(row.to) };
+    const context = { ...call.context, method: fullName(row.to), protocol: "csi.v0" as const };
     const answer = (await v1Next({ method: row.to, request, context })) as Message;
     return create(row.from.output, row.answer(answer as never) as Record<string, unknown>);
   };

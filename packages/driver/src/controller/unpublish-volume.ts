@@ -1,9 +1,10 @@
-import type { CallContext, v1 } from "@mooring/csi";
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { getAttachment, removeTickets, Volumes } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
-import { findVolume } from "./objects.ts";
+import { findNode, findVolume } from "./objects.ts";
+import { publishedNodes } from "./publish-volume.ts";
 
 const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 
@@ -14,9 +15,10 @@ const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 export async function unpublishVolume(
   driver: DriverContext,
   { volumeId, nodeId }: v1.ControllerUnpublishVolumeRequest,
-  { signal }: CallContext,
+  { signal, protocol }: CallContext,
 ) {
   if ((await findVolume(driver.store, volumeId, signal)) === undefined) return {};
+  if (protocol === "csi.v0") await requireNode(driver, volumeId, nodeId, signal);
   const meant = (node: string) => nodeId === "" || node === nodeId;
   await removeTickets(driver.store, volumeId, (t) => t.type === "csi-attacher" && meant(t.nodeID), signal);
   ticketsRemoved();
@@ -36,4 +38,17 @@ export async function unpublishVolume(
     signal,
   );
   return {};
+}
+
+/** csi.v0 wants NOT_FOUND for a node that nobody knows; csi.v1 holds that nothing is published there. */
+async function requireNode(
+  driver: DriverContext,
+  volumeId: string,
+  nodeId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (nodeId === "" || (await findNode(driver.store, nodeId, signal)) !== undefined) return;
+  // A node that has gone with the volume on it: that has to be possible to undo.
+  if (publishedNodes(await getAttachment(driver.store, volumeId, signal)).includes(nodeId)) return;
+  throw CsiError.notFound(`node "${nodeId}" does not exist`);
 }
