@@ -106,7 +106,13 @@ test("[CSI-213] [CSI-214] [CSI-215] [CSI-344] [CSI-346] a snapshot by csi.v0: na
   for (const volumeIdOf of [restored.id, id]) await controller.deleteVolume({ volumeId: volumeIdOf });
 });
 
-test("[CSI-170] [CSI-352] ControllerUnpublishVolume of an unknown volume is NOT_FOUND in csi.v0", async () => {
+test("[CSI-170] [CSI-171] [CSI-352] ControllerUnpublishVolume of an unknown volume or node is NOT_FOUND in csi.v0, OK in csi.v1", async () => {
+  const { id } = await create("unpublished");
+  const from = (nodeId: string) => ({ volumeId: id, nodeId });
+  await fails("NOT_FOUND", controller.controllerUnpublishVolume(from("node-z")), /node-z/);
+  await controller.controllerUnpublishVolume(from(NODE));
+  await driver.controller.controllerUnpublishVolume(from("node-z"));
+  await controller.deleteVolume({ volumeId: id });
   await fails(
     "NOT_FOUND",
     controller.controllerUnpublishVolume({ volumeId: "v-none", nodeId: NODE }),
