@@ -19,10 +19,16 @@ export interface BaseRoot {
    * (`/var/run/x` is `/run/x`).
    */
   mountPoint(target: string, kind: "directory" | "file"): Promise<string>;
+  /**
+   * Lets containers see what the machine has by now. An overlay does not expect its lower layer to change: a program
+   * that was looked for in vain stays missing after somebody installed it, until the cached answer is dropped.
+   */
+  refresh(): Promise<void>;
 }
 
 /** Folders that are part of the system even when they are file systems of their own. */
 const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", "/var", "/var/lib", "/nix"];
+const REFRESH_MS = 1000;
 /** Mounted fresh in each container; the sandbox makes what is needed in them. */
 const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
@@ -33,8 +39,27 @@ export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot
   return {
     path,
     extra: await outsideLinks(path),
+    refresh: atMostEvery(REFRESH_MS, () => dropCaches(host, path)),
     mountPoint: (target, kind) => makeMountPoint(path, target, kind),
   };
+}
+
+/** Many containers that start together need this once. */
+function atMostEvery(milliseconds: number, work: () => Promise<void>): () => Promise<void> {
+  let last: { at: number; done: Promise<void> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (last === undefined || now - last.at > milliseconds) last = { at: now, done: work() };
+    return last.done;
+  };
+}
+
+/** Remounting an overlay, with nothing changed, makes the kernel forget the names that it has cached for it. */
+async function dropCaches(host: Host, path: string): Promise<void> {
+  for (const { target, fsType } of await host.mounts.list()) {
+    const ours = target === path || target.startsWith(`${path}/`);
+    if (ours && fsType === "overlay") await host.exec.run("mount", ["-o", "remount", target]);
+  }
 }
 
 /** Takes it down, also one that an earlier process left. Running containers keep theirs. */

@@ -34,6 +34,7 @@ export async function beginContainer(
   const own = context.of(record);
   await mkdir(logFolderOf(context.logs, record), { recursive: true, mode: 0o750 });
   await writeRecord(own.files, record);
+  await root.refresh();
   const mounted = await resolveTargets(root, await withMessageFile(config, own.files));
   const hidden = await Promise.all(context.hidden.map((folder) => root.mountPoint(folder, "directory")));
   afterRecord();

@@ -76,7 +76,7 @@ export async function superviseContainer(
     const init = child === undefined ? await foundInit(files) : await waitForInit(files, child, next);
     if (init === undefined) return;
     await save({ init });
-    if (child !== undefined) await waitForProgram(init);
+    if (child !== undefined) await waitForProgram(init, files);
     await save({ startedAt: new Date().toISOString() });
   }
 
@@ -84,6 +84,8 @@ export async function superviseContainer(
   async function killAll(): Promise<void> {
     if (record.init !== undefined) await signalProcess(record.init, "SIGKILL");
     await cgroups.kill(record.pod.uid, record.id);
+    // A group does not list who is on the way out; until the init is out, the container's mounts hold their volumes.
+    if (record.init !== undefined) await untilGone(record.init);
   }
 
   async function watchToEnd(): Promise<void> {
@@ -152,9 +154,19 @@ async function foundInit(files: ContainerFiles): Promise<ProcessIdentity | undef
   return init === undefined ? undefined : identify(init);
 }
 
+async function untilGone(init: ProcessIdentity): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 50)) {
+    if (Date.now() > deadline) throw new Error(`process ${init.pid} does not end`);
+    await sleep(wait);
+  }
+}
+
 /** Until the program has taken the launcher's place, a signal would hit the launcher. */
-async function waitForProgram(init: ProcessIdentity): Promise<void> {
+async function waitForProgram(init: ProcessIdentity, files: ContainerFiles): Promise<void> {
   for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 20)) {
+    // It may have ended already, and something that it left behind keeps the init alive.
+    if ((await readStatus(files)).exitCode !== undefined) return;
     const main = await findInNamespace(init.pid, 2);
     const program = main === undefined ? undefined : await programOf(main.pid);
     if (program !== undefined && !LAUNCHERS.has(program)) return;
