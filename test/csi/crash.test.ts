@@ -23,7 +23,6 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     ...["driver/create-volume/volume-recorded", "driver/create-volume/volume-ready"],
     ...["engine/volume/recorded-creating", "engine/volume/image-created", "engine/volume/recorded-created"],
     ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/pool/usage-recorded"],
-    "engine/arbiter/verdicts-written",
   ],
   "CreateVolume from a snapshot": [
     ...["driver/create-volume/volume-recorded", "engine/pool/image-written", "engine/pool/image-renamed"],

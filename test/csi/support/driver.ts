@@ -12,6 +12,8 @@ import { machineRemains } from "../../support/remains.ts";
 import { MooringProcess, plainEnvironment } from "./process.ts";
 
 export const host = createHost();
+const RELEASE_MS = 10_000;
+
 export const NODE = "node-a";
 
 export interface DriverOptions {
@@ -111,6 +113,9 @@ export class Driver {
   async dispose(): Promise<void> {
     this.reconnect();
     const code = await this.#process?.end("SIGTERM");
+    // Another process that has just got a mount namespace of its own may hold copies of our mounts for a moment.
+    const gone = async () => (await machineRemains(this.folder)).length === 0;
+    await eventually("everything to be released", gone, { withinMs: RELEASE_MS }).catch(() => {});
     const left = await machineRemains(this.folder);
     await cleanUp(host, this.folder);
     assert.deepEqual(left, [], "mounts, devices and processes that are left");
