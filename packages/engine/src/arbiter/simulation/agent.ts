@@ -1,0 +1,49 @@
+import { ATTACHMENT_TABLE, placeOf } from "../../agent/volume/attachment-table.ts";
+import type { Volume, VolumeState, VolumeStatus } from "../../api/volume.ts";
+
+/** A volume of a pool that every node can reach; `opener` is who took its image to open it, until it is closed. */
+export interface SimVolume extends Volume {
+  status: VolumeStatus;
+  opener: string;
+}
+
+export type AgentStep =
+  | { do: "open" }
+  | { do: "close" }
+  | { do: "record"; state: VolumeState; next: SimVolume };
+
+/** What a node's agent does next: the real attachment table, for the one node that the volume concerns now. */
+export function agentStep(nodeID: string, volume: SimVolume, open: boolean): AgentStep | undefined {
+  const { state, currentNodeID } = volume.status;
+  const concerned = volume.opener === "" ? volume.spec.nodeID : volume.opener;
+  if (concerned !== nodeID || state === "creating" || state === "deleting") return undefined;
+  switch (ATTACHMENT_TABLE[placeOf(volume.spec.nodeID, nodeID)][placeOf(currentNodeID, nodeID)][state]) {
+    case "begin-attach":
+      return record(volume, { state: "attaching" }, nodeID);
+    case "open":
+      return open ? record(volume, opened(volume, nodeID), nodeID) : { do: "open" };
+    case "keep":
+      return open ? undefined : { do: "open" };
+    case "begin-detach":
+      return record(volume, { state: "detaching" }, volume.opener);
+    case "close":
+      return open ? { do: "close" } : record(volume, { state: "detached", currentNodeID: "" }, "");
+    case "rest":
+      return undefined;
+  }
+}
+
+function opened(volume: SimVolume, nodeID: string): Partial<VolumeStatus> & { state: VolumeState } {
+  const frontendDisabled = volume.spec.disableFrontend ?? false;
+  return { state: "attached", currentNodeID: nodeID, frontendDisabled, robustness: "healthy" };
+}
+
+function record(
+  volume: SimVolume,
+  status: Partial<VolumeStatus> & { state: VolumeState },
+  opener: string,
+): AgentStep {
+  const robustness = volume.status.robustness === "faulted" ? { robustness: "faulted" as const } : {};
+  const next = { ...volume, status: { ...volume.status, ...status, ...robustness }, opener };
+  return { do: "record", state: status.state, next };
+}

@@ -1,0 +1,107 @@
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import type { Volume } from "../../api/volume.ts";
+import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
+import { isFenced, parametersFit } from "../eligible.ts";
+import { mayBeOpenOn } from "../exposure.ts";
+import { claimants } from "../pick.ts";
+import { ticketStatus } from "../tickets.ts";
+import { type ArbiterView, ticketsOf } from "../view.ts";
+import type { World } from "./world.ts";
+
+/** A broken property, by its name in `properties.json`. */
+export class Broken extends Error {
+  constructor(property: string, what: string) {
+    super(`${property}: ${what}`);
+  }
+}
+
+function must(holds: boolean, property: string, what: string): void {
+  if (!holds) throw new Broken(property, what);
+}
+
+/** At the moment of the arbiter's write into the volume's spec. */
+export function checkPlacement(before: Volume, after: Volume, seen: ArbiterView): void {
+  const from = before.spec.nodeID ?? "";
+  const to = after.spec.nodeID ?? "";
+  must((from === "") !== (to === ""), "S3", `the spec went from "${from}" to "${to}"`);
+  if (to === "") checkDetach(before, from, seen);
+  else checkAttach(before, after, seen);
+}
+
+function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
+  const { nodeID: to = "", disableFrontend = false } = after.spec;
+  const tickets = ticketsOf(seen.attachment);
+  const asked = tickets.filter((t) => t.nodeID === to && parametersFit(t, disableFrontend));
+  must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
+  const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
+  const free = state === "detached" && currentNodeID === "" && robustness !== "faulted";
+  must(free, "S5", `it was placed while ${state}`);
+  const shared =
+    before.spec.accessMode === "rwx" && tickets.some((t) => t.type === "share-manager-controller");
+  const held = asked.some((t) => t.type !== "csi-attacher");
+  must(!shared || held, "S11", `a workload's ticket placed the shared volume on "${to}"`);
+  must(
+    ownerID === undefined || ownerID === to,
+    "S19",
+    `it was placed on "${to}", its data is on "${ownerID}"`,
+  );
+}
+
+function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
+  const { disableFrontend = false } = before.spec;
+  const keeps = (t: AttachmentTicket) => t.nodeID === from && parametersFit(t, disableFrontend);
+  const live = ticketsOf(seen.attachment).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
+  const firm = claimants(seen, live).filter((t) => keeps(t) && !yieldsToWorkload(t));
+  const silent = seen.nodes.get(from)?.status?.state !== "Ready" && before.status?.state === "detached";
+  const allowed = before.status?.robustness === "faulted" || isFenced(seen, from) || silent;
+  must(allowed || firm.length === 0, "S10", `it was taken from ticket "${firm[0]?.id}" (${firm[0]?.type})`);
+  const workload = live.some((t) => ruleOf(t.type).workload && !keeps(t));
+  must(allowed || workload || !live.some(keeps), "S10", "it was taken from a job and nobody needs it");
+}
+
+export function expired(ticket: AttachmentTicket, now: Date): boolean {
+  return ticket.expiresAt !== undefined && Date.parse(ticket.expiresAt) <= now.getTime();
+}
+
+/** Between any two steps, on what the machines really have. */
+export function checkWorld(world: World): void {
+  const open = [...world.nodes].filter(([, { open }]) => open).map(([name]) => name);
+  must(open.length <= 1, "S1", `nodes ${open.join(" and ")} can both write`);
+  checkTickets(world);
+  world.unpublishing = world.unpublishing.filter(({ nodeID }) => {
+    if (world.tickets.some((ticket) => ticket.nodeID === nodeID)) return false;
+    if (mayBeOpenOn(world.volume, nodeID)) return true;
+    must(!world.node(nodeID).open, "S21", `unpublish answered while node "${nodeID}" has the device`);
+    return false;
+  });
+}
+
+function checkTickets({ attachment, volume, generations }: World): void {
+  const { nodeID = "", accessMode, disableFrontend = false } = volume.spec;
+  for (const ticket of ticketsOf(attachment)) {
+    const { id, generation = 0 } = ticket;
+    const highest = generations.get(id) ?? 0;
+    must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
+    generations.set(id, generation);
+    if (ticketStatus(attachment, id)?.satisfied !== true) continue;
+    if (accessMode === "rwx" && ticket.type === "csi-attacher") {
+      must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
+    } else {
+      const here = nodeID === ticket.nodeID && parametersFit(ticket, disableFrontend);
+      must(
+        here,
+        "S6",
+        `ticket "${id}" is satisfied for "${ticket.nodeID}", the volume is to be on "${nodeID}"`,
+      );
+    }
+  }
+}
+
+/** When a node's agent, or the fence, says what became of the device. */
+export function checkRecord(world: World, nodeID: string, state: string): void {
+  const { open } = world.node(nodeID);
+  if (state === "attached") must(open, "S2", `"attached" was said of node "${nodeID}" without a device`);
+  if (state === "detached") must(!open, "S2", `"detached" was said of node "${nodeID}" with its device open`);
+}
+
+export { must };

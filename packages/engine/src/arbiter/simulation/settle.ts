@@ -1,0 +1,104 @@
+import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
+import { decide } from "../decide.ts";
+import { ineligible, parametersFit } from "../eligible.ts";
+import { claimants } from "../pick.ts";
+import { nextStatus } from "../statuses.ts";
+import { type ArbiterView, ticketsOf } from "../view.ts";
+import type { History } from "./history.ts";
+import { checkWorld, expired, must } from "./safety.ts";
+import { NODES } from "./world.ts";
+
+/** Rounds in which everybody acts once; far more than a detach and an attach need. */
+const ROUNDS = 60;
+/** Detach from where it was, one attach that a job loses to a workload, its detach, and the last attach. */
+const MOST_MOVES = 4;
+
+/** Faults end: silent nodes come back, or are fenced. Then everything must come to rest, and rightly. */
+export function settle(history: History, how: "return" | "fence"): void {
+  const { world } = history;
+  world.tell(`--- no more faults: nodes ${how === "return" ? "come back" : "that are silent are fenced"}`);
+  for (const nodeID of NODES) calm(history, nodeID, how);
+  history.arbiter.restart();
+  const before = world.moves;
+  must(comesToRest(history), "L6", "it never comes to rest");
+  must(world.moves - before <= MOST_MOVES, "L6", `it moved ${world.moves - before} times`);
+  checkRest(history);
+}
+
+function calm(history: History, nodeID: (typeof NODES)[number], how: "return" | "fence"): void {
+  const node = history.world.node(nodeID);
+  const silent = node.stopped || node.partitioned;
+  if (how === "return" || !silent) {
+    history.return(nodeID);
+    return;
+  }
+  node.believed = node.believed === "Fenced" ? "Fenced" : "Suspect";
+  history.happen({ name: "fence", who: NODES.indexOf(nodeID) });
+}
+
+function comesToRest(history: History): boolean {
+  const { world, arbiter } = history;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const versions = [world.volumeVersion, world.attachmentVersion].join();
+    arbiter.sync();
+    let acted = false;
+    while (arbiter.step()) checkWorld(world);
+    for (const [who, nodeID] of NODES.entries()) {
+      history.happen({ name: "clean-up", who });
+      acted = history.agentStep(nodeID) || acted;
+      checkWorld(world);
+    }
+    history.repair();
+    if (!acted && versions === [world.volumeVersion, world.attachmentVersion].join()) return true;
+  }
+  return false;
+}
+
+function checkRest({ world }: History): void {
+  const { volume, attachment } = world;
+  const nodes = world.agents();
+  const seen: ArbiterView = { volume, attachment, nodes, ownersGone: world.ownersGone, now: world.date };
+  const tickets = ticketsOf(attachment);
+  const holders = claimants(seen, tickets);
+  const { nodeID = "", disableFrontend = false } = volume.spec;
+  must(volume.status.robustness !== "faulted", "L5", "it stays faulted");
+  const stale = tickets.find((t) => world.ownersGone.has(t.id) || expired(t, world.date));
+  must(stale === undefined, "S23", `ticket "${stale?.id}" outlived its owner or its time`);
+  const open = NODES.filter((name) => world.node(name).open);
+  if (tickets.length === 0) {
+    const { state, currentNodeID = "" } = volume.status;
+    const free = nodeID === "" && currentNodeID === "" && state === "detached" && open.length === 0;
+    must(free, "L4", `without tickets it is ${state}, wanted on "${nodeID}", open on "${open.join()}"`);
+  }
+  const statuses = attachment.status?.attachmentTicketStatuses ?? {};
+  const able = holders.filter((t) => ineligible(seen, t) === undefined);
+  const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
+  must(
+    able.length === 0 || satisfied.length > 0,
+    "L1",
+    `ticket "${able[0]?.id}" could be satisfied, none is`,
+  );
+  const keepers = holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+  const kept = able.find((t) => ruleOf(t.type).workload && !keepers.includes(t));
+  const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
+  must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
+  must(unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
+  checkVerdicts(seen);
+}
+
+function unpublished(waiting: number, open: readonly string[]): boolean {
+  return waiting === 0 || open.length > 0;
+}
+
+function checkVerdicts(seen: ArbiterView): void {
+  const { attachment } = seen;
+  const decision = decide(seen);
+  must(nextStatus(attachment, decision.verdicts, seen.now) === undefined, "D2", "a second look writes again");
+  const { status: _, ...blank } = attachment;
+  const again = decide({ ...seen, attachment: blank });
+  must(JSON.stringify(again) === JSON.stringify(decision), "D3", "the verdicts depend on the old ones");
+  const turned = Object.fromEntries(Object.entries(attachment.spec.attachmentTickets ?? {}).reverse());
+  const spec = { ...attachment.spec, attachmentTickets: turned };
+  const other = decide({ ...seen, attachment: { ...attachment, spec } });
+  must(JSON.stringify(other) === JSON.stringify(decision), "D1", "the order of the tickets matters");
+}

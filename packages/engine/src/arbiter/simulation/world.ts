@@ -1,0 +1,102 @@
+import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
+import type { NodeAgent } from "../../api/node-agent.ts";
+import { NOW, type NodeState, node, view } from "../testing/build-view.ts";
+import type { AgentStep, SimVolume } from "./agent.ts";
+
+export const NODES = ["a", "b", "c"] as const;
+
+/** A machine as it is, and as the store believes it to be. */
+export interface SimNode {
+  believed: NodeState;
+  /** Off, or fenced: nothing runs there. */
+  stopped: boolean;
+  /** It runs, but neither reads nor writes reach the store. */
+  partitioned: boolean;
+  /** Whether it can write to the volume now. */
+  open: boolean;
+  /** What its agent has read and is about to do. */
+  pending: { step: AgentStep; version: number } | undefined;
+}
+
+/** An unpublish call that waits for its node to be rid of the device. */
+interface Unpublish {
+  nodeID: string;
+}
+
+/** One volume, its tickets and its nodes; every change is one step, and `story` tells them. */
+export class World {
+  volume: SimVolume;
+  attachment: VolumeAttachment;
+  volumeVersion = 1;
+  attachmentVersion = 1;
+  now = NOW.getTime();
+  readonly nodes = new Map<string, SimNode>();
+  readonly ownersGone = new Set<string>();
+  /** The highest generation that each id ever had. */
+  readonly generations = new Map<string, number>();
+  readonly story: string[] = [];
+  unpublishing: Unpublish[] = [];
+  moves = 0;
+
+  constructor({ shared, home }: { shared: boolean; home?: string | undefined }) {
+    const built = view({ spec: { accessMode: shared ? "rwx" : "rwo" }, status: { state: "detached" } });
+    const owner = home === undefined ? {} : { ownerID: home };
+    this.volume = { ...built.volume, status: { state: "detached", ...owner }, opener: "" };
+    this.attachment = { ...built.attachment, metadata: { name: "v-1", generation: 1 } };
+    for (const name of NODES) {
+      this.nodes.set(name, {
+        believed: "Ready",
+        stopped: false,
+        partitioned: false,
+        open: false,
+        pending: undefined,
+      });
+    }
+  }
+
+  get date(): Date {
+    return new Date(this.now);
+  }
+
+  node(name: string): SimNode {
+    const found = this.nodes.get(name);
+    if (found === undefined) throw new Error(`no node ${name}`);
+    return found;
+  }
+
+  tell(line: string): void {
+    this.story.push(line);
+  }
+
+  /** The nodes as the store has them now. */
+  agents(): Map<string, NodeAgent> {
+    return new Map([...this.nodes].map(([name, { believed }]) => [name, node(name, believed)]));
+  }
+
+  /** Refused (false) when the volume is not as it was read any more. */
+  writeVolume(next: SimVolume, version: number): boolean {
+    if (version !== this.volumeVersion) return false;
+    this.volume = next;
+    this.volumeVersion += 1;
+    return true;
+  }
+
+  writeTickets(spec: VolumeAttachment["spec"], version = this.attachmentVersion): boolean {
+    if (version !== this.attachmentVersion) return false;
+    const generation = (this.attachment.metadata.generation ?? 0) + 1;
+    this.attachment = { ...this.attachment, spec, metadata: { ...this.attachment.metadata, generation } };
+    this.attachmentVersion += 1;
+    return true;
+  }
+
+  writeStatus(status: VolumeAttachment["status"], version: number): boolean {
+    if (version !== this.attachmentVersion) return false;
+    this.attachment = { ...this.attachment, ...(status === undefined ? {} : { status }) };
+    this.attachmentVersion += 1;
+    return true;
+  }
+
+  get tickets(): AttachmentTicket[] {
+    return Object.values(this.attachment.spec.attachmentTickets ?? {});
+  }
+}
