@@ -55,7 +55,6 @@ export async function startStorage(starting: Starting): Promise<void> {
       nodeName: nodeID,
       // Our volumes carry ordinary file systems: a pod's fsGroup always applies.
       nodeRegistration: { csiDriver: { fsGroupPolicy: "File" } },
-      provision: { defaultFsType: "ext4" },
       logger,
       signal,
     }),
