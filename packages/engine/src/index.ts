@@ -10,6 +10,7 @@ export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";
 export { ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts";
 export { decide } from "./arbiter/decide.ts";
+export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
 export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
 export type * from "./arbiter/view.ts";

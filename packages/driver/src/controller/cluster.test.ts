@@ -46,6 +46,27 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
+  test("[LHA-026] an unpublish does not answer while an attach that was taken back may have a device open", async () => {
+    const id = (await create("half-way")).volume?.volumeId ?? "";
+    const unpublish = (timeoutMs: number) =>
+      cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "n1" }, { timeoutMs });
+    const found = (state: "attaching" | "detached") =>
+      mutate(
+        cluster.store,
+        Volumes,
+        { name: id },
+        (volume) => ({ ...volume, status: { ...volume.status, state } }),
+        { subresource: "status" },
+      );
+    cluster.script.ignored.add(id);
+    await found("attaching");
+    assert.notEqual(await codeOf(unpublish(300)), "OK");
+    await found("detached");
+    await unpublish(10_000);
+    cluster.script.ignored.delete(id);
+    await remove(id);
+  });
+
   test("[CSI-155] a volume that another node holds, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
     const id = (await create("elsewhere")).volume?.volumeId ?? "";
     const far = await failureOf(publish(id, "n2"));

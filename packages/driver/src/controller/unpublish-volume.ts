@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { getAttachment, removeTickets, Volumes } from "@mooring/engine";
+import { getAttachment, isBetween, removeTickets, Volumes } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
@@ -32,7 +32,11 @@ export async function unpublishVolume(
     {
       what: `volume "${volumeId}" to be detached`,
       until: (v) =>
-        v === undefined || (!leaving(v.status?.currentNodeID ?? "") && !leaving(v.spec.nodeID ?? "")),
+        v === undefined ||
+        (!leaving(v.status?.currentNodeID ?? "") &&
+          !leaving(v.spec.nodeID ?? "") &&
+          // An attach that was taken back half-way: the device may be open on a node that no field names.
+          (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
     },
     signal,
