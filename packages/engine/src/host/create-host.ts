@@ -3,20 +3,25 @@ import { createExec, inheriting, limited } from "./exec.ts";
 import type { Host } from "./host.ts";
 import { createLoopDevices } from "./loops.ts";
 import { createMounts } from "./mounts.ts";
+import { Spawners } from "./spawners.ts";
 
 /** losetup takes milliseconds; it tries again without end when a device seems free but is not. */
 const LOOP_COMMAND_MS = 30_000;
 
 /** This machine, as the current process sees it. Needs root for everything but reading. */
 export function createHost(): Host {
-  const exec = createExec();
+  const spawners = new Spawners();
+  const exec = createExec(spawners);
   const clock = createClock();
   const held = new Set<number>();
   const holding = inheriting(exec, () => [...held]);
   const mounts = createMounts(holding, clock);
-  const hold = (fd: number): (() => void) => {
+  const hold = (fd: number): (() => Promise<void>) => {
     held.add(fd);
-    return () => held.delete(fd);
+    return () => {
+      held.delete(fd);
+      return spawners.release(fd);
+    };
   };
   return {
     exec,

@@ -7,6 +7,8 @@ import { EngineError } from "../errors.ts";
 import { debianPackageOf } from "./debian-packages.ts";
 import type { Exec, ExecOptions, ExecResult } from "./host.ts";
 import { OutputTail } from "./output-tail.ts";
+import { StartError } from "./spawner.ts";
+import { Spawners } from "./spawners.ts";
 
 const OUTPUT_LIMIT = 1024 * 1024;
 /** How long pipes may stay open after the child has ended: a helper that went to the background keeps them for ever. */
@@ -14,7 +16,15 @@ const DRAIN_MS = 100;
 const KILL_AFTER_MS = 2000;
 
 /** Runs programs on this machine. Each gets its own process group, so that a cancelled one takes its children along. */
-export function createExec(): Exec {
+export function createExec(spawners: Spawners = new Spawners()): Exec {
+  const runChild: Exec["try"] = async (file, args, options = {}) => {
+    options.signal?.throwIfAborted();
+    const spawner = spawners.take(options.inherit ?? []);
+    if (spawner === undefined) return runOwnChild(file, args, options);
+    return spawner.run(file, args, options).catch((error: unknown) => {
+      throw error instanceof StartError ? cannotStart(file, options, error) : error;
+    });
+  };
   return {
     try: runChild,
     run: async (file, args, options) => {
@@ -58,12 +68,7 @@ export function limited(exec: Exec, milliseconds: number): Exec {
   };
 }
 
-async function runChild(
-  file: string,
-  args: readonly string[],
-  options: ExecOptions = {},
-): Promise<ExecResult> {
-  options.signal?.throwIfAborted();
+function runOwnChild(file: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
   return options.uninterruptible ? runDetached(file, args, options) : runPiped(file, args, options);
 }
 

@@ -9,9 +9,9 @@ export interface Host {
   readonly clock: Clock;
   /**
    * Mount and loop commands started from now on keep this file open, until the returned function is called. A lock on
-   * it then outlives this process until the last of them has ended.
+   * it then outlives this process until the last of them has ended. Close the file after the function has resolved.
    */
-  hold?(fd: number): () => void;
+  hold?(fd: number): () => Promise<void>;
 }
 
 export interface ExecOptions {

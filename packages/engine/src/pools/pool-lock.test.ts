@@ -16,7 +16,7 @@ test("a command that a killed process left behind keeps the lock until it has en
     ...host,
     hold: (fd) => {
       file = fd;
-      return () => {};
+      return async () => {};
     },
   };
   const first = await acquirePoolLock(path, spying);

@@ -34,7 +34,7 @@ export async function acquirePoolLock(path: string, host: Host): Promise<PoolLoc
   const letGo = host.hold?.(file.fd);
   return {
     release: async () => {
-      letGo?.();
+      await letGo?.();
       await file.close();
     },
   };

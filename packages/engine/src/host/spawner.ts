@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import type { ExecOptions, ExecResult } from "./host.ts";
+import { SPAWNER_PROGRAM, type SpawnerOrder, type SpawnerReply } from "./spawner-child.ts";
+
+const KILL_AFTER_MS = 2000;
+const NODE_OPTIONS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"];
+
+/** The program could not be started. */
+export class StartError extends Error {
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface Waiting {
+  resolve(result: ExecResult): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A small process that starts programs for us. A fork copies the page tables of the forking process and stops it
+ * meanwhile: milliseconds for a process of some hundred MB, next to nothing for a small one.
+ */
+export class Spawner {
+  readonly #child: ChildProcess;
+  /** Our descriptors that the spawner has copies of, and their numbers there. */
+  readonly #files: Map<number, number>;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #closing = new Map<number, () => void>();
+  #next = 1;
+  #rest = "";
+  #ended = false;
+
+  constructor(files: readonly number[]) {
+    this.#files = new Map(files.map((fd, index) => [fd, index + 3]));
+    this.#child = spawn(process.execPath, [...NODE_OPTIONS, "-e", SPAWNER_PROGRAM], {
+      // Out of reach of a Ctrl-C that is meant for us.
+      detached: true,
+      stdio: ["pipe", "pipe", "ignore", ...files],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    this.#child.on("error", () => this.#end());
+    this.#child.on("exit", () => {
+      this.#ended = true;
+    });
+    // Later than `exit`: what it still said is taken first.
+    this.#child.on("close", () => this.#end());
+    this.#child.stdin?.on("error", () => {});
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
+    this.#child.stdout?.on("error", () => {});
+    this.#keepAlive(false);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** False: it has ended, or lacks one of the files. */
+  canRun(files: readonly number[]): boolean {
+    return !this.#ended && this.#child.pid !== undefined && files.every((fd) => this.#files.has(fd));
+  }
+
+  async run(file: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
+    const id = this.#next++;
+    const { input, cwd, signal, uninterruptible = false } = options;
+    const inherit = (options.inherit ?? []).flatMap((fd) => this.#files.get(fd) ?? []);
+    const result = new Promise<ExecResult>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+    const stopKilling = uninterruptible ? undefined : this.#killOnAbort(id, signal);
+    this.#keepAlive(true);
+    this.#order({
+      run: {
+        id,
+        file,
+        args,
+        env: { ...process.env, LC_ALL: "C", ...options.env },
+        inherit,
+        uninterruptible,
+        ...(cwd === undefined ? {} : { cwd }),
+        ...(input === undefined ? {} : { input: Buffer.from(input).toString("base64") }),
+      },
+    });
+    try {
+      const end = await result;
+      if (!uninterruptible) signal?.throwIfAborted();
+      return end;
+    } finally {
+      stopKilling?.();
+      this.#waiting.delete(id);
+      this.#keepAlive(this.#waiting.size > 0);
+    }
+  }
+
+  /** Resolves when the spawner has no copy of this file any more. */
+  async release(fd: number): Promise<void> {
+    const copy = this.#files.get(fd);
+    if (copy === undefined || this.#ended) return;
+    this.#files.delete(fd);
+    await new Promise<void>((resolve) => {
+      this.#closing.set(copy, resolve);
+      this.#keepAlive(true);
+      this.#order({ close: copy });
+    });
+    this.#keepAlive(this.#waiting.size > 0);
+  }
+
+  /** Ends when what is under way has ended. */
+  retire(): void {
+    const check = (): void => {
+      if (this.#ended) return;
+      if (this.#waiting.size + this.#closing.size === 0) this.#child.stdin?.end();
+      else setTimeout(check, 100).unref();
+    };
+    check();
+  }
+
+  #order(order: SpawnerOrder): void {
+    this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
+  }
+
+  #hear(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#take(JSON.parse(line));
+  }
+
+  #take(reply: SpawnerReply): void {
+    if ("closed" in reply) {
+      this.#closing.get(reply.closed)?.();
+      this.#closing.delete(reply.closed);
+    } else if ("failed" in reply) {
+      this.#waiting.get(reply.id)?.reject(new StartError(reply.failed, reply.code));
+    } else {
+      const { id, ...result } = reply;
+      this.#waiting.get(id)?.resolve(result);
+    }
+  }
+
+  #end(): void {
+    this.#ended = true;
+    // Whether they did their work is not known; the caller looks at the machine again, as after a crash.
+    for (const { reject } of this.#waiting.values())
+      reject(new Error("the process that starts programs has ended"));
+    for (const closed of this.#closing.values()) closed();
+    this.#waiting.clear();
+    this.#closing.clear();
+  }
+
+  #killOnAbort(id: number, signal: AbortSignal | undefined): () => void {
+    let hard: NodeJS.Timeout | undefined;
+    const kill = (): void => {
+      this.#order({ kill: id, signal: "SIGTERM" });
+      hard = setTimeout(() => this.#order({ kill: id, signal: "SIGKILL" }), KILL_AFTER_MS);
+    };
+    signal?.addEventListener("abort", kill, { once: true });
+    return () => {
+      clearTimeout(hard);
+      signal?.removeEventListener("abort", kill);
+    };
+  }
+
+  /** An idle spawner must not keep us alive; an awaited program must. */
+  #keepAlive(wanted: boolean): void {
+    for (const handle of [this.#child, this.#child.stdin, this.#child.stdout]) {
+      if (handle !== this.#child && !(handle instanceof Socket)) continue;
+      if (wanted) handle.ref();
+      else handle.unref();
+    }
+  }
+}
