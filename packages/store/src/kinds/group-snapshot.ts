@@ -1,5 +1,7 @@
 import type { KubeObject } from "../object/meta.ts";
 import { defineResource } from "../object/resource.ts";
+import type { LabelSelector } from "../select/label-selector.ts";
+import type { SnapshotError } from "./snapshot.ts";
 
 export const GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io";
 
@@ -9,10 +11,80 @@ export interface VolumeGroupSnapshotClass extends KubeObject {
   parameters?: Record<string, string>;
 }
 
+export interface VolumeGroupSnapshot extends KubeObject {
+  spec: {
+    /** Exactly one of the two. */
+    source: { selector?: LabelSelector; volumeGroupSnapshotContentName?: string };
+    /** Absent: the default class of the volumes' driver. */
+    volumeGroupSnapshotClassName?: string;
+  };
+  status?: {
+    boundVolumeGroupSnapshotContentName?: string;
+    /** RFC 3339. */
+    creationTime?: string;
+    readyToUse?: boolean;
+    error?: SnapshotError;
+  };
+}
+
+/** One member as the driver knows it. */
+export interface VolumeSnapshotInfo {
+  volumeHandle?: string;
+  snapshotHandle?: string;
+  /** Nanoseconds since the epoch; exceeds what a double holds exactly. */
+  creationTime?: number;
+  readyToUse?: boolean;
+  /** Bytes. */
+  restoreSize?: number;
+}
+
+export interface VolumeGroupSnapshotContent extends KubeObject {
+  spec: {
+    volumeGroupSnapshotRef: {
+      apiVersion?: string;
+      kind?: string;
+      name: string;
+      namespace: string;
+      uid?: string;
+      resourceVersion?: string;
+    };
+    deletionPolicy: "Delete" | "Retain";
+    driver: string;
+    volumeGroupSnapshotClassName?: string;
+    /** Exactly one of the two. */
+    source: {
+      volumeHandles?: string[];
+      groupSnapshotHandles?: { volumeGroupSnapshotHandle: string; volumeSnapshotHandles: string[] };
+    };
+  };
+  status?: {
+    volumeGroupSnapshotHandle?: string;
+    /** RFC 3339. */
+    creationTime?: string;
+    readyToUse?: boolean;
+    volumeSnapshotInfoList?: VolumeSnapshotInfo[];
+    error?: SnapshotError;
+  };
+}
+
 export const VolumeGroupSnapshotClasses = defineResource<VolumeGroupSnapshotClass>(
   GROUP_SNAPSHOT_GROUP,
   "v1",
   "VolumeGroupSnapshotClass",
   "volumegroupsnapshotclasses",
+  false,
+);
+export const VolumeGroupSnapshots = defineResource<VolumeGroupSnapshot>(
+  GROUP_SNAPSHOT_GROUP,
+  "v1",
+  "VolumeGroupSnapshot",
+  "volumegroupsnapshots",
+  true,
+);
+export const VolumeGroupSnapshotContents = defineResource<VolumeGroupSnapshotContent>(
+  GROUP_SNAPSHOT_GROUP,
+  "v1",
+  "VolumeGroupSnapshotContent",
+  "volumegroupsnapshotcontents",
   false,
 );
