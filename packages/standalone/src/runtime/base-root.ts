@@ -1,6 +1,7 @@
-import { lstat, mkdir, readlink, realpath, rmdir, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readdir, readlink, realpath, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Host } from "@mooring/engine";
+import { failpoint } from "@mooring/store";
 import type { ContainerMount } from "./runtime.ts";
 
 /**
@@ -26,6 +27,12 @@ export interface BaseRoot {
   refresh(): Promise<void>;
 }
 
+const gaps = {
+  scratchMounted: failpoint("standalone/runtime/root-scratch-mounted"),
+  layerMounted: failpoint("standalone/runtime/root-layer-mounted"),
+  moved: failpoint("standalone/runtime/root-moved"),
+};
+
 /** Folders that are part of the system even when they are file systems of their own. */
 const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", "/var", "/var/lib", "/nix"];
 const REFRESH_MS = 1000;
@@ -33,9 +40,12 @@ const REFRESH_MS = 1000;
 const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
 export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot> {
-  const scratch = join(folder, "scratch");
   const path = join(folder, "root");
-  if ((await host.mounts.at(path)).length === 0) await build(host, scratch, path);
+  if ((await host.mounts.at(path)).length === 0) {
+    // What a start that was killed half-way left here holds nothing that anyone uses yet.
+    await closeBaseRoot(host, folder);
+    await build(host, folder, path);
+  }
   return {
     path,
     extra: await outsideLinks(path),
@@ -66,15 +76,16 @@ async function dropCaches(host: Host, path: string): Promise<void> {
 export async function closeBaseRoot(host: Host, folder: string): Promise<void> {
   const mounted = (await host.mounts.list()).map((mount) => mount.target);
   const ours = mounted.filter((target) => target.startsWith(`${folder}/`));
+  // Backwards: what is mounted on another mount comes off before it.
   for (const target of ours.sort().reverse()) await host.mounts.unmount(target);
-  for (const left of ["root", "scratch", ""]) await rmdir(join(folder, left)).catch(() => {});
+  for (const left of await readdir(folder).catch(() => [])) await rmdir(join(folder, left)).catch(() => {});
+  await rmdir(folder).catch(() => {});
 }
 
-async function build(host: Host, scratch: string, path: string): Promise<void> {
-  await mkdir(scratch, { recursive: true });
+async function build(host: Host, folder: string, path: string): Promise<void> {
   await mkdir(path, { recursive: true });
-  // What a start that was killed half-way left here holds nothing that anyone uses yet.
-  await host.mounts.unmount(scratch);
+  // A name of its own: a mount command that outlives the process that was killed over it finds its folder gone.
+  const scratch = await mkdtemp(join(folder, "scratch-"));
   await host.mounts.mount({
     source: "mooring-scratch",
     target: scratch,
@@ -82,24 +93,27 @@ async function build(host: Host, scratch: string, path: string): Promise<void> {
     options: ["size=16m", "mode=700"],
   });
   await host.exec.run("mount", ["--make-private", scratch]);
+  gaps.scratchMounted();
   const mounts = new Set((await host.mounts.list()).map((mount) => mount.target));
   // The root comes last into place: that it is mounted says that everything is. So layers are built in the scratch
   // file system, and `/` is moved there with all that is on it.
   const staging = join(scratch, "root");
   await mkdir(staging);
-  for (const [index, folder] of ["/", ...SYSTEM_FOLDERS.filter((system) => mounts.has(system))].entries()) {
+  for (const [index, layer] of ["/", ...SYSTEM_FOLDERS.filter((system) => mounts.has(system))].entries()) {
     const [upper, work] = [join(scratch, `upper${index}`), join(scratch, `work${index}`)];
     await mkdir(upper);
     await mkdir(work);
     await host.mounts.mount({
       source: "mooring-root",
-      target: join(staging, folder),
+      target: join(staging, layer),
       fsType: "overlay",
-      options: [`lowerdir=${folder}`, `upperdir=${upper}`, `workdir=${work}`],
+      options: [`lowerdir=${layer}`, `upperdir=${upper}`, `workdir=${work}`],
     });
-    await host.exec.run("mount", ["--make-private", join(staging, folder)]);
+    await host.exec.run("mount", ["--make-private", join(staging, layer)]);
+    gaps.layerMounted();
   }
   await host.exec.run("mount", ["--move", staging, path]);
+  gaps.moved();
 }
 
 /** Name resolution is set up through a link into /run on many machines. */

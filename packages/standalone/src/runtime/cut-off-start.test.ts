@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "node:test";
+import { silentLogger } from "@mooring/store";
+import { containerFiles, writeRecord } from "./container-files.ts";
+import { launch } from "./launch.ts";
+import { identify } from "./process-identity.ts";
+import { createProcessRuntime } from "./process-runtime.ts";
+import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
+
+let stateDir: string;
+
+beforeEach(async () => {
+  stateDir = await mkdtemp("/tmp/mooring-runtime-");
+});
+
+afterEach(async () => {
+  assert.doesNotMatch(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(stateDir));
+  await rm(stateDir, { recursive: true });
+});
+
+const config = (script: string): ContainerConfig => ({
+  id: "uid_main_0",
+  pod: { uid: "uid", namespace: "default", name: "pod" },
+  name: "main",
+  attempt: 0,
+  argv: ["sh", "-c", script],
+  env: { PATH: "/usr/bin:/bin" },
+  hostname: "pod",
+  user: { uid: 0, gid: 0, groups: [] },
+  mounts: [],
+  devices: [],
+});
+
+async function reaches(runtime: Runtime, state: ContainerStatus["state"]): Promise<ContainerStatus> {
+  const signal = AbortSignal.timeout(60_000);
+  for (;;) {
+    const status = runtime.get("uid_main_0");
+    if (status?.state === state) return status;
+    await new Promise<void>((resolve, reject) => {
+      const stop = runtime.onChange(() => resolve());
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      signal.addEventListener("abort", stop, { once: true });
+    });
+  }
+}
+
+async function end(runtime: Runtime): Promise<void> {
+  for (const { id, pod } of runtime.list()) {
+    await runtime.stop(id, { graceMs: 0 });
+    await runtime.remove(id);
+    await runtime.removePod(pod);
+  }
+  await runtime.close();
+}
+
+/** A process that starts the container and dies: where the failpoint says, else once the container runs. */
+async function startAndDie(wanted: ContainerConfig, failpoint = ""): Promise<void> {
+  const program = join(import.meta.dirname, "testing/start-containers.ts");
+  const child = spawn(process.execPath, ["--conditions=mooring-source", "--import", "tsx", program], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, STATE_DIR: stateDir, MOORING_FAILPOINT: failpoint },
+  });
+  const exit = once(child, "exit");
+  child.stdin.end(JSON.stringify([wanted]));
+  child.stdout.once("data", () => child.kill("SIGKILL"));
+  assert.deepEqual(await exit, [null, "SIGKILL"]);
+}
+
+for (const gap of ["scratch-mounted", "layer-mounted", "moved"]) {
+  test(`the root of containers is made again after a kill at ${gap}`, async () => {
+    const wanted = config("exit 7");
+    await startAndDie(wanted, `standalone/runtime/root-${gap}`);
+    const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+    try {
+      await runtime.start(wanted);
+      assert.equal((await reaches(runtime, "exited")).exit?.code, 7);
+    } finally {
+      await end(runtime);
+    }
+  });
+}
+
+test("a half-made root goes with the next stop, also when no container was started", async () => {
+  await startAndDie(config("exit 0"), "standalone/runtime/root-layer-mounted");
+  assert.match(await readFile("/proc/self/mountinfo", "utf8"), new RegExp(stateDir));
+  await end(await createProcessRuntime({ stateDir, logger: silentLogger }));
+});
+
+test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
+  await startAndDie(config("exec sleep 1000"));
+  const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"));
+  // As if bubblewrap had not said anything yet, and nobody had heard of its process.
+  await copyFile(files.status, `${files.status}.said`);
+  await truncate(files.status);
+  const {
+    init,
+    startedAt: _,
+    ...record
+  } = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
+  await writeRecord(files, record);
+  const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+  try {
+    assert.equal(runtime.get(record.id)?.state, "created");
+    await rename(`${files.status}.said`, files.status);
+    assert.equal((await reaches(runtime, "running")).pid, init.pid);
+  } finally {
+    await end(runtime);
+  }
+});
+
+test("a launcher that comes to it only after its start was given up does nothing", async () => {
+  const files = containerFiles(join(stateDir, "container"));
+  const cgroup = join(stateDir, "cgroup");
+  for (const folder of [files.folder, cgroup]) await mkdir(folder);
+  // Opening a pipe waits for its other end: the launcher stands still before its first step.
+  const gate = join(cgroup, "cgroup.procs");
+  execFileSync("mkfifo", [gate]);
+  const late = { files, cgroup, options: ["--ro-bind", "/", "/"], logFile: join(stateDir, "log") };
+  const child = await launch({ ...late, command: ["/bin/touch", join(stateDir, "ran")] });
+  const exit = once(child, "exit");
+  child.ref();
+  await rm(files.status);
+  const again = spawn("/bin/sh", ["-c", 'true >"$0"; cat "$1"', files.status, gate], { stdio: "ignore" });
+  await Promise.all([once(again, "exit"), exit]);
+  assert.equal(child.exitCode, 1);
+  await assert.rejects(readFile(files.pid), { code: "ENOENT" });
+  assert.equal(await identify(child.pid ?? 0), undefined);
+});
