@@ -77,6 +77,8 @@ async function discard(
   record: ContainerRecord,
   files: ContainerFiles,
 ): Promise<void> {
+  // First: a launcher that has not come to it yet ends without this file, and those that have are killed.
+  await rm(files.status, { force: true });
   await cgroups.kill(record.pod.uid, record.id);
   await cgroups.remove(record.pod.uid, record.id);
   await rm(files.folder, { recursive: true, force: true });

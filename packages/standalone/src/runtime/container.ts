@@ -13,7 +13,6 @@ import {
 import { keepStamps } from "./log-stamps.ts";
 import {
   findInNamespace,
-  identify,
   isAlive,
   type ProcessIdentity,
   programOf,
@@ -72,12 +71,13 @@ export async function superviseContainer(
     changed();
   }
 
-  async function findInit(): Promise<void> {
-    const init = child === undefined ? await foundInit(files) : await waitForInit(files, child, next);
+  /** Until the program runs, or cannot be started. */
+  async function start(): Promise<void> {
+    const init = record.init ?? (await waitForInit(files, child, next));
     if (init === undefined) return;
-    await save({ init });
-    if (child !== undefined) await waitForProgram(init, files);
-    await save({ startedAt: new Date().toISOString() });
+    if (record.init === undefined) await save({ init });
+    await waitForProgram(init, files, closing.signal);
+    await save({ startedAt: child === undefined ? record.createdAt : new Date().toISOString() });
   }
 
   /** Also ends what the program left running in the background: a container lives as long as its main process. */
@@ -111,11 +111,18 @@ export async function superviseContainer(
     }
   }
 
-  if (record.exit === undefined && record.init === undefined) await findInit();
-  // Taken over from a process that was killed just before it wrote that.
-  if (record.init !== undefined && record.startedAt === undefined)
-    await save({ startedAt: record.createdAt });
-  const ended = record.exit === undefined ? untilEnded() : Promise.resolve();
+  /** The rest of a start that was cut off by the death of who asked for it: nobody waits for that. */
+  async function goOn(): Promise<void> {
+    await start().catch((error: unknown) => {
+      if (!closing.signal.aborted) logger.warn({ container: record.id, err: error }, "cannot follow a start");
+    });
+    return untilEnded();
+  }
+
+  if (child !== undefined) await start();
+  const starting = record.exit === undefined && record.startedAt === undefined && child === undefined;
+  const untilThen = starting ? goOn : untilEnded;
+  const ended = record.exit === undefined ? untilThen() : Promise.resolve();
 
   return {
     status: () => statusOf(record),
@@ -147,13 +154,6 @@ export async function superviseContainer(
   };
 }
 
-async function foundInit(files: ContainerFiles): Promise<ProcessIdentity | undefined> {
-  const monitor = await readMonitor(files);
-  if (monitor === undefined || !(await isAlive(monitor))) return undefined;
-  const { init } = await readStatus(files);
-  return init === undefined ? undefined : identify(init);
-}
-
 async function untilGone(init: ProcessIdentity): Promise<void> {
   const deadline = Date.now() + 10_000;
   for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 50)) {
@@ -163,14 +163,18 @@ async function untilGone(init: ProcessIdentity): Promise<void> {
 }
 
 /** Until the program has taken the launcher's place, a signal would hit the launcher. */
-async function waitForProgram(init: ProcessIdentity, files: ContainerFiles): Promise<void> {
+async function waitForProgram(
+  init: ProcessIdentity,
+  files: ContainerFiles,
+  signal: AbortSignal,
+): Promise<void> {
   for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 20)) {
     // It may have ended already, and something that it left behind keeps the init alive.
     if ((await readStatus(files)).exitCode !== undefined) return;
     const main = await findInNamespace(init.pid, 2);
     const program = main === undefined ? undefined : await programOf(main.pid);
     if (program !== undefined && !LAUNCHERS.has(program)) return;
-    await sleep(wait);
+    await sleep(wait, undefined, { signal });
   }
 }
 

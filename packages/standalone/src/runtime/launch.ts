@@ -5,10 +5,14 @@ import type { ContainerFiles } from "./container-files.ts";
 /**
  * Puts itself into the control group, writes down who it is, and becomes bubblewrap. So there is no moment in which
  * a process of the container runs that cannot be found again: not even when Mooring is killed right after the fork.
+ *
+ * On a busy machine that may come late: the next Mooring has then given up this start, and may have begun it anew with
+ * the same names. The status file that we were given tells: it is not the one in the folder any more.
  */
 const SCRIPT = `
 set -e
 echo 0 >"$MOORING_CGROUP/cgroup.procs"
+[ "/proc/$$/fd/3" -ef "$MOORING_STATUS_FILE" ]
 read -r pid a b c d e f g h i j k l m n o p q r s t start rest <"/proc/self/stat"
 echo "$pid $start" >"$MOORING_PID_FILE.new"
 mv "$MOORING_PID_FILE.new" "$MOORING_PID_FILE"
@@ -40,7 +44,12 @@ export async function launch({ files, cgroup, options, command, logFile }: Launc
     const child = spawn("/bin/sh", ["-c", SCRIPT, "mooring-container", ...command], {
       cwd: "/",
       detached: true,
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", MOORING_CGROUP: cgroup, MOORING_PID_FILE: files.pid },
+      env: {
+        PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+        MOORING_CGROUP: cgroup,
+        MOORING_PID_FILE: files.pid,
+        MOORING_STATUS_FILE: files.status,
+      },
       stdio: ["ignore", log.fd, log.fd, status.fd, args.fd],
     });
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));

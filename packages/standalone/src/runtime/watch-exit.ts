@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { watch } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ContainerFiles, readStatus } from "./container-files.ts";
+import { type ContainerFiles, readMonitor, readStatus } from "./container-files.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 
@@ -35,19 +35,29 @@ export function changesOf(files: ContainerFiles, child: ChildProcess | undefined
   };
 }
 
-/** Waits until the container's init is known or the start has failed. */
+/** Waits until the container's init is known or the start has failed. No child: an earlier process launched it. */
 export async function waitForInit(
   files: ContainerFiles,
-  child: ChildProcess,
+  child: ChildProcess | undefined,
   next: () => Promise<void>,
 ): Promise<ProcessIdentity | undefined> {
   for (;;) {
+    const over = child === undefined ? !(await isMonitored(files)) : hasEnded(child);
     const { init, exitCode } = await readStatus(files);
     const identity = init === undefined ? undefined : await identify(init);
     if (identity !== undefined) return identity;
-    if (exitCode !== undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
+    if (exitCode !== undefined || over) return undefined;
     await next();
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function isMonitored(files: ContainerFiles): Promise<boolean> {
+  const monitor = await readMonitor(files);
+  return monitor !== undefined && isAlive(monitor);
 }
 
 /** Waits for the end of a container, whoever started it. */
