@@ -13,6 +13,11 @@ export interface UpOptions {
   pool?: "xfs" | "btrfs" | "directory";
   poolSize?: string;
   env?: Record<string, string>;
+  /** `host:port`; default a free port of the loopback. */
+  listen?: string;
+  nodeName?: string;
+  /** More arguments. */
+  args?: readonly string[];
 }
 
 /** A real `mooring up` on a state folder of its own, which outlives crashes of the process. */
@@ -48,16 +53,17 @@ export class Up {
   async start(env: Record<string, string> = {}, { mayDie = false } = {}): Promise<void> {
     const readyFile = join(this.stateDir, "ready");
     await rm(readyFile, { force: true });
-    const { pool = "xfs", poolSize = "4Gi" } = this.#options;
+    const { pool = "xfs", poolSize = "4Gi", listen = "127.0.0.1:0", nodeName = "node-a" } = this.#options;
     const child = spawn(
       process.execPath,
       [BUNDLE, "up", "--state-dir", this.stateDir, "--pool", pool, "--pool-size", poolSize].concat([
         "--listen",
-        "127.0.0.1:0",
+        listen,
         "--node-name",
-        "node-a",
+        nodeName,
         "--ready-file",
         readyFile,
+        ...(this.#options.args ?? []),
       ]),
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.#options.env, ...env } },
     );

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
+import { nodeCommand } from "./commands/node.ts";
 import { upCommand } from "./commands/up.ts";
 import { whyCommand } from "./commands/why.ts";
 import { EXIT } from "./output/exit-codes.ts";
@@ -13,7 +14,8 @@ function program(): Command {
     .version(process.env.MOORING_VERSION ?? "development")
     .showHelpAfterError()
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
-  for (const command of [upCommand(), demoCommand(), whyCommand(), doctorCommand(), driverCommand()]) {
+  const commands = [upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand];
+  for (const command of commands.map((make) => make())) {
     root.addCommand(command.copyInheritedSettings(root));
   }
   return root;

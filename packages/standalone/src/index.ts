@@ -1,2 +1,4 @@
+export type { MooringNode, MooringNodeOptions } from "./node/options.ts";
+export { startMooringNode } from "./node/start.ts";
 export type { Standalone, StandaloneOptions } from "./up/options.ts";
 export { startStandalone } from "./up/start.ts";

@@ -1,4 +1,4 @@
-import { badRequest, type ObjectStore, type Pod, Pods, type StatusError } from "@mooring/store";
+import { badRequest, type ObjectStore, type Pod, Pods, StatusError } from "@mooring/store";
 import type { LogOptions, Runtime } from "../runtime/index.ts";
 
 /** `kubectl logs`, as the API server asks for it. */
@@ -11,13 +11,20 @@ export interface LogRequest extends LogOptions {
   previous?: boolean;
 }
 
-/** The log of a container, newest run or the one before. Throws BadRequest or NotFound before the first byte. */
+/**
+ * The log of a container, newest run or the one before. Throws BadRequest, NotFound or, for a pod of another node,
+ * ServiceUnavailable before the first byte.
+ */
 export async function* readPodLog(
-  store: ObjectStore,
-  runtime: Runtime,
+  { store, runtime, nodeName }: { store: ObjectStore; runtime: Runtime; nodeName: string },
   request: LogRequest,
 ): AsyncGenerator<Uint8Array> {
   const pod = await store.get<Pod>(Pods, { namespace: request.namespace, name: request.pod });
+  const where = pod.spec?.nodeName;
+  if (where !== nodeName) {
+    const message = `the log of pod "${request.pod}" is kept on node "${where}": below kubelet/logs in its state folder`;
+    throw new StatusError("ServiceUnavailable", message);
+  }
   const container = request.container || pod.spec?.containers[0]?.name || "";
   const attempts = runtime
     .list()

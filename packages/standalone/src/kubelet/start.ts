@@ -13,7 +13,7 @@ import type { Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
 import { machineFacts } from "./node/machine.ts";
-import { resourcesOf } from "./node/node-object.ts";
+import { type NodeSettings, resourcesOf } from "./node/node-object.ts";
 import { type NodeRegistration, registerNode } from "./node/registration.ts";
 import { kubeletPaths } from "./paths.ts";
 import { type PodControllerOptions, runPods } from "./pods/pod-controller.ts";
@@ -27,6 +27,7 @@ export interface KubeletOptions {
   /** Shared with the controllers; opened when absent. */
   view?: ClusterView;
   nodeName: string;
+  settings?: NodeSettings;
   /** Root of everything that the kubelet keeps: `pods/`, `plugins/`. */
   stateDir: string;
   /** Socket of each CSI driver, by driver name: `unix:///path`. */
@@ -69,7 +70,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     wantRunning(parts);
     for (const uid of await podsOnDisk(options, parts)) parts.queue.add(uid);
     const done = run(options, parts, working);
-    return { logs: (request) => readPodLog(options.store, options.runtime, request), done };
+    return { logs: (request) => readPodLog(options, request), done };
   } catch (error) {
     working.abort();
     throw error;
@@ -84,7 +85,11 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const events = new EventRecorder(store, { component: "kubelet", host: nodeName, logger });
   const drivers = openDrivers(options.csiEndpoints, logger);
   const facts = await machineFacts(nodeName, stateDir);
-  const registration = await registerNode(store, facts, { logger, signal });
+  const registration = await registerNode(store, facts, {
+    ...(options.settings === undefined ? {} : { settings: options.settings }),
+    logger,
+    signal,
+  });
   const queue = new WorkQueue({ baseMs: 500, maxMs: 60_000 });
   const manager = await startVolumeManager({
     ...{ store, view, host, drivers, paths, nodeName, events, logger },

@@ -1,20 +1,34 @@
 import { DRIVER_NAME } from "@mooring/engine";
-import { managedBy } from "@mooring/store";
+import { type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import type { ClusterView } from "../controllers/cluster-view.ts";
-import { startKubelet } from "../kubelet/index.ts";
+import { type Kubelet, startKubelet } from "../kubelet/index.ts";
+import type { NodeSettings } from "../kubelet/node/node-object.ts";
 import { createProcessRuntime } from "../runtime/index.ts";
-import type { StartedApi } from "./api.ts";
-import type { Starting } from "./start.ts";
+import type { Parts } from "./parts.ts";
+import type { StateFolder } from "./state-folder.ts";
+
+export interface NodePart {
+  /** Of the API server, wherever that is. */
+  store: ObjectStore;
+  nodeName: string;
+  settings?: NodeSettings;
+  folder: StateFolder;
+  parts: Parts;
+  logger: Logger;
+  /** Shared with controllers in the same process; absent: the kubelet opens its own. */
+  view?: ClusterView;
+}
 
 /** The kubelet of this machine, and the runtime that its pods' processes live in. */
-export async function startNode(starting: Starting, view: ClusterView, api: StartedApi): Promise<void> {
-  const { options, folder, store, parts, logger } = starting;
+export async function startNode(node: NodePart): Promise<Kubelet> {
+  const { store, nodeName, settings, folder, parts, logger, view } = node;
   const runtime = await createProcessRuntime({ stateDir: folder.kubelet, hidden: [folder.root], logger });
-  const kubelet = await parts.start("kubelet", (signal) =>
+  return parts.start("kubelet", (signal) =>
     startKubelet({
       store: managedBy(store, "kubelet"),
-      view,
-      nodeName: options.nodeName,
+      ...(view === undefined ? {} : { view }),
+      ...(settings === undefined ? {} : { settings }),
+      nodeName,
       stateDir: folder.kubelet,
       csiEndpoints: { [DRIVER_NAME]: `unix://${folder.socket}` },
       runtime,
@@ -22,5 +36,4 @@ export async function startNode(starting: Starting, view: ClusterView, api: Star
       signal,
     }),
   );
-  api.serveLogs(kubelet);
 }

@@ -10,6 +10,7 @@ import type { Standalone, StandaloneOptions } from "./options.ts";
 import { Parts } from "./parts.ts";
 import { openStateFolder, type StateFolder } from "./state-folder.ts";
 import { startStorage } from "./storage.ts";
+import { failure, untilStopped } from "./until-stopped.ts";
 
 /** What the steps of starting share. */
 export interface Starting {
@@ -20,15 +21,6 @@ export interface Starting {
   store: LocalStore;
   parts: Parts;
   logger: Logger;
-}
-
-/** Resolves when the signal aborts; rejects when a part fails. */
-function untilStopped(signal: AbortSignal, failed: Promise<never>): Promise<void> {
-  const stopped = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  return Promise.race([stopped, failed]);
 }
 
 /**
@@ -42,12 +34,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const kinds = createKindRegistry();
   registerBuiltins(registry, kinds);
   const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true });
-  let fail: (error: unknown) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {});
-  const parts = new Parts(logger, (error) => fail(error));
+  const { failed, fail } = failure();
+  const parts = new Parts(logger, fail);
   const starting: Starting = { options, folder, registry, kinds, store, parts, logger };
   const stop = async (): Promise<void> => {
     await parts.stop();
@@ -58,7 +46,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);
     await startStorage(starting);
-    await startNode(starting, view, api);
+    api.serveLogs(await startNode({ ...starting, nodeName: options.nodeName, view }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

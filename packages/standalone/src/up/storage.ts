@@ -1,28 +1,12 @@
-import { type CsiServer, createServer, type Services } from "@mooring/csi";
 import { createDriver } from "@mooring/driver";
 import { createHost, DRIVER_NAME, startAgent, startArbiter } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
 import { managedBy } from "@mooring/store";
-import type { Running } from "./parts.ts";
+import { serveCsi } from "./serve-csi.ts";
 import type { Starting } from "./start.ts";
 
 /** The name of the pool that the default class provisions from. */
 const DEFAULT_POOL = "default";
-
-/** A server as a part: it serves until the signal. */
-async function serve(
-  services: Services,
-  endpoint: string,
-  { logger }: Starting,
-  signal: AbortSignal,
-): Promise<Running> {
-  const server: CsiServer = createServer(services, { endpoint, logger });
-  await server.start();
-  const done = new Promise<void>((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  }).then(() => server.stop());
-  return { done };
-}
 
 /** Mooring's own volumes behind a CSI socket, and the sidecars in front of it, which know the socket only. */
 export async function startStorage(starting: Starting): Promise<void> {
@@ -45,8 +29,8 @@ export async function startStorage(starting: Starting): Promise<void> {
     }),
   );
   await parts.start("arbiter", (signal) => startArbiter({ store, logger, signal }));
-  const services = await createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
-  await parts.start("driver", (signal) => serve(services, endpoint, starting, signal));
+  const services = createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
+  await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));
   await parts.start("sidecars", (signal) =>
     startSidecars({
       // "External": the attacher, provisioner and so on of this driver, told from the cluster's own controllers.

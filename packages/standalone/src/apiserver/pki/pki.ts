@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { hostname } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { KeyPair } from "./issue.ts";
 import { writePrivateFile } from "./private-file.ts";
@@ -53,6 +53,13 @@ function covers(cert: X509Certificate, names: readonly string[]): boolean {
   return names.every((name) => (isIP(name) === 0 ? cert.checkHost(name) : cert.checkIP(name)) !== undefined);
 }
 
+/** Every address of this machine that another one could use; link-local ones are meant for one link only. */
+function ownAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const usable = all.filter(({ internal, address }) => !internal && !/^fe80:/i.test(address));
+  return usable.map(({ address }) => address);
+}
+
 /** Names under which clients may reach a server that listens on `host`. */
 export function serverNames(host: string): string[] {
   const wildcard = host === "0.0.0.0" || host === "::";
@@ -66,7 +73,7 @@ export function serverNames(host: string): string[] {
     "kubernetes.default.svc",
   ];
   if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(own)) names.push(own);
-  if (!wildcard) names.push(host);
+  names.push(...(wildcard ? ownAddresses() : [host]));
   return [...new Set(names)];
 }
 

@@ -18,6 +18,14 @@ export interface MachineFacts {
   diskBytes: number;
 }
 
+/** What a person wants of the Node object beside what the machine is. */
+export interface NodeSettings {
+  /** Set again at every start. */
+  labels?: Readonly<Record<string, string>>;
+  /** Only when the Node is made: whoever removes one later has done so on purpose. */
+  taints?: NonNullable<NonNullable<Node["spec"]>["taints"]>;
+}
+
 /** Pods that fit on the machine as far as Kubernetes' bookkeeping goes; what they really need decides before that. */
 const MAX_PODS = 1000;
 const VERSION = "v1.35.0-mooring";

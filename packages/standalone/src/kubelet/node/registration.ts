@@ -12,7 +12,7 @@ import {
   type ObjectStore,
 } from "@mooring/store";
 import { STOPPED_REASON } from "../../controllers/node-stopped.ts";
-import { type MachineFacts, nodeLabels, nodeStatus } from "./node-object.ts";
+import { type MachineFacts, type NodeSettings, nodeLabels, nodeStatus } from "./node-object.ts";
 
 const afterRegister = failpoint("standalone/kubelet/node-registered");
 
@@ -30,13 +30,14 @@ export interface NodeRegistration {
 export async function registerNode(
   store: ObjectStore,
   facts: MachineFacts,
-  { logger, signal }: { logger: Logger; signal: AbortSignal },
+  { settings = {}, logger, signal }: { settings?: NodeSettings; logger: Logger; signal: AbortSignal },
 ): Promise<NodeRegistration> {
   const key = { name: facts.nodeName };
-  await createNode(store, facts);
+  await createNode(store, facts, settings);
+  const labels = { ...settings.labels, ...nodeLabels(facts) };
   await mutate(store, Nodes, key, (node) => ({
     ...node,
-    metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...nodeLabels(facts) } },
+    metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...labels } },
   }));
   await setReady(store, facts, {
     status: "True",
@@ -44,7 +45,7 @@ export async function registerNode(
     message: "kubelet is posting ready status",
   });
   afterRegister();
-  const done = beat(store, facts, logger, signal);
+  const done = beat(store, facts, settings, logger, signal);
   return {
     done,
     markStopped: () =>
@@ -56,13 +57,17 @@ export async function registerNode(
   };
 }
 
-async function createNode(store: ObjectStore, facts: MachineFacts): Promise<void> {
+async function createNode(
+  store: ObjectStore,
+  facts: MachineFacts,
+  { labels, taints }: NodeSettings,
+): Promise<void> {
   try {
     await store.create(Nodes, {
       apiVersion: "v1",
       kind: "Node",
-      metadata: { name: facts.nodeName, labels: nodeLabels(facts) },
-      spec: {},
+      metadata: { name: facts.nodeName, labels: { ...labels, ...nodeLabels(facts) } },
+      spec: taints === undefined ? {} : { taints },
     });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
@@ -97,6 +102,7 @@ function same(a: object | undefined, b: object): boolean {
 async function beat(
   store: ObjectStore,
   facts: MachineFacts,
+  settings: NodeSettings,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
@@ -110,7 +116,7 @@ async function beat(
         message: "kubelet is posting ready status",
       });
     } catch (error) {
-      if (isNotFound(error)) await createNode(store, facts).catch(() => {});
+      if (isNotFound(error)) await createNode(store, facts, settings).catch(() => {});
       logger.warn({ err: error }, "cannot renew the node's sign of life");
     }
     await delay(HEARTBEAT_MS, signal).catch(() => {});

@@ -1,0 +1,51 @@
+import { parseQuantity } from "@mooring/store";
+import { Option } from "commander";
+import { type Logger, pino } from "pino";
+import { CommandError } from "../output/command-error.ts";
+
+/** Aborts with the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (name: string): void => {
+    if (controller.signal.aborted) process.exit(130);
+    process.stderr.write(`${name}: stopping (again to stop at once)\n`);
+    controller.abort();
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  return controller.signal;
+}
+
+/** Pods and volumes are mounts and namespaces. */
+export function requireRoot(command: string): void {
+  if (process.getuid?.() === 0) return;
+  throw new CommandError("pods and volumes are mounts and namespaces, which only root may make", {
+    next: `sudo mooring ${command}`,
+  });
+}
+
+/** `20Gi` in bytes. */
+export function parseSize(text: string): number {
+  try {
+    return Number(parseQuantity(text));
+  } catch (cause) {
+    throw new CommandError(`--pool-size ${text} is not a size`, { next: "write it like 20Gi", cause });
+  }
+}
+
+export function poolOption(): Option {
+  return new Option("--pool <type>", "kind of the node's own pool")
+    .choices(["xfs", "btrfs", "directory"])
+    .default("xfs");
+}
+
+export function logLevelOption(): Option {
+  return new Option("--log-level <level>", "least level that is logged")
+    .choices(["debug", "info", "warn", "error"])
+    .default("info");
+}
+
+/** Logs go to stderr, at once. */
+export function openLogger(level: string): Logger {
+  return pino({ level }, pino.destination({ dest: 2, sync: true }));
+}

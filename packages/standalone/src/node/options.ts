@@ -1,0 +1,26 @@
+import type { AgentPool } from "@mooring/engine";
+import type { Logger, ObjectStore } from "@mooring/store";
+import type { NodeSettings } from "../kubelet/node/node-object.ts";
+
+/** What `mooring node` starts with. */
+export interface MooringNodeOptions {
+  /** The API server that the node joins; it has our kinds installed. */
+  store: ObjectStore;
+  /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
+  stateDir: string;
+  /** Pools of this node; their Pool objects are made when they are not there. */
+  pools: readonly AgentPool[];
+  /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
+  nodeName: string;
+  settings: NodeSettings;
+  logger: Logger;
+  /** Ends everything cleanly. */
+  signal: AbortSignal;
+}
+
+export interface MooringNode {
+  /** Absolute path of the driver's socket. */
+  socket: string;
+  /** Settles when everything has been released; rejects when a part failed beyond repair. */
+  done: Promise<void>;
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type CsiClient, connect } from "@mooring/csi";
+import { eventually } from "../../support/eventually.ts";
+import { command } from "./command.ts";
+import { detachBelow } from "./devices.ts";
+import type { Seat } from "./network.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
+
+export interface MachineOptions {
+  name: string;
+  /** Below the world's folder. */
+  stateDir: string;
+  seat: Seat;
+  kubeconfig: string;
+  args?: readonly string[];
+}
+
+/** A `mooring node` in network and mount namespaces of its own: as much of another machine as one kernel has. */
+export class Machine {
+  readonly name: string;
+  readonly stateDir: string;
+  readonly seat: Seat;
+  readonly #kubeconfig: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  #csi: CsiClient | undefined;
+  /** Everything its process wrote, over all its lives. */
+  output = "";
+
+  constructor({ name, stateDir, seat, kubeconfig, args = [] }: MachineOptions) {
+    this.name = name;
+    this.stateDir = stateDir;
+    this.seat = seat;
+    this.#kubeconfig = kubeconfig;
+    this.#args = args;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get alive(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The driver's socket on this machine. A path is reached from every network namespace. */
+  async csi(): Promise<CsiClient> {
+    this.#csi ??= await connect(`unix://${join(this.stateDir, "csi.sock")}`, { timeoutMs: 120_000 });
+    return this.#csi;
+  }
+
+  async start(): Promise<void> {
+    const readyFile = join(this.stateDir, "ready");
+    await mkdir(this.stateDir, { recursive: true });
+    await rm(readyFile, { force: true });
+    const node = [process.execPath, BUNDLE, "node", "--kubeconfig", this.#kubeconfig];
+    const own = ["--state-dir", this.stateDir, "--node-name", this.name, "--ready-file", readyFile];
+    const child = spawn(
+      "nsenter",
+      [
+        `--net=/run/netns/${this.seat.namespace}`,
+        ...["unshare", "--mount", "--propagation", "private"],
+        ...[...node, ...own, ...this.#args],
+      ],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => {
+        this.output += chunk.toString();
+      });
+    }
+    await eventually(`node ${this.name} to be ready`, async () => {
+      if (!this.alive) throw new Error(`mooring node ended early:\n${this.output.slice(-4000)}`);
+      return readFile(readyFile).then(
+        () => true,
+        () => undefined,
+      );
+    });
+  }
+
+  /** A program in this machine's namespaces. */
+  run(...argv: string[]): Promise<string> {
+    return command("nsenter", ...this.#enter(), ...argv);
+  }
+
+  /** The same, in the background. */
+  spawn(...argv: string[]): ChildProcess {
+    return spawn("nsenter", [...this.#enter(), ...argv], { stdio: ["ignore", "pipe", "pipe"] });
+  }
+
+  #enter(): string[] {
+    return ["--target", String(this.pid), "--mount", "--net"];
+  }
+
+  /** Ends it as a person would. */
+  async stop(): Promise<void> {
+    if (this.#child === undefined) return;
+    this.#child.kill("SIGTERM");
+    await eventually(`node ${this.name} to stop`, async () => !this.alive);
+    this.#forget();
+  }
+
+  /** What a power cut does: every process at once, and with the last one the mounts; then the devices. */
+  async cutPower(): Promise<void> {
+    await eventually(`processes of ${this.name} to be gone`, async () => {
+      const pids = await this.processes();
+      for (const pid of pids) kill(pid);
+      return pids.length === 0;
+    });
+    await detachBelow(this.stateDir);
+    this.#forget();
+  }
+
+  /** Whatever lives in its network namespace: agent, helpers, pods, programs of the test. */
+  async processes(): Promise<number[]> {
+    const list = await command("ip", "netns", "pids", this.seat.namespace).catch(() => "");
+    return list.split("\n").filter(Boolean).map(Number);
+  }
+
+  #forget(): void {
+    this.#csi?.close();
+    this.#csi = undefined;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It went by itself.
+  }
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { command, tried } from "./command.ts";
+
+/** One machine's place in the network: a namespace of its own and a cable to the bridge. */
+export interface Seat {
+  /** `/run/netns/<name>`; also what `ip netns` knows it by. */
+  namespace: string;
+  address: string;
+  /** Pulls the cable out, or puts it in again. */
+  link(state: "up" | "down"): Promise<void>;
+}
+
+/** A bridge on this machine with network namespaces on it, under names that no other run has. */
+export class Network {
+  /** Interface names have 15 characters. */
+  readonly #tag = randomBytes(3).toString("hex");
+  readonly #subnet: string;
+  readonly #seats: string[] = [];
+
+  private constructor(subnet: string) {
+    this.#subnet = subnet;
+  }
+
+  static async create(): Promise<Network> {
+    const network = new Network(await freeSubnet());
+    try {
+      await command("ip", "link", "add", network.#bridge, "type", "bridge");
+      await command("ip", "address", "add", `${network.address}/24`, "dev", network.#bridge);
+      await command("ip", "link", "set", network.#bridge, "up");
+      return network;
+    } catch (error) {
+      await network.dispose();
+      throw error;
+    }
+  }
+
+  get #bridge(): string {
+    return `mrgbr${this.#tag}`;
+  }
+
+  /** This machine's address on the bridge. */
+  get address(): string {
+    return `${this.#subnet}.1`;
+  }
+
+  async seat(): Promise<Seat> {
+    const number = this.#seats.length + 2;
+    const namespace = `mrg${this.#tag}-${number}`;
+    const [outside, inside] = [`mrgo${this.#tag}${number}`, `mrgi${this.#tag}${number}`];
+    const address = `${this.#subnet}.${number}`;
+    this.#seats.push(namespace);
+    await command("ip", "netns", "add", namespace);
+    await command("ip", "link", "add", outside, "type", "veth", "peer", "name", inside, "netns", namespace);
+    await command("ip", "link", "set", outside, "master", this.#bridge, "up");
+    await command("ip", "-n", namespace, "link", "set", "lo", "up");
+    await command("ip", "-n", namespace, "address", "add", `${address}/24`, "dev", inside);
+    await command("ip", "-n", namespace, "link", "set", inside, "up");
+    return {
+      namespace,
+      address,
+      link: async (state) => {
+        await command("ip", "link", "set", outside, state);
+      },
+    };
+  }
+
+  /** A namespace takes its cable with it. */
+  async dispose(): Promise<void> {
+    for (const namespace of this.#seats) await tried("ip", "netns", "delete", namespace);
+    await tried("ip", "link", "delete", this.#bridge);
+  }
+}
+
+/** Three numbers of an IPv4 network that no interface here has. */
+async function freeSubnet(): Promise<string> {
+  const taken = await command("ip", "-o", "-4", "address");
+  for (;;) {
+    const [high = 0, low = 0] = randomBytes(2);
+    const subnet = `10.${128 + (high % 100)}.${low}`;
+    if (!taken.includes(` ${subnet}.`)) return subnet;
+  }
+}

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RestStore } from "@mooring/store";
+import { Kubectl } from "../../support/kubectl.ts";
+import { Up } from "../../support/up.ts";
+import { tried } from "./command.ts";
+import { Machine } from "./machine.ts";
+import { Network } from "./network.ts";
+
+export interface NodesOptions {
+  /** Names of the machines beside the one that has the API server. */
+  nodes: readonly string[];
+  /** More arguments of `mooring up`, and of every `mooring node`. */
+  upArgs?: readonly string[];
+  nodeArgs?: readonly string[];
+  /** A folder that every machine sees under this path, on a reflink file system of its own. */
+  shared?: boolean;
+}
+
+/** Several machines on one API server. Whoever creates them disposes of them. */
+export class Nodes {
+  readonly folder: string;
+  readonly network: Network;
+  readonly machines = new Map<string, Machine>();
+  #up: Up | undefined;
+  #store: RestStore | undefined;
+
+  private constructor(folder: string, network: Network) {
+    this.folder = folder;
+    this.network = network;
+  }
+
+  static async create(options: NodesOptions): Promise<Nodes> {
+    const folder = await mkdtemp(join(tmpdir(), "mooring-nodes-"));
+    const nodes = new Nodes(folder, await Network.create());
+    try {
+      await nodes.#start(options);
+      return nodes;
+    } catch (error) {
+      await nodes.dispose();
+      throw error;
+    }
+  }
+
+  async #start({ nodes, upArgs = [], nodeArgs = [] }: NodesOptions): Promise<void> {
+    const listen = `${this.network.address}:0`;
+    this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args: upArgs });
+    await this.#up.start();
+    for (const name of nodes) await this.add(name, nodeArgs);
+  }
+
+  get up(): Up {
+    if (this.#up === undefined) throw new Error("not started");
+    return this.#up;
+  }
+
+  get kubectl(): Kubectl {
+    return new Kubectl(this.up.kubeconfig);
+  }
+
+  /** The API server as this machine sees it. */
+  async store(): Promise<RestStore> {
+    this.#store ??= await this.up.store();
+    return this.#store;
+  }
+
+  machine(name: string): Machine {
+    const machine = this.machines.get(name);
+    if (machine === undefined) throw new Error(`there is no machine ${name}`);
+    return machine;
+  }
+
+  async add(name: string, args: readonly string[] = []): Promise<Machine> {
+    const { kubeconfig } = this.up;
+    const seat = await this.network.seat();
+    const machine = new Machine({ name, stateDir: join(this.folder, name), seat, kubeconfig, args });
+    this.machines.set(name, machine);
+    await machine.start();
+    return machine;
+  }
+
+  /** The last of all: what is said here is said of every machine's remains. */
+  async dispose(): Promise<void> {
+    for (const machine of this.machines.values()) await machine.cutPower().catch(() => {});
+    this.#store?.close();
+    await this.#up?.dispose().catch(() => {});
+    await this.network.dispose();
+    await tried("umount", "--recursive", join(this.folder, "shared"));
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
