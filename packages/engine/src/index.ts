@@ -28,4 +28,5 @@ export {
   largestVolume,
 } from "./pools/budget.ts";
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
+export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";

@@ -2,7 +2,7 @@
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   xfsprogs: ["mkfs.xfs", "xfs_growfs", "xfs_info", "xfs_repair", "xfs_io"],
   "btrfs-progs": ["mkfs.btrfs", "btrfs", "btrfstune"],
-  e2fsprogs: ["mkfs.ext4", "resize2fs", "e2fsck", "dumpe2fs", "chattr", "lsattr", "tune2fs"],
+  e2fsprogs: ["mkfs.ext4", "resize2fs", "e2fsck", "dumpe2fs", "chattr", "lsattr", "tune2fs", "filefrag"],
   "util-linux": ["losetup", "blkid", "fsfreeze", "flock", "blockdev", "fstrim", "unshare", "nsenter"],
   mount: ["mount", "umount"],
   coreutils: ["cp", "sync", "timeout", "cat"],

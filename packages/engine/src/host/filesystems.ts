@@ -1,8 +1,10 @@
 /** File systems on volumes: what the node's stage, expand and statistics steps and snapshots need. */
 export { type CheckPolicy, checkFilesystem } from "./filesystem/check.ts";
+export { type Extent, fileExtents } from "./filesystem/extents.ts";
 export { type Frozen, freeze } from "./filesystem/freeze.ts";
 export { growMounted, growUnmounted } from "./filesystem/grow.ts";
 export { type MakeFilesystem, makeFilesystem } from "./filesystem/make.ts";
 export { deviceSize, type ProbeResult, probe } from "./filesystem/probe.ts";
+export { allocatedRanges, changedRanges, type Range, type Window } from "./filesystem/ranges.ts";
 export { FILESYSTEM_TYPES, FILESYSTEMS, type FilesystemType } from "./filesystem/types.ts";
 export { type FilesystemUsage, filesystemUsage } from "./filesystem/usage.ts";

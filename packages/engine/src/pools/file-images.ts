@@ -8,13 +8,13 @@ import type { Image } from "./backend.ts";
 import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
-const SUFFIX = ".img";
+export const IMAGE_SUFFIX = ".img";
 const afterTemporary = failpoint("engine/pool/image-written");
 const afterRename = failpoint("engine/pool/image-renamed");
 
 /** Images as sparse files `<id>.img`, cloned by reflink. */
 export function fileImages(folder: string, loops: LoopDevices): ImageStore {
-  const pathOf = (id: string): string => join(folder, `${id}${SUFFIX}`);
+  const pathOf = (id: string): string => join(folder, `${id}${IMAGE_SUFFIX}`);
   const temporary = (id: string): string => join(folder, temporaryName(id));
 
   const find = async (id: string): Promise<Image | undefined> => {
@@ -43,7 +43,7 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
     },
     list: async () => {
       const names = (await readdir(folder)).filter((name) => /^[vs]-.*\.img$/.test(name));
-      const images = await Promise.all(names.map((name) => find(name.slice(0, -SUFFIX.length))));
+      const images = await Promise.all(names.map((name) => find(name.slice(0, -IMAGE_SUFFIX.length))));
       return images.filter((image) => image !== undefined);
     },
     create: async (id, size) => {
