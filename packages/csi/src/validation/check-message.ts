@@ -8,6 +8,7 @@ import {
   MAX_MAP_BYTES,
   MAX_STRING_BYTES,
   NAMES,
+  OFFSETS,
   requiredOf,
   SECRET_KEY,
   STRING_LIMITS,
@@ -94,7 +95,7 @@ function checkField(message: ReflectMessage, field: DescField, path: string): Pr
     case "scalar":
       if (typeof value === "string") return checkString(field, value, at);
       if (field.scalar === ScalarType.INT64 || field.scalar === ScalarType.INT32) {
-        return (value as bigint | number) < 0 ? `${at} is negative` : undefined;
+        return (value as bigint | number) < 0 && !OFFSETS.has(field.name) ? `${at} is negative` : undefined;
       }
       return undefined;
     case "enum":

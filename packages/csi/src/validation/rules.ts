@@ -65,6 +65,9 @@ export const LIST_LIMITS: Readonly<Record<string, number>> = { mount_flags: MAX_
 /** Paths that a plugin makes things at: a relative one would land in its own working folder. */
 export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set(["staging_target_path", "target_path"]);
 
+/** Numbers that are OUT_OF_RANGE when negative, not INVALID_ARGUMENT (section "GetMetadataAllocated Errors"). */
+export const OFFSETS: ReadonlySet<string> = new Set(["starting_offset"]);
+
 /** Section "Secrets Requirements". */
 export const SECRET_KEY = /^[-A-Za-z0-9_.]+$/;
 

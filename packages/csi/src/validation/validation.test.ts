@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { checkMessage, v0, v1, volumegroup } from "../index.ts";
-import { mounted } from "../testing/serve.ts";
+import { fails, mounted, pair } from "../testing/serve.ts";
 import { requiredOf } from "./rules.ts";
 
 function judge<S extends DescMessage>(schema: S, init: MessageInitShape<S>): string | undefined {
@@ -127,4 +127,14 @@ test("[CSI-022] [CSI-086] the longest map and the longest mount flags are taken,
   };
   assert.equal(flags(4096), undefined);
   assert.match(flags(4097) ?? "", /at most 4096/);
+});
+
+test("a negative offset into a snapshot is out of its range, another negative number is not valid", async (t) => {
+  const { client } = await pair(t, { snapshotMetadata: { getMetadataAllocated: async function* () {} } });
+  const ask = async (init: { startingOffset?: bigint; maxResults?: number }) => {
+    for await (const _ of client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s", ...init }));
+  };
+  await ask({ startingOffset: 5n });
+  await assert.rejects(ask({ startingOffset: -1n }), fails("OUT_OF_RANGE", /starting_offset is negative/));
+  await assert.rejects(ask({ maxResults: -1 }), fails("INVALID_ARGUMENT", /max_results is negative/));
 });
