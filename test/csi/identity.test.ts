@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { v1 } from "@mooring/csi";
+import { addons, v1 } from "@mooring/csi";
 import { NODE, startDriver } from "./support/driver.ts";
+import { codeOf } from "./support/volumes.ts";
 
 const driver = await startDriver();
 const { identity } = driver.client;
@@ -20,9 +21,11 @@ test("[CSI-044] [CSI-045] [CSI-046] [CSI-047] the plugin says who it is: a domai
 test("[CSI-050] [CSI-309] services are announced by the plugin, single methods by each service", async () => {
   const { capabilities } = await identity.getPluginCapabilities({});
   const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
-  const { CONTROLLER_SERVICE, VOLUME_ACCESSIBILITY_CONSTRAINTS } = v1.PluginCapability_Service_Type;
+  const { CONTROLLER_SERVICE, VOLUME_ACCESSIBILITY_CONSTRAINTS, SNAPSHOT_METADATA_SERVICE } =
+    v1.PluginCapability_Service_Type;
   assert.ok(services.includes(CONTROLLER_SERVICE));
   assert.ok(services.includes(VOLUME_ACCESSIBILITY_CONSTRAINTS));
+  assert.ok(services.includes(SNAPSHOT_METADATA_SERVICE));
   assert.ok((await driver.controller.controllerGetCapabilities({})).capabilities.length > 0);
   assert.ok((await driver.node.nodeGetCapabilities({})).capabilities.length > 0);
 });
@@ -35,6 +38,22 @@ test("[CSI-013] [CSI-014] [CSI-016] [CSI-017] [CSI-312] one socket serves all se
   assert.equal((await identity.getPluginInfo({})).name.length > 0, true);
   assert.equal((await driver.controller.listVolumes({})).entries.length, 0);
   assert.equal((await driver.node.nodeGetInfo({})).nodeId, NODE);
+});
+
+test("the CSI add-ons find the same plugin on the same socket, with the services that it has and no others", async () => {
+  const { addonsIdentity, volumeGroup } = driver.client;
+  const { name, vendorVersion } = await addonsIdentity.getIdentity({});
+  const info = await identity.getPluginInfo({});
+  assert.deepEqual([name, vendorVersion], [info.name, info.vendorVersion]);
+  assert.equal((await addonsIdentity.probe({})).ready, true);
+  const { capabilities } = await addonsIdentity.getCapabilities({});
+  const { CONTROLLER_SERVICE, NODE_SERVICE } = addons.Capability_Service_Type;
+  const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
+  assert.deepEqual(services, [CONTROLLER_SERVICE, NODE_SERVICE]);
+  const groups = capabilities.some(({ type }) => type.case === "volumeGroup");
+  const served = await codeOf(volumeGroup.listVolumeGroups({}));
+  assert.equal(served, groups ? "OK" : "UNIMPLEMENTED", "announced exactly when it is served");
+  assert.ok(capabilities.every(({ type }) => type.case === "service" || type.case === "volumeGroup"));
 });
 
 test("[CSI-321] [CSI-329] there is nothing but the socket in its folder, and the process stays between calls", async () => {

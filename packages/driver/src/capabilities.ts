@@ -44,6 +44,7 @@ export function pluginCapabilities(mode: DriverMode) {
   const services = [
     ...(mode === "node" ? [] : [Service.CONTROLLER_SERVICE]),
     Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
+    Service.SNAPSHOT_METADATA_SERVICE,
   ];
   return {
     capabilities: [

@@ -24,6 +24,8 @@ import { stageVolume } from "./node/stage.ts";
 import { volumeStats } from "./node/stats.ts";
 import { unpublishOnNode } from "./node/unpublish.ts";
 import { unstageVolume } from "./node/unstage.ts";
+import { getAllocated } from "./snapshot-metadata/get-allocated.ts";
+import { getDelta } from "./snapshot-metadata/get-delta.ts";
 
 const DEFAULT_MAX_VOLUMES = 1000;
 
@@ -38,6 +40,9 @@ export function createDriver(options: DriverOptions): Services {
     identity: identityService(driver),
     ...(driver.mode === "node" ? {} : { controller: controllerService(driver) }),
     ...(driver.mode === "controller" ? {} : { node: nodeService(driver) }),
+    snapshotMetadata: snapshotMetadataService(driver),
+    // Its answers follow from the other services.
+    addonsIdentity: {},
   };
 }
 
@@ -54,6 +59,27 @@ function binder<C>(
       throw toCsiError(error);
     }
   };
+}
+
+/** The same for handlers that answer with a stream, which fail while it is read. */
+function streamBinder<C>(
+  context: C,
+): <Q, A>(
+  handler: (context: C, request: Q, call: CallContext) => AsyncIterable<A>,
+) => (request: Q, call: CallContext) => AsyncIterable<A> {
+  return (handler) =>
+    async function* bound(request, call) {
+      try {
+        yield* handler(context, request, call);
+      } catch (error) {
+        throw toCsiError(error);
+      }
+    };
+}
+
+function snapshotMetadataService(driver: DriverContext): NonNullable<Services["snapshotMetadata"]> {
+  const bind = streamBinder(driver);
+  return { getMetadataAllocated: bind(getAllocated), getMetadataDelta: bind(getDelta) };
 }
 
 function controllerService(driver: DriverContext): NonNullable<Services["controller"]> {
