@@ -33,7 +33,8 @@ export async function attachedHere(node: DriverContext, volume: Volume): Promise
   if (frontendDisabled) {
     throw CsiError.failedPrecondition(`volume "${name}" is attached for maintenance and has no device`);
   }
-  if (!(await stat(device)).isBlockDevice()) return { path: device, kind: "folder" };
+  if (!(await stat(device).catch(deviceGone(device))).isBlockDevice())
+    return { path: device, kind: "folder" };
   // Loop device numbers are given out again: the record may be older than the last restart.
   const loop = await node.host.loops.at(device).catch(() => undefined);
   if (loop === undefined || basename(loop.backingFile) !== `${name}.img`) {
@@ -55,11 +56,24 @@ export async function withAttached<R>(
 ): Promise<R> {
   const { path, kind } = await attachedHere(node, volume);
   if (kind === "folder") return work({ path, kind });
-  const holder = await open(path, "r");
+  const holder = await open(path, "r").catch(deviceGone(path));
   try {
     // Checked again with the device in hand: before that it may have changed hands.
     return await work(await attachedHere(node, volume));
   } finally {
     await holder.close();
   }
+}
+
+/** Closed between the look at the record and the look at the device. */
+function deviceGone(device: string): (error: unknown) => never {
+  return (cause) => {
+    throw CsiError.unavailable(
+      `${device} is gone: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        hint: "The volume was detached meanwhile, or its pool is being opened; repeat the call.",
+        cause,
+      },
+    );
+  };
 }

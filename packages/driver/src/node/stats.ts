@@ -1,8 +1,9 @@
-import { type CallContext, CsiError, v1 } from "@mooring/csi";
+import { type CallContext, Code, CsiError, v1 } from "@mooring/csi";
 import { deviceSize, filesystemUsage, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
 import { conditionAnswer } from "../controller/answers.ts";
 import { getVolume } from "../controller/objects.ts";
-import type { NodeContext } from "./context.ts";
+import { type NodeContext, withAttached } from "./context.ts";
+import { codeOf } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";
 
 const { VolumeUsage_Unit: Unit } = v1;
@@ -21,10 +22,23 @@ export async function volumeStats(
   const use = useAt(record, path);
   const top = use === undefined ? undefined : (await node.host.mounts.at(path)).at(-1);
   if (use === undefined || (top === undefined && use.mounted)) {
-    throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
+    throw notAt(volume, path);
   }
-  const usage = use.access === "block" ? await deviceUsage(volume) : await mountUsage(path);
+  const usage = await (use.access === "block" ? deviceUsage(node, volume) : mountUsage(path)).catch(
+    (error: unknown) => {
+      throw isGone(error) ? notAt(volume, path) : error;
+    },
+  );
   return { usage, volumeCondition: conditionOf(volume, top, use.readOnly) };
+}
+
+function notAt(volume: Volume, path: string): CsiError {
+  return CsiError.notFound(`volume "${volume.metadata.name}" is not at ${path}`);
+}
+
+/** Detached, or unmounted while we were looking. */
+function isGone(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" || (error instanceof CsiError && error.code === Code.FAILED_PRECONDITION);
 }
 
 interface Use {
@@ -41,8 +55,8 @@ function useAt(record: NodeRecord | undefined, path: string): Use | undefined {
   return staged?.path === path ? { ...staged, mounted: staged.access === "mount" } : undefined;
 }
 
-async function deviceUsage(volume: Volume) {
-  const total = BigInt(await deviceSize(volume.status?.device ?? ""));
+async function deviceUsage(node: NodeContext, volume: Volume) {
+  const total = BigInt(await withAttached(node, volume, ({ path }) => deviceSize(path)));
   return [{ unit: Unit.BYTES, total, used: 0n, available: 0n }];
 }
 
