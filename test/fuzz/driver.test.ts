@@ -1,25 +1,76 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fuzz } from "@mooring/csi/fuzz";
-import { startDriver } from "../csi/support/driver.ts";
+import { type FuzzReport, fuzz } from "@mooring/csi/fuzz";
+import { type Driver, host, NODE, startDriver } from "../csi/support/driver.ts";
+import { eventually } from "../support/eventually.ts";
+import { filesBelow } from "../support/remains.ts";
 
 /** `MOORING_DEEP=1`: the long form. `MOORING_SEED` repeats a run. */
 const REQUESTS = process.env.MOORING_DEEP === "1" ? 200_000 : 2_000;
 const seed = Number(process.env.MOORING_SEED ?? Math.floor(Date.now() / 86_400_000));
 
+/** What requests for paths ask for, below the folder of the run. */
+const PATHS = ["a", "b", "a/b", "é"];
+
 test(`${REQUESTS} random and mutated requests find no crash, no hang and no leak (seed ${seed})`, async () => {
   const driver = await startDriver({ pool: "xfs" });
+  const folder = driver.path("fuzz");
+  await mkdir(join(folder, "a"), { recursive: true });
   const descriptors = async (): Promise<number> => (await readdir(`/proc/${driver.process.pid}/fd`)).length;
-  const before = await descriptors();
-  const report = await fuzz(driver.endpoint, {
-    folder: join(driver.folder, "fuzz"),
-    requests: REQUESTS,
-    seed,
-  });
-  assert.deepEqual(report.findings, []);
+  const before = { fds: await descriptors(), ...(await devices(driver)) };
+  const report = await fuzz(driver.endpoint, { folder, requests: REQUESTS, seed });
+  const { codes, reached, cuts } = report;
+  process.stdout.write(`# ${JSON.stringify({ codes, reached, cuts })}\n`);
+  assert.equal(report.findings.length, 0, describe(report));
   await driver.client.identity.probe({});
-  const after = await descriptors();
-  assert.ok(after < before + 50, `${before} file descriptors before, ${after} after`);
+  await undo(driver, folder);
+  const fds = await eventually("descriptors to be closed", async () => {
+    const now = await descriptors();
+    return now < before.fds + 20 && now;
+  });
+  assert.deepEqual({ fds, ...(await devices(driver)) }, { ...before, fds });
+  const images = (await filesBelow(join(driver.stateDir, "pools"))).filter((file) => file.endsWith(".img"));
+  assert.deepEqual(
+    images.filter((file) => !file.endsWith("/pool.img")),
+    [],
+  );
+  assert.deepEqual(await readdir(join(driver.stateDir, "node-volumes")).catch(() => []), []);
 });
+
+function describe({ findings }: FuzzReport): string {
+  const some = findings.slice(0, 20).map((entry) => ({ ...entry, request: entry.request.toString("hex") }));
+  return `${findings.length} findings, the first: ${JSON.stringify(some, null, 1)}`;
+}
+
+/** Loop devices and mounts that belong to the driver. */
+async function devices({ folder }: Driver) {
+  const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
+  const mounts = (await host.mounts.list()).filter(({ target }) => target.startsWith(folder));
+  return { loops: loops.map(({ backingFile }) => backingFile), mounts: mounts.map(({ target }) => target) };
+}
+
+/** Takes everything back by the calls that are there for it: each of them has to work after such a run. */
+async function undo(driver: Driver, folder: string): Promise<void> {
+  const { controller } = driver;
+  const { entries } = await controller.listVolumes({});
+  const ids = entries.map(({ volume }) => volume?.volumeId ?? "");
+  // Volumes may be mounted inside of each other: some go only when others are gone.
+  for (let round = 0; round < PATHS.length; round += 1) {
+    for (const id of ids) await release(driver, id, folder).catch(() => {});
+  }
+  for (const volumeId of ids) {
+    await release(driver, volumeId, folder);
+    await controller.deleteVolume({ volumeId });
+  }
+  for (const { snapshot } of (await controller.listSnapshots({})).entries) {
+    await controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "" });
+  }
+}
+
+async function release({ controller, node }: Driver, volumeId: string, folder: string): Promise<void> {
+  for (const path of PATHS) await node.nodeUnpublishVolume({ volumeId, targetPath: join(folder, path) });
+  for (const path of PATHS) await node.nodeUnstageVolume({ volumeId, stagingTargetPath: join(folder, path) });
+  await controller.controllerUnpublishVolume({ volumeId, nodeId: NODE });
+}

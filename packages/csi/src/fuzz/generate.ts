@@ -1,6 +1,15 @@
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import type { Random } from "./random.ts";
-import { anyNumber, anySize, anyText, type Known, type Mood, TAME, textFor, WILD } from "./values.ts";
+import {
+  anyNumber,
+  anySize,
+  anyText,
+  type Known,
+  MOODS,
+  type Mood,
+  textFor,
+  USUAL_NUMBERS,
+} from "./values.ts";
 
 /** Nesting that CSI's messages never reach; ends recursion in messages that contain themselves. */
 const MAX_DEPTH = 6;
@@ -15,10 +24,9 @@ interface Making {
   readonly random: Random;
 }
 
-/** A random message that is right on the wire; half of them are meant to get past a plugin's checks. */
+/** A random message that is right on the wire; most of them are meant to get past a plugin's checks. */
 export function randomMessage(desc: DescMessage, known: Known, random: Random): Message {
-  const mood = random.chance(0.5) ? TAME : WILD;
-  return create(desc, randomInit(desc, { known, mood, random }, 0));
+  return create(desc, randomInit(desc, { known, mood: random.pick(MOODS), random }, 0));
 }
 
 function randomInit(desc: DescMessage, making: Making, depth: number): Record<string, unknown> {
@@ -31,17 +39,19 @@ function randomInit(desc: DescMessage, making: Making, depth: number): Record<st
     init[oneof.localName] = { case: field.localName, value: single(field, making, depth) };
   }
   for (const field of desc.fields) {
-    if (field.oneof !== undefined || random.chance(isOptional(field) ? 0.5 : mood.omit)) continue;
+    if (field.oneof !== undefined || random.chance(isOptional(field) ? mood.omitOptional : mood.omit))
+      continue;
     init[field.localName] = value(field, making, depth);
   }
   return init;
 }
 
+const OPTIONAL =
+  /^(volume_content_source|accessibility_requirements|(mutable_)?parameters|accessible_topology|secrets|mount_flags|volume_mount_group|limit_bytes|.*_context|starting_.*|max_.*)$/;
+
 /** Fields that few requests have, and that make most plugins refuse them when they are random. */
 function isOptional({ name }: DescField): boolean {
-  return /^(volume_content_source|accessibility_requirements|(mutable_)?parameters|accessible_topology)$/.test(
-    name,
-  );
+  return OPTIONAL.test(name);
 }
 
 function value(field: DescField, making: Making, depth: number): unknown {
@@ -65,6 +75,8 @@ function single(field: DescField, making: Making, depth: number): unknown {
     if (wrapped !== undefined && WRAPPER.test(field.message.typeName)) return single(wrapped, making, depth);
     return depth < MAX_DEPTH ? randomInit(field.message, making, depth + 1) : {};
   }
+  const usual = USUAL_NUMBERS[field.name];
+  if (mood.plain && usual !== undefined) return random.pick(usual);
   if (field.enum !== undefined) {
     return random.chance(mood.strange * 0.2) ? random.below(1000) : random.below(field.enum.values.length);
   }

@@ -1,4 +1,5 @@
 import {
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   type DescService,
   fromBinary,
@@ -7,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
 import { Code, type CodeName, codeName } from "../errors/codes.ts";
+import { fullName } from "../server/interceptor.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import { services, servicesV0 } from "../wire/services.ts";
 import { cutConnection } from "./cut.ts";
@@ -53,6 +55,8 @@ export interface FuzzReport {
   requests: number;
   /** Answers by code. */
   codes: Partial<Record<CodeName, number>>;
+  /** Calls that succeeded, by method: how far the run got into the plugin. */
+  reached: Record<string, number>;
   /** Connections that were cut on purpose. */
   cuts: number;
   findings: FuzzFinding[];
@@ -61,12 +65,14 @@ export interface FuzzReport {
 const DEFAULT_SERVICES: readonly DescService[] = [...Object.values(services), ...Object.values(servicesV0)];
 const MUTATION_NAMES = Object.keys(MUTATIONS) as [string, ...string[]];
 
+type Method = DescMethodUnary | DescMethodServerStreaming;
+
 interface Run {
   readonly path: string;
   readonly client: Client;
   readonly random: Random;
   readonly known: Known;
-  readonly methods: [DescMethodUnary, ...DescMethodUnary[]];
+  readonly methods: [Method, ...Method[]];
   readonly report: FuzzReport;
   readonly timeoutMs: number;
   readonly badCodes: ReadonlySet<number>;
@@ -99,8 +105,10 @@ export async function fuzz(endpoint: string, options: FuzzOptions): Promise<Fuzz
 function open(endpoint: string, options: FuzzOptions, seed: number): Run {
   const path = socketPath(endpoint);
   const all = (options.services ?? DEFAULT_SERVICES).flatMap((service) => service.methods);
-  const [first, ...rest] = all.filter((method): method is DescMethodUnary => method.methodKind === "unary");
-  if (first === undefined) throw new TypeError("there is no unary method to call");
+  const [first, ...rest] = all.filter(
+    (method): method is Method => method.methodKind === "unary" || method.methodKind === "server_streaming",
+  );
+  if (first === undefined) throw new TypeError("there is no method to call");
   return {
     path,
     client: new Client(`unix:${path}`, credentials.createInsecure(), {
@@ -110,7 +118,7 @@ function open(endpoint: string, options: FuzzOptions, seed: number): Run {
     random: new Random(seed),
     known: { ids: new Map(), folder: options.folder },
     methods: [first, ...rest],
-    report: { seed, requests: 0, codes: {}, cuts: 0, findings: [] },
+    report: { seed, requests: 0, codes: {}, reached: {}, cuts: 0, findings: [] },
     timeoutMs: options.timeoutMs ?? 10_000,
     badCodes: new Set(options.badCodes ?? [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]),
   };
@@ -124,46 +132,51 @@ async function one(run: Run): Promise<void> {
   const mutation = random.chance(0.67) ? "none" : random.pick(MUTATION_NAMES);
   const plain = Buffer.from(toBinary(method.input, message));
   const bytes = MUTATIONS[mutation]?.(plain, random) ?? plain;
-  const name = `${method.parent.typeName}/${method.name}`;
+  const name = fullName(method);
   if (random.chance(0.02)) {
     report.cuts += 1;
     return cutConnection(run.path, `/${name}`, bytes, random);
   }
-  const { code, details, answer } = await send(run, name, bytes);
+  const { code, details, answers } = await send(run, method, bytes);
   report.codes[codeName(code)] = (report.codes[codeName(code)] ?? 0) + 1;
+  if (code === Code.OK) report.reached[name] = (report.reached[name] ?? 0) + 1;
   const kind = code === Code.DEADLINE_EXCEEDED ? "hang" : run.badCodes.has(code) ? "bad-code" : undefined;
   if (kind !== undefined) {
     const text = `${codeName(code)}: ${details}`;
     report.findings.push({ kind, method: name, mutation, request: bytes, message: text });
   }
-  if (answer !== undefined) learn(run.known, method.output, fromBinary(method.output, answer) as Message);
+  for (const answer of answers) learn(run.known, method.output, fromBinary(method.output, answer) as Message);
 }
 
 interface Outcome {
   code: number;
   details: string;
-  answer?: Buffer;
+  /** One, or as many as a stream had. */
+  answers: Buffer[];
 }
 
-function send({ client, timeoutMs }: Run, name: string, bytes: Buffer): Promise<Outcome> {
+/** Every method is called as a stream: an answer and a status is a stream of one. */
+function send({ client, timeoutMs }: Run, method: Method, bytes: Buffer): Promise<Outcome> {
   const pass = (buffer: Buffer): Buffer => buffer;
   return new Promise((resolve) => {
     const deadline = { deadline: Date.now() + timeoutMs };
-    client.makeUnaryRequest(`/${name}`, pass, pass, bytes, deadline, (error, answer) => {
-      if (error !== null) resolve({ code: error.code, details: error.details });
-      else resolve({ code: Code.OK, details: "", ...(answer === undefined ? {} : { answer }) });
-    });
+    const answers: Buffer[] = [];
+    const call = client.makeServerStreamRequest(`/${fullName(method)}`, pass, pass, bytes, deadline);
+    // What a failed call says comes as its status, too.
+    call.on("error", () => {});
+    call.on("data", (answer: Buffer) => answers.push(answer));
+    call.on("status", ({ code, details }) => resolve({ code, details, answers }));
   });
 }
 
 async function expectAlive(run: Run): Promise<void> {
-  const name = "csi.v1.Identity/Probe";
-  const { code, details } = await send(run, name, Buffer.alloc(0));
+  const method = services.identity.method.probe;
+  const { code, details } = await send(run, method, Buffer.alloc(0));
   if (code === Code.OK || code === Code.FAILED_PRECONDITION) return;
   const message = `after the run, Probe answers ${codeName(code)}: ${details}`;
   run.report.findings.push({
     kind: "dead",
-    method: name,
+    method: fullName(method),
     mutation: "none",
     request: Buffer.alloc(0),
     message,

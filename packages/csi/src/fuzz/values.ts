@@ -52,18 +52,36 @@ export interface Known {
   readonly folder: string;
 }
 
-/** How strange one request is: strange ones find what is not checked, tame ones get past the checks. */
+/** How strange one request is: strange ones find what is not checked, plain ones get past the checks. */
 export interface Mood {
   /** How likely a field is left out. */
   readonly omit: number;
+  /** The same for a field that most requests do without. */
+  readonly omitOptional: number;
   /** How likely a value is one that breaks things. */
   readonly strange: number;
+  /** Stick to what most plugins take: a file system they know, a volume that can be written. */
+  readonly plain: boolean;
 }
 
-export const TAME: Mood = { omit: 0.03, strange: 0.03 };
-export const WILD: Mood = { omit: 0.15, strange: 0.7 };
+const PLAIN: Mood = { omit: 0, omitOptional: 0.93, strange: 0, plain: true };
+const TAME: Mood = { omit: 0.03, omitOptional: 0.5, strange: 0.03, plain: false };
+const WILD: Mood = { omit: 0.15, omitOptional: 0.5, strange: 0.7, plain: false };
+export const MOODS: readonly [Mood, ...Mood[]] = [PLAIN, PLAIN, TAME, WILD];
 
-const PLAIN: readonly [string, ...string[]] = ["a", "b", "volume-1", "xfs", "ext4", "true", "42"];
+/** What plain requests have in fields whose values most plugins choose among. */
+const USUAL: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  fs_type: ["", "", "ext4", "xfs"],
+};
+/** The same by number, for enums: mostly a single writer. */
+export const USUAL_NUMBERS: Readonly<Record<string, readonly [number, ...number[]]>> = {
+  mode: [1, 1, 1, 2, 5],
+};
+
+/** Where paths in requests lead, below the folder of a run. One leads out of it. */
+const PATHS: readonly [string, ...string[]] = ["a", "b", "a/b", "../c", "é"];
+
+const WORDS: readonly [string, ...string[]] = ["a", "b", "volume-1", "xfs", "ext4", "true", "42"];
 
 const IDS_LIKE: Readonly<Record<string, string>> = {
   source_volume_id: "volume_id",
@@ -77,7 +95,9 @@ const IDS_LIKE: Readonly<Record<string, string>> = {
 
 /** A text for a field: something known where the field names an object, a path below the folder for paths. */
 export function textFor(field: DescField, known: Known, mood: Mood, random: Random): string {
-  if (field.name.endsWith("_path")) return `${known.folder}/${random.pick(["a", "b", "a/b", "../c", "é"])}`;
+  if (field.name.endsWith("_path")) return `${known.folder}/${random.pick(PATHS)}`;
+  const usual = USUAL[field.name];
+  if (mood.plain && usual !== undefined) return random.pick(usual);
   const ids = known.ids.get(IDS_LIKE[field.name] ?? field.name) ?? [];
   const [first, ...rest] = ids;
   const strange = random.chance(mood.strange);
@@ -89,7 +109,7 @@ export function textFor(field: DescField, known: Known, mood: Mood, random: Rand
 
 /** A text for a key or a value of a map. */
 export function anyText(mood: Mood, random: Random): string {
-  return random.pick(random.chance(mood.strange) ? TEXTS : PLAIN);
+  return random.pick(random.chance(mood.strange) ? TEXTS : WORDS);
 }
 
 /** An int64 at and around the edges; mostly small ones, so that something fits. */
