@@ -2,6 +2,8 @@ import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { runGroupSnapshot } from "./group-snapshot/index.ts";
+import { type GroupSnapshotOptions, runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
 import { type HealthOptions, runHealth } from "./health/index.ts";
 import { type RegistrationOptions, runNodeRegistration } from "./node-registration/index.ts";
 import { type ProvisionOptions, runProvision } from "./provision/index.ts";
@@ -16,6 +18,7 @@ export interface ControllerOptions {
   provision?: Partial<ProvisionOptions>;
   attach?: Partial<AttachOptions>;
   snapshot?: Partial<SnapshotOptions>;
+  groupSnapshot?: Partial<GroupSnapshotOptions>;
   capacity?: Partial<CapacityOptions>;
   health?: Partial<HealthOptions>;
   nodeRegistration?: Partial<RegistrationOptions>;
@@ -28,6 +31,8 @@ interface Controller {
   supported(driver: DriverInfo, options: ControllerOptions): boolean;
   /** It waits until VolumeSnapshots can be stored. */
   needsSnapshotKinds?: boolean;
+  /** It waits until VolumeGroupSnapshots can be stored, too. */
+  needsGroupKinds?: boolean;
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
@@ -40,6 +45,7 @@ export type ControllerName =
   | "attach"
   | "resize"
   | "snapshot"
+  | "group-snapshot"
   | "capacity"
   | "health"
   | "node-registration";
@@ -69,7 +75,25 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
     needsSnapshotKinds: true,
     run: (context, options, signal) =>
-      all(runSnapshot(context, signal), runSnapshotContent(context, options.snapshot ?? {}, signal)),
+      all(
+        runSnapshot(context, signal),
+        runSnapshotContent(context, options.snapshot ?? {}, signal),
+        // A driver without groups has nobody else to say so on a VolumeGroupSnapshot.
+        ...(context.hasGroupKinds && !context.driver.info.groupSnapshots
+          ? [runGroupSnapshot(context, signal)]
+          : []),
+      ),
+  },
+  /** The same two halves for group snapshots, and their members. */
+  "group-snapshot": {
+    supported: ({ groupSnapshots }) => groupSnapshots,
+    needsSnapshotKinds: true,
+    needsGroupKinds: true,
+    run: (context, options, signal) =>
+      all(
+        runGroupSnapshot(context, signal),
+        runGroupSnapshotContent(context, options.groupSnapshot ?? {}, signal),
+      ),
   },
   capacity: {
     supported: ({ can }) => can.has("GET_CAPACITY"),

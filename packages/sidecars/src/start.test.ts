@@ -41,6 +41,8 @@ test("[K8S-009] [K8S-010] what runs follows from what the driver can", async (t)
   assert.equal(able.sidecars.driver.name, DRIVER);
   const poor = await startHarness(t, { driver: { can: [], expansion: "none" } });
   assert.deepEqual(poor.sidecars.controllers, ["attach", "health"]);
+  const grouped = await startHarness(t, { driver: { can: [], expansion: "none", groups: true } });
+  assert.deepEqual(grouped.sidecars.controllers, ["attach", "group-snapshot", "health"]);
   const chosen = await startHarness(t, { sidecars: { controllers: ["provision"] } });
   assert.deepEqual(chosen.sidecars.controllers, ["provision"]);
 });

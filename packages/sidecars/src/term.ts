@@ -1,5 +1,13 @@
 import { setMaxListeners } from "node:events";
-import { delay, EventRecorder, isNotFound, type ObjectStore, VolumeSnapshots } from "@mooring/store";
+import {
+  delay,
+  EventRecorder,
+  isNotFound,
+  type ObjectStore,
+  type Resource,
+  VolumeGroupSnapshots,
+  VolumeSnapshots,
+} from "@mooring/store";
 import type { SidecarContext } from "./common/context.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
@@ -72,7 +80,8 @@ async function runController(
   signal: AbortSignal,
 ): Promise<void> {
   const controller = CONTROLLERS[name];
-  if (controller.needsSnapshotKinds === true) await waitForSnapshotKinds(context, signal);
+  if (controller.needsSnapshotKinds === true) await waitForKinds(context, "hasSnapshotKinds", signal);
+  if (controller.needsGroupKinds === true) await waitForKinds(context, "hasGroupKinds", signal);
   await controller.run(context, base, signal);
 }
 
@@ -105,23 +114,33 @@ async function contextFor(
     concurrency,
     health,
     onDriverChanged,
-    hasSnapshotKinds: await isServed(store, signal),
+    hasSnapshotKinds: await isServed(store, VolumeSnapshots, signal),
+    hasGroupKinds: await isServed(store, VolumeGroupSnapshots, signal),
   };
 }
 
-/** A cluster without the snapshot kinds lacks snapshots, and nothing else. */
-async function waitForSnapshotKinds(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  if (!context.hasSnapshotKinds)
-    context.logger.warn({}, "the snapshot kinds are not installed; waiting for them");
-  while (!context.hasSnapshotKinds) {
+const KINDS = {
+  hasSnapshotKinds: { resource: VolumeSnapshots, called: "snapshot kinds" },
+  hasGroupKinds: { resource: VolumeGroupSnapshots, called: "kinds of group snapshots" },
+} as const;
+
+/** A cluster without these kinds lacks what they are for, and nothing else. */
+async function waitForKinds(
+  context: SidecarContext,
+  which: keyof typeof KINDS,
+  signal: AbortSignal,
+): Promise<void> {
+  const { called, resource } = KINDS[which];
+  if (!context[which]) context.logger.warn({}, `the ${called} are not installed; waiting for them`);
+  while (!context[which]) {
     await delay(KINDS_MS, signal);
-    context.hasSnapshotKinds = await isServed(context.store, signal);
+    context[which] = await isServed(context.store, resource, signal);
   }
 }
 
-async function isServed(store: ObjectStore, signal: AbortSignal): Promise<boolean> {
+async function isServed(store: ObjectStore, resource: Resource, signal: AbortSignal): Promise<boolean> {
   try {
-    await store.list(VolumeSnapshots, { limit: 1, signal });
+    await store.list(resource, { limit: 1, signal });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -26,4 +26,6 @@ export interface SidecarContext {
   onDriverChanged: (info: DriverInfo) => void;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
+  /** Kinds of group snapshots are installed. */
+  hasGroupKinds: boolean;
 }

@@ -47,6 +47,21 @@ export const SNAPSHOT_SECRET_NAME = `${SNAPSHOT}/deletion-secret-name`;
 export const SNAPSHOT_SECRET_NAMESPACE = `${SNAPSHOT}/deletion-secret-namespace`;
 export const ALLOW_MODE_CHANGE = `${SNAPSHOT}/allow-volume-mode-change`;
 
+const GROUP_SNAPSHOT = "groupsnapshot.storage.kubernetes.io";
+export const DEFAULT_GROUP_CLASS = `${GROUP_SNAPSHOT}/is-default-class`;
+export const GROUP_FINALIZER = `${GROUP_SNAPSHOT}/volumegroupsnapshot-bound-protection`;
+export const GROUP_CONTENT_FINALIZER = `${GROUP_SNAPSHOT}/volumegroupsnapshotcontent-bound-protection`;
+/** On a group's content: a CreateVolumeGroupSnapshot call may have had an effect. Written before the call. */
+export const GROUP_BEING_CREATED = `${GROUP_SNAPSHOT}/volumegroupsnapshot-being-created`;
+/** On a group's content: its VolumeGroupSnapshot is being deleted, so the snapshots may be deleted too. */
+export const GROUP_BEING_DELETED = `${GROUP_SNAPSHOT}/volumegroupsnapshot-being-deleted`;
+export const GROUP_SECRET_NAME = `${GROUP_SNAPSHOT}/deletion-secret-name`;
+export const GROUP_SECRET_NAMESPACE = `${GROUP_SNAPSHOT}/deletion-secret-namespace`;
+/** On a VolumeSnapshotContent: the group snapshot that it is a member of. A handle may be too long for a label. */
+export const MEMBER_OF_HANDLE = "groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle";
+/** On a VolumeSnapshot: the name of its group, for people who select by label. */
+export const MEMBER_OF_LABEL = "volumeGroupSnapshotName";
+
 export const CAPACITY_DRIVER_LABEL = "csi.storage.k8s.io/drivername";
 export const CAPACITY_MANAGER_LABEL = "csi.storage.k8s.io/managed-by";
 
@@ -58,6 +73,14 @@ export const RECORD_DRIVER = "storage.mooring.dev/driver";
 export const RECORD_KIND = "storage.mooring.dev/record";
 /** On a VolumeSnapshotContent: class parameters as they were when the snapshot was asked for, as JSON. */
 export const FROZEN_PARAMETERS = "storage.mooring.dev/snapshot-parameters";
+/** On a group's content: class parameters as they were when the group snapshot was asked for, as JSON. */
+export const FROZEN_GROUP_PARAMETERS = "storage.mooring.dev/group-snapshot-parameters";
+/** On a group's content: the secret for GetVolumeGroupSnapshot, as JSON `{name, namespace}`. */
+export const FROZEN_GROUP_GET_SECRET = "storage.mooring.dev/group-snapshot-get-secret";
+/** On a group's content: volume handle to claim, as JSON, as it was when the members were chosen. */
+export const GROUP_SOURCES = "storage.mooring.dev/group-snapshot-sources";
+/** On a VolumeSnapshotContent: UID of the VolumeGroupSnapshot that it is a member of. */
+export const MEMBER_OF_UID = "storage.mooring.dev/group-snapshot-uid";
 /** On a VolumeAttachment: what detaching needs when the PersistentVolume is gone, as JSON. */
 export const PUBLISHED_VOLUME = "storage.mooring.dev/published-volume";
 /** On a claim: the driver says that its volume is in a bad state; the value is the driver's message. */

@@ -27,6 +27,8 @@ export interface DriverInfo {
   /** Whether volumes may be expanded while they are published; "none" when the plugin says nothing. */
   expansion: "online" | "offline" | "none";
   can: ReadonlySet<ControllerCapability>;
+  /** CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT of the GroupController service. */
+  groupSnapshots: boolean;
   /** NodeExpandVolume is implemented, as far as this socket can tell. */
   nodeExpansion: boolean;
 }

@@ -29,6 +29,9 @@ export async function describeDriver(
     topology: services.has(v1.PluginCapability_Service_Type.VOLUME_ACCESSIBILITY_CONSTRAINTS),
     expansion,
     can: controller ? await controllerCapabilities(client, options) : new Set(),
+    groupSnapshots:
+      services.has(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE) &&
+      (await hasGroupSnapshots(client, options)),
     nodeExpansion: await hasNodeExpansion(client, options),
   };
 }
@@ -49,6 +52,15 @@ async function controllerCapabilities(
   return new Set(
     names.filter((name) => name !== undefined && name !== "UNKNOWN"),
   ) as Set<ControllerCapability>;
+}
+
+async function hasGroupSnapshots(
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<boolean> {
+  const { capabilities } = await client.groupController.groupControllerGetCapabilities({}, options);
+  const { CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT: wanted } = v1.GroupControllerServiceCapability_RPC_Type;
+  return capabilities.some(({ type }) => type.case === "rpc" && type.value.type === wanted);
 }
 
 /** A socket of a controller plugin need not serve the Node service. */

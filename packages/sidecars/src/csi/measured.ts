@@ -10,7 +10,12 @@ export interface CallMeasurement {
   seconds: number;
 }
 
-const SERVICES = { identity: "Identity", controller: "Controller", node: "Node" } as const;
+const SERVICES = {
+  identity: "Identity",
+  controller: "Controller",
+  groupController: "GroupController",
+  node: "Node",
+} as const;
 type Method = (request: unknown, options?: unknown) => unknown;
 
 /** The same client, with every call of the plain CSI services reported when it ends. */

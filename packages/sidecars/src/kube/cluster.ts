@@ -22,6 +22,12 @@ import {
   type Resource,
   type StorageClass,
   StorageClasses,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotClass,
+  VolumeGroupSnapshotClasses,
+  type VolumeGroupSnapshotContent,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   type VolumeSnapshot,
   type VolumeSnapshotClass,
   VolumeSnapshotClasses,
@@ -29,7 +35,8 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { CAPACITY_DRIVER_LABEL } from "../common/names.ts";
+import { groupOwnerOf } from "../common/group-member.ts";
+import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
 import { dataSourceOf } from "../provision/data-source.ts";
 import { intentOf, recordSelector } from "../provision/record.ts";
 import { type Indexers, ObjectCache } from "./cache.ts";
@@ -64,6 +71,7 @@ export class Cluster {
     return this.#cache(PersistentVolumeClaims, {
       indexers: {
         uid: (claim) => some(claim.metadata.uid),
+        namespace: (claim) => some(claim.metadata.namespace),
         /** Claims without a volume, by class. */
         pendingClass: (claim) => (claim.spec?.volumeName ? [] : some(claim.spec?.storageClassName)),
         /** Claims without a volume, by data source: `VolumeSnapshot:ns/name`. */
@@ -149,6 +157,13 @@ export class Cluster {
           ...some(spec.source.volumeSnapshotContentName),
           ...some(status?.boundVolumeSnapshotContentName),
         ],
+        /** UID of the group snapshot that it is a member of. */
+        group: (snapshot) => some(groupOwnerOf(snapshot)?.uid),
+        /** `ns/name` of that group snapshot, whichever its UID. */
+        groupName: (snapshot) => {
+          const owner = groupOwnerOf(snapshot);
+          return owner === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name: owner.name } })];
+        },
         /** The empty string: snapshots that wait for a default class. */
         className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],
       },
@@ -157,12 +172,45 @@ export class Cluster {
 
   get contents(): ObjectCache<VolumeSnapshotContent> {
     return this.#cache(VolumeSnapshotContents, {
-      indexers: { className: ({ spec }) => some(spec.volumeSnapshotClassName) },
+      indexers: {
+        className: ({ spec }) => some(spec.volumeSnapshotClassName),
+        group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
+        /** Contents that somebody brought in, by `driver:snapshot handle`. */
+        imported: ({ spec }) => some(spec.source.snapshotHandle).map((handle) => `${spec.driver}:${handle}`),
+      },
     });
   }
 
   get snapshotClasses(): ObjectCache<VolumeSnapshotClass> {
     return this.#cache(VolumeSnapshotClasses, {});
+  }
+
+  get groups(): ObjectCache<VolumeGroupSnapshot> {
+    return this.#cache(VolumeGroupSnapshots, {
+      indexers: {
+        namespace: ({ metadata }) => some(metadata.namespace),
+        content: ({ spec, status }) => [
+          ...some(spec.source.volumeGroupSnapshotContentName),
+          ...some(status?.boundVolumeGroupSnapshotContentName),
+        ],
+        /** The empty string: those that take a default class. */
+        className: ({ spec }) => [spec.volumeGroupSnapshotClassName ?? ""],
+      },
+    });
+  }
+
+  get groupContents(): ObjectCache<VolumeGroupSnapshotContent> {
+    return this.#cache(VolumeGroupSnapshotContents, {
+      indexers: {
+        className: ({ spec }) => some(spec.volumeGroupSnapshotClassName),
+        /** `driver:volume handle` of every source. */
+        source: ({ spec }) => (spec.source.volumeHandles ?? []).map((handle) => `${spec.driver}:${handle}`),
+      },
+    });
+  }
+
+  get groupClasses(): ObjectCache<VolumeGroupSnapshotClass> {
+    return this.#cache(VolumeGroupSnapshotClasses, {});
   }
 
   #cache<T extends KubeObject>(

@@ -47,6 +47,21 @@ export async function patchMetadata<T extends KubeObject>(
   return left;
 }
 
+/** A merge patch of anything but the status, valid only for the version that the caller has seen. */
+export async function patchObject<T extends KubeObject>(
+  store: ObjectStore,
+  cache: ObjectCache<T>,
+  object: T,
+  { metadata = {}, ...rest }: { metadata?: { finalizers?: string[]; [field: string]: unknown } },
+): Promise<T> {
+  const { uid, resourceVersion } = object.metadata;
+  const body = { ...rest, metadata: { ...metadata, uid, resourceVersion } };
+  const left = await store.patch(cache.resource, objectKey(object), { type: "merge", body });
+  if (isDeleting(object) && metadata.finalizers?.length === 0) cache.gone(left);
+  else cache.wrote(left);
+  return left;
+}
+
 /** Replaces the given fields of an object's status; guarded by the version that the caller has seen. */
 export async function patchStatus<T extends KubeObject>(
   store: ObjectStore,

@@ -47,6 +47,12 @@ export const SNAPSHOT_CLASS_ROLES = {
   list: { keys: [pair("snapshotter-list-secret")] },
 } as const satisfies Record<string, SecretRole>;
 
+/** Roles of a VolumeGroupSnapshotClass. */
+export const GROUP_CLASS_ROLES = {
+  snapshotter: { keys: [pair("group-snapshotter-secret")] },
+  get: { keys: [pair("group-snapshotter-get-secret")] },
+} as const satisfies Record<string, SecretRole>;
+
 /**
  * The secret that a class names for a role, or undefined when it names none. Throws {@link TemplateError} when the
  * keys contradict each other, are incomplete, or give something that is not a name.
@@ -101,6 +107,20 @@ export function snapshotClassTokens(
   return {
     namespace: { ...content, "volumesnapshot.namespace": snapshot.metadata.namespace ?? "" },
     name: { "volumesnapshot.name": snapshot.metadata.name },
+  };
+}
+
+/** Tokens of VolumeGroupSnapshotClass templates. */
+export function groupClassTokens(
+  contentName: string,
+  group: { name: string; namespace: string },
+): TemplateTokens {
+  return {
+    namespace: {
+      "volumegroupsnapshotcontent.name": contentName,
+      "volumegroupsnapshot.namespace": group.namespace,
+    },
+    name: { "volumegroupsnapshot.name": group.name },
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
 } from "@mooring/store";
+import { isMemberContent } from "../common/group-member.ts";
 import {
   BEING_CREATED,
   BEING_DELETED,
@@ -75,7 +76,7 @@ export function decideContent(view: ContentView): ContentStep | Rest {
   const { content } = view;
   if (content?.spec.driver !== view.driver) return DONE;
   // Members of a group live and die with it.
-  if (content.status?.volumeGroupSnapshotHandle !== undefined) return DONE;
+  if (isMemberContent(content)) return DONE;
   if (view.answer?.kind === "cut") return { do: "write-status", snapshot: view.answer.snapshot };
   if (isDeleting(content)) return decideDeletion(view, content);
   if (!hasFinalizer(content, CONTENT_FINALIZER)) return { do: "guard" };

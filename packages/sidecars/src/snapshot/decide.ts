@@ -7,13 +7,13 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
 } from "@mooring/store";
+import { isGroupMember } from "../common/group-member.ts";
 import {
   BEING_DELETED,
   CLAIM_SOURCE_FINALIZER,
   DEFAULT_SNAPSHOT_CLASS,
   SNAPSHOT_BOUND_FINALIZER,
   SNAPSHOT_FINALIZER,
-  SNAPSHOT_IN_GROUP_FINALIZER,
   SNAPSHOT_SOURCE_FINALIZER,
 } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
@@ -57,6 +57,8 @@ const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
 export function decideSnapshot(view: SnapshotView): SnapshotStep | Rest {
   const { snapshot } = view;
   if (snapshot === undefined || isForeign(view)) return DONE;
+  // A member is made, told about and taken away with its group.
+  if (isGroupMember(snapshot)) return DONE;
   if (isDeleting(snapshot)) return decideDeletion(view, snapshot);
   if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
   return snapshot.spec.source.volumeSnapshotContentName === undefined
@@ -210,7 +212,6 @@ function decideStatus(
 function decideDeletion(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotStep | Rest {
   const { content } = view;
   if (!OURS.some((finalizer) => hasFinalizer(snapshot, finalizer))) return DONE;
-  if (hasFinalizer(snapshot, SNAPSHOT_IN_GROUP_FINALIZER)) return DONE;
   if (content === undefined || !refersTo(content, snapshot)) return { do: "release" };
   if (hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER)) {
     if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };

@@ -4,6 +4,9 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
+  VolumeGroupSnapshot,
+  VolumeGroupSnapshotClass,
+  VolumeGroupSnapshotContent,
   VolumeSnapshot,
   VolumeSnapshotClass,
   VolumeSnapshotContent,
@@ -26,6 +29,7 @@ export function driverInfo(can: ControllerCapability[], changes: Changes<DriverI
     topology: false,
     expansion: "online",
     can: new Set(can),
+    groupSnapshots: false,
     nodeExpansion: false,
   };
   return { ...info, ...changes };
@@ -127,6 +131,54 @@ export function snapshotClass(changes: Changes<VolumeSnapshotClass> = {}): Volum
     apiVersion: "snapshot.storage.k8s.io/v1",
     kind: "VolumeSnapshotClass",
     metadata: { name: "snaps" },
+    driver: DRIVER,
+    deletionPolicy: "Delete",
+    ...changes,
+  };
+}
+
+export function groupSnapshot(
+  name: string,
+  spec: VolumeGroupSnapshot["spec"] = { source: { selector: { matchLabels: { app: "db" } } } },
+  metadata: Changes<Meta> = {},
+  status?: VolumeGroupSnapshot["status"],
+): VolumeGroupSnapshot {
+  return {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshot",
+    metadata: { name, namespace: "default", uid: `uid-${name}`, ...metadata },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function groupContent(
+  name: string,
+  spec: Changes<VolumeGroupSnapshotContent["spec"]> = {},
+  metadata: Changes<Meta> = {},
+  status?: VolumeGroupSnapshotContent["status"],
+): VolumeGroupSnapshotContent {
+  return {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshotContent",
+    metadata: { name, uid: `uid-${name}`, ...metadata },
+    spec: {
+      volumeGroupSnapshotRef: { name: "group", namespace: "default", uid: "uid-group" },
+      deletionPolicy: "Delete",
+      driver: DRIVER,
+      volumeGroupSnapshotClassName: "groups",
+      source: { volumeHandles: ["vol-1", "vol-2"] },
+      ...spec,
+    },
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+export function groupClass(changes: Changes<VolumeGroupSnapshotClass> = {}): VolumeGroupSnapshotClass {
+  return {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshotClass",
+    metadata: { name: "groups" },
     driver: DRIVER,
     deletionPolicy: "Delete",
     ...changes,

@@ -16,6 +16,9 @@ import {
   Secrets,
   StorageClasses,
   VolumeAttributesClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
@@ -28,6 +31,8 @@ const WITH_STATUS = [
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   VolumeSnapshotContents,
   VolumeSnapshots,
 ];
@@ -41,6 +46,7 @@ const WITHOUT_STATUS = [
   Secrets,
   StorageClasses,
   VolumeAttributesClasses,
+  VolumeGroupSnapshotClasses,
   VolumeSnapshotClasses,
 ];
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CsiError, createServer, v1 } from "@mooring/csi";
 import type { ControllerCapability, DriverInfo } from "../csi/driver-info.ts";
-import { Backend, type BackendSnapshot, type BackendVolume } from "./backend.ts";
+import { Backend, type BackendGroup, type BackendSnapshot, type BackendVolume } from "./backend.ts";
 import { FaultPlan } from "./faults.ts";
 import { DRIVER } from "./objects.ts";
 
@@ -31,6 +31,16 @@ export interface ScriptedDriverOptions {
   place?: (request: v1.CreateVolumeRequest) => Record<string, string>[];
   /** Polls until a new snapshot is ready. */
   snapshotPolls?: number;
+  /** Serves GroupController. */
+  groups?: boolean;
+}
+
+/** A group snapshot in an answer. */
+export interface WireGroup {
+  groupSnapshotId: string;
+  snapshots: (ReturnType<typeof wireSnapshot> & { groupSnapshotId: string })[];
+  readyToUse: boolean;
+  creationTime?: { seconds: bigint; nanos: number };
 }
 
 /**
@@ -46,9 +56,18 @@ export class ScriptedDriver {
   /** What GetCapacity says. */
   availableBytes: (segments: Record<string, string>) => bigint = () => 10n * 1024n ** 3n;
   ready = true;
+  /** What of an answer about a group is not as it should be. */
+  changeGroup: (group: WireGroup) => WireGroup = (group) => group;
   snapshotPolls: number;
   readonly #folder: string;
   readonly #options: ScriptedDriverOptions;
+  /** Logs a call and lets it go as the plan of faults wants. */
+  readonly #on =
+    <Q extends object, A>(method: string, operation: (request: Q) => A) =>
+    (request: Q, context: { signal: AbortSignal }): Promise<A> => {
+      this.calls.push({ method, request });
+      return this.faults.play(method, request, context.signal, () => operation(request));
+    };
   #server: ReturnType<typeof createServer> | undefined;
 
   private constructor(folder: string, options: ScriptedDriverOptions) {
@@ -85,13 +104,9 @@ export class ScriptedDriver {
   }
 
   #services(): Parameters<typeof createServer>[0] {
-    const on =
-      <Q extends object, A>(method: string, operation: (request: Q) => A) =>
-      (request: Q, context: { signal: AbortSignal }): Promise<A> => {
-        this.calls.push({ method, request });
-        return this.faults.play(method, request, context.signal, () => operation(request));
-      };
+    const on = this.#on;
     return {
+      ...(this.#options.groups === true ? { groupController: this.#groupController() } : {}),
       identity: {
         getPluginInfo: () => ({ name: this.#options.name ?? DRIVER, vendorVersion: "1.0" }),
         getPluginCapabilities: () => ({ capabilities: this.#pluginCapabilities() }),
@@ -128,7 +143,7 @@ export class ScriptedDriver {
           snapshot: wireSnapshot(this.backend.createSnapshot(name, sourceVolumeId, this.snapshotPolls)),
         })),
         deleteSnapshot: on("DeleteSnapshot", ({ snapshotId }: v1.DeleteSnapshotRequest) => {
-          this.backend.snapshots.delete(snapshotId);
+          this.backend.deleteSnapshot(snapshotId);
           return {};
         }),
         listSnapshots: on("ListSnapshots", ({ snapshotId }: v1.ListSnapshotsRequest) => {
@@ -156,6 +171,42 @@ export class ScriptedDriver {
             : { accessibleTopology: { segments: this.#options.segments } }),
         })),
       },
+    };
+  }
+
+  #groupController() {
+    const wire = (group: BackendGroup) => ({
+      groupSnapshot: this.changeGroup({
+        groupSnapshotId: group.id,
+        snapshots: this.backend
+          .membersOf(group)
+          .map((member) => ({ ...wireSnapshot(member), groupSnapshotId: group.id })),
+        readyToUse: this.backend.membersOf(group).every(({ pendingPolls }) => pendingPolls === 0),
+        creationTime: { seconds: 1_700_000_000n, nanos: 0 },
+      }),
+    });
+    const type = v1.GroupControllerServiceCapability_RPC_Type.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT;
+    return {
+      groupControllerGetCapabilities: () => ({
+        capabilities: [{ type: { case: "rpc" as const, value: { type } } }],
+      }),
+      createVolumeGroupSnapshot: this.#on(
+        "CreateVolumeGroupSnapshot",
+        ({ name, sourceVolumeIds }: v1.CreateVolumeGroupSnapshotRequest) =>
+          wire(this.backend.createGroup(name, sourceVolumeIds, this.snapshotPolls)),
+      ),
+      getVolumeGroupSnapshot: this.#on(
+        "GetVolumeGroupSnapshot",
+        ({ groupSnapshotId, snapshotIds }: v1.GetVolumeGroupSnapshotRequest) =>
+          wire(this.backend.lookAtGroup(groupSnapshotId, snapshotIds)),
+      ),
+      deleteVolumeGroupSnapshot: this.#on(
+        "DeleteVolumeGroupSnapshot",
+        ({ groupSnapshotId, snapshotIds }: v1.DeleteVolumeGroupSnapshotRequest) => {
+          this.backend.deleteGroup(groupSnapshotId, snapshotIds);
+          return {};
+        },
+      ),
     };
   }
 
@@ -191,7 +242,11 @@ export class ScriptedDriver {
   #pluginCapabilities() {
     const { Type } = { Type: v1.PluginCapability_Service_Type };
     const { expansion = "online", topology = false } = this.#options;
-    const services = [Type.CONTROLLER_SERVICE, ...(topology ? [Type.VOLUME_ACCESSIBILITY_CONSTRAINTS] : [])];
+    const services = [
+      Type.CONTROLLER_SERVICE,
+      ...(topology ? [Type.VOLUME_ACCESSIBILITY_CONSTRAINTS] : []),
+      ...(this.#options.groups === true ? [Type.GROUP_CONTROLLER_SERVICE] : []),
+    ];
     const expansions = { online: [1], offline: [2], none: [] }[expansion];
     return [
       ...services.map((type) => ({ type: { case: "service" as const, value: { type } } })),

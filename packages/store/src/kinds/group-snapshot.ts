@@ -27,11 +27,11 @@ export interface VolumeGroupSnapshot extends KubeObject {
   };
 }
 
-/** One member as the driver knows it. */
+/** One member of a group snapshot, as the driver describes it. */
 export interface VolumeSnapshotInfo {
   volumeHandle?: string;
   snapshotHandle?: string;
-  /** Nanoseconds since the epoch; exceeds what a double holds exactly. */
+  /** Nanoseconds since the epoch; exceeds what a double holds exactly, so sub-microsecond digits are lost. */
   creationTime?: number;
   readyToUse?: boolean;
   /** Bytes. */
@@ -62,8 +62,10 @@ export interface VolumeGroupSnapshotContent extends KubeObject {
     /** RFC 3339. */
     creationTime?: string;
     readyToUse?: boolean;
-    volumeSnapshotInfoList?: VolumeSnapshotInfo[];
     error?: SnapshotError;
+    volumeSnapshotInfoList?: VolumeSnapshotInfo[];
+    /** The members as v1beta1 has them: the same as in `volumeSnapshotInfoList`. */
+    volumeSnapshotHandlePairList?: { volumeHandle: string; snapshotHandle: string }[];
   };
 }
 

@@ -1,0 +1,60 @@
+import { hasFinalizer, type VolumeGroupSnapshot, type VolumeGroupSnapshotClass } from "@mooring/store";
+import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
+import { TemplateError } from "../secrets/references.ts";
+import { groupContentFor } from "./content-for.ts";
+import { chooseSources, foreignProblem, mixedProblem, type Source, selectorOf } from "./sources.ts";
+import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
+
+/**
+ * A group snapshot without a content: everything is checked before anything is made. The class is not written into the
+ * user's object: the content says which one it was.
+ */
+export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep {
+  const selector = selectorOf(group);
+  if ("error" in selector) return report("GroupSnapshotValidationError", selector.error);
+  const chosen = chooseSources(view.candidates);
+  if (!("sources" in chosen))
+    return report("GroupSnapshotContentCreationFailed", chosen.message, chosen.ofClaims);
+  const { sources } = chosen;
+  const groupClass = classFor(view, group, sources);
+  if ("do" in groupClass) return groupClass;
+  const foreign = foreignProblem(sources, groupClass.driver);
+  if (foreign !== undefined)
+    return report("GroupSnapshotContentCreationFailed", foreign.message, foreign.ofClaims);
+  try {
+    const content = groupContentFor(group, groupClass, sources);
+    if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "guard" };
+    const claims = sources.flatMap(({ claim }) =>
+      hasFinalizer(claim, CLAIM_SOURCE_FINALIZER) ? [] : [claim],
+    );
+    return claims.length > 0 ? { do: "guard-claims", claims } : { do: "create-content", content };
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    return report("CreateGroupSnapshotContentFailed", error.message);
+  }
+}
+
+function classFor(
+  { classes, groupClass }: GroupSnapshotView,
+  { spec: { volumeGroupSnapshotClassName: name } }: VolumeGroupSnapshot,
+  sources: readonly Source[],
+): VolumeGroupSnapshotClass | ReportStep {
+  if (name !== undefined)
+    return (
+      groupClass ?? report("GetGroupSnapshotClassFailed", `volumegroupsnapshotclass ${name} does not exist`)
+    );
+  const mixed = mixedProblem(sources);
+  if (mixed !== undefined) return report("SetDefaultGroupSnapshotClassFailed", mixed.message, mixed.ofClaims);
+  const driver = sources[0]?.driver ?? "";
+  const defaults = classes.filter(
+    ({ driver: of, metadata }) => of === driver && metadata.annotations?.[DEFAULT_GROUP_CLASS] === "true",
+  );
+  const [only] = defaults;
+  if (only !== undefined && defaults.length === 1) return only;
+  return report(
+    "SetDefaultGroupSnapshotClassFailed",
+    only === undefined
+      ? `cannot find a default group snapshot class for driver ${driver}: name one in spec.volumeGroupSnapshotClassName`
+      : `${defaults.length} default group snapshot classes were found for driver ${driver}: ${defaults.map(({ metadata }) => metadata.name).join(", ")}`,
+  );
+}

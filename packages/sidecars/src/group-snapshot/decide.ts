@@ -1,0 +1,119 @@
+import {
+  hasFinalizer,
+  isDeleting,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+} from "@mooring/store";
+import { GROUP_FINALIZER } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
+import { bindImported } from "./bind-imported.ts";
+import { decideCreation } from "./decide-creation.ts";
+import { decideDeletion, decideOrphans } from "./decide-deletion.ts";
+import { misboundMembers, nextMemberWrites } from "./member-writes.ts";
+import { sameGroupStatus, statusFor } from "./status.ts";
+import {
+  type GroupSnapshotEvent,
+  type GroupSnapshotStep,
+  type GroupSnapshotView,
+  type ReportStep,
+  refersTo,
+  report,
+} from "./view.ts";
+
+/** The next step for one VolumeGroupSnapshot: what the cluster-wide snapshot-controller does. */
+export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep | Rest {
+  const { group, orphans } = view;
+  const left = decideOrphans(orphans);
+  if (left !== undefined) return left;
+  if (group === undefined || isForeign(view)) return DONE;
+  if (isDeleting(group)) return decideDeletion(view, group);
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  if (!view.capable && view.content?.status?.readyToUse !== true) return incapable(view);
+  return group.spec.source.volumeGroupSnapshotContentName === undefined
+    ? decideDynamic(view, group)
+    : decideImported(view, group, group.spec.source.volumeGroupSnapshotContentName);
+}
+
+/** A group belongs to the driver of its content, else of its class, else of the volumes that it selects. */
+function isForeign({ candidates, content, driver, groupClass, group, classes }: GroupSnapshotView): boolean {
+  const of = content?.spec.driver ?? groupClass?.driver;
+  if (of !== undefined) return of !== driver;
+  if (group?.spec.source.selector === undefined) return false;
+  const drivers = candidates.flatMap(({ volume }) => volume?.spec?.csi?.driver ?? []);
+  if (drivers.length > 0) return !drivers.includes(driver);
+  // Nobody's yet: whoever has classes tells what is wrong.
+  return classes.length > 0 && !classes.some((each) => each.driver === driver);
+}
+
+function incapable({ driver }: GroupSnapshotView): ReportStep {
+  return report(
+    "GroupSnapshotContentCreationFailed",
+    `driver ${driver} cannot take group snapshots: it lacks CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT`,
+  );
+}
+
+function decideDynamic(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
+  const { content } = view;
+  const bound = group.status?.boundVolumeGroupSnapshotContentName;
+  if (content === undefined)
+    return bound === undefined
+      ? decideCreation(view, group)
+      : report("GroupSnapshotContentMissing", `VolumeGroupSnapshotContent ${bound} is missing`);
+  if (!refersTo(content, group))
+    return report(
+      "GroupSnapshotContentMisbound",
+      `content ${content.metadata.name} belongs to another group snapshot`,
+    );
+  return guard(group) ?? decideMembers(view, group, content);
+}
+
+/** Pre-provisioned: somebody else made the content, for exactly this group snapshot. */
+function decideImported(
+  view: GroupSnapshotView,
+  group: VolumeGroupSnapshot,
+  name: string,
+): GroupSnapshotStep | Rest {
+  const { content, groupClass } = view;
+  if (content === undefined)
+    return report("GroupSnapshotContentMissing", `VolumeGroupSnapshotContent ${name} is missing`);
+  if (content.spec.source.groupSnapshotHandles === undefined)
+    return report(
+      "GroupSnapshotContentMismatch",
+      `content ${name} has no group snapshot handles in its source`,
+    );
+  const { uid: owner, name: refName, namespace } = content.spec.volumeGroupSnapshotRef;
+  const named = refName === group.metadata.name && namespace === group.metadata.namespace;
+  if (!named || (owner && owner !== group.metadata.uid))
+    return report("GroupSnapshotContentMisbound", `content ${name} belongs to another group snapshot`);
+  const guarded = guard(group);
+  if (guarded !== undefined) return guarded;
+  return owner ? decideMembers(view, group, content) : bindImported(group, content, groupClass);
+}
+
+/** First what the group needs to exist, then its members, then what people read. */
+function decideMembers(
+  view: GroupSnapshotView,
+  group: VolumeGroupSnapshot,
+  content: VolumeGroupSnapshotContent,
+): GroupSnapshotStep | Rest {
+  const { members, now } = view;
+  const misbound = isOnRecord(content) ? misboundMembers(group, members) : [];
+  if (misbound.length > 0) return report("SnapshotContentMisbound", misbound.join("; "));
+  const writes = isOnRecord(content) ? nextMemberWrites(group, content, members, now) : [];
+  if (writes.length > 0) return { do: "write-members", writes };
+  const status = statusFor(group, content, now);
+  if (sameGroupStatus(status, group.status ?? {})) return DONE;
+  const events: GroupSnapshotEvent[] = [];
+  const before = group.status ?? {};
+  const ready = status.readyToUse === true && before.readyToUse !== true;
+  const dated = status.creationTime !== undefined;
+  if (dated ? before.creationTime === undefined : ready) events.push("GroupSnapshotCreated");
+  if (ready) events.push("GroupSnapshotReady");
+  return { do: "write-status", status, events };
+}
+
+/** The finalizer comes before anything that it guards. */
+function guard(group: VolumeGroupSnapshot): GroupSnapshotStep | undefined {
+  return hasFinalizer(group, GROUP_FINALIZER) ? undefined : { do: "guard" };
+}

@@ -1,0 +1,210 @@
+import { failpoint, isDeleting, keyOf, runController, type VolumeGroupSnapshot } from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { groupOwnerOf } from "../common/group-member.ts";
+import {
+  CLAIM_SOURCE_FINALIZER,
+  GROUP_BEING_DELETED,
+  GROUP_FINALIZER,
+  MEMBER_OF_UID,
+} from "../common/names.ts";
+import { source } from "../common/source.ts";
+import { runSteps } from "../common/steps.ts";
+import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
+import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
+import { inParallel, writeMembers } from "./apply-members.ts";
+import { decideGroupSnapshot } from "./decide.ts";
+import { lookAtGroup } from "./look.ts";
+import type { GroupSnapshotStep, GroupSnapshotView, ReportStep } from "./view.ts";
+
+const gaps = {
+  guarded: failpoint("sidecars/group-snapshot/guarded"),
+  claimGuarded: failpoint("sidecars/group-snapshot/claim-guarded"),
+  contentCreated: failpoint("sidecars/group-snapshot/content-created"),
+  contentBound: failpoint("sidecars/group-snapshot/content-bound"),
+  statusWritten: failpoint("sidecars/group-snapshot/status-written"),
+  marked: failpoint("sidecars/group-snapshot/marked-being-deleted"),
+  contentDeleted: failpoint("sidecars/group-snapshot/content-deleted"),
+  released: failpoint("sidecars/group-snapshot/released"),
+};
+
+/** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
+export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
+  const { cluster, concurrency, logger } = context;
+  const binder = new GroupBinder(context);
+  const inNamespace = (namespace = "") => keysOf(cluster.groups.byIndex("namespace", namespace));
+  const ofUid = (uid: string | undefined) =>
+    keysOf(cluster.groups.list().filter(({ metadata }) => metadata.uid === uid));
+  const controller = runController(
+    {
+      name: "group-snapshot",
+      logger,
+      concurrency,
+      sources: [
+        source(cluster.groups, (group) => [keyOf(group)]),
+        source(cluster.groupContents, ({ metadata, spec }) => [
+          keyOf({ metadata: spec.volumeGroupSnapshotRef }),
+          ...keysOf(cluster.groups.byIndex("content", metadata.name)),
+        ]),
+        source(cluster.groupClasses, ({ metadata }) => [
+          ...keysOf(cluster.groups.byIndex("className", metadata.name)),
+          ...keysOf(cluster.groups.byIndex("className", "")),
+        ]),
+        source(cluster.claims, ({ metadata }) => inNamespace(metadata.namespace)),
+        source(cluster.volumes, ({ spec }) => inNamespace(spec?.claimRef?.namespace)),
+        source(cluster.snapshots, (snapshot) => {
+          const name = groupOwnerOf(snapshot)?.name;
+          return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];
+        }),
+        source(cluster.contents, ({ metadata, spec }) => [
+          ...ofUid(metadata.annotations?.[MEMBER_OF_UID]),
+          ...(spec.source.snapshotHandle === undefined ? [] : inNamespace(spec.volumeSnapshotRef.namespace)),
+        ]),
+      ],
+      reconcile: (key) => binder.reconcile(key, signal),
+    },
+    signal,
+  );
+  await Promise.all([controller, runGroupClaimProtection(context, signal)]);
+}
+
+const keysOf = (groups: VolumeGroupSnapshot[]): string[] => groups.map(keyOf);
+
+class GroupBinder {
+  readonly #context: SidecarContext;
+  readonly #pauses: Backoff;
+
+  constructor(context: SidecarContext) {
+    this.#context = context;
+    this.#pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  async reconcile(key: string, signal: AbortSignal) {
+    let uid = "";
+    const look = async (fresh: boolean) => {
+      const view = await lookAtGroup(this.#context, key, { fresh });
+      uid = view.group?.metadata.uid ?? uid;
+      return { ...view, pauseMs: this.#pauses.remaining(uid, questionOf(view)) };
+    };
+    const apply = (step: GroupSnapshotStep, view: GroupSnapshotView) => this.#apply(step, view, uid);
+    const result = await runSteps({ look, decide: decideGroupSnapshot, apply }, signal);
+    if (this.#context.cluster.groups.get(key) === undefined) this.#pauses.reset(uid);
+    return result;
+  }
+
+  async #apply(step: GroupSnapshotStep, view: GroupSnapshotView, uid: string): Promise<void> {
+    const { store, cluster, events } = this.#context;
+    const { content, group } = view;
+    // Members of a group that is gone have nobody else to take care of them.
+    if (step.do === "write-members") return writeMembers(this.#context, step.writes);
+    if (group === undefined) return;
+    const name = `${group.metadata.namespace}/${group.metadata.name}`;
+    switch (step.do) {
+      case "guard":
+        await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
+        return gaps.guarded();
+      case "guard-claims": {
+        const [failure] = await inParallel(step.claims, async (claim) => {
+          await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
+          gaps.claimGuarded();
+        });
+        if (failure !== undefined) throw failure;
+        return;
+      }
+      case "create-content":
+        cluster.groupContents.wrote(await store.create(cluster.groupContents.resource, step.content));
+        events.event(
+          group,
+          "Normal",
+          "CreatingGroupSnapshot",
+          `Waiting for a group snapshot ${name} to be created by the CSI driver.`,
+        );
+        return gaps.contentCreated();
+      case "bind-content": {
+        if (content === undefined) return;
+        const spec = {
+          volumeGroupSnapshotRef: { ...content.spec.volumeGroupSnapshotRef, uid: group.metadata.uid },
+          ...(step.className === undefined ? {} : { volumeGroupSnapshotClassName: step.className }),
+        };
+        const body = { metadata: { annotations: step.annotations }, spec };
+        await patchObject(store, cluster.groupContents, content, body);
+        return gaps.contentBound();
+      }
+      case "write-status":
+        await this.#writeStatus(group, step.status);
+        for (const reason of step.events) events.event(group, "Normal", reason, MESSAGES[reason](name));
+        return gaps.statusWritten();
+      case "mark-being-deleted": {
+        if (content === undefined) return;
+        const annotations = { [GROUP_BEING_DELETED]: "yes" };
+        await patchMetadata(store, cluster.groupContents, content, { annotations });
+        return gaps.marked();
+      }
+      case "delete-content":
+        if (content === undefined) return;
+        await deleteObject(store, cluster.groupContents, content);
+        return gaps.contentDeleted();
+      case "release":
+        await patchMetadata(store, cluster.groups, group, { removeFinalizers: [GROUP_FINALIZER] });
+        return gaps.released();
+      case "report":
+        return this.#report(view, group, step, uid);
+    }
+  }
+
+  async #writeStatus(
+    group: VolumeGroupSnapshot,
+    status: NonNullable<VolumeGroupSnapshot["status"]>,
+  ): Promise<void> {
+    const { store, cluster } = this.#context;
+    await patchStatus(store, cluster.groups, group, { ...status, error: status.error ?? null });
+  }
+
+  /** Conflicts never get here: only what a person can do something about is written down, and once. */
+  async #report(
+    view: GroupSnapshotView,
+    group: VolumeGroupSnapshot,
+    { message, ofClaims = [], reason }: ReportStep,
+    uid: string,
+  ): Promise<void> {
+    const { events } = this.#context;
+    this.#pauses.fail(uid, questionOf(view));
+    events.event(group, "Warning", reason, message);
+    for (const of of ofClaims)
+      events.event(of.claim, "Warning", reason, `group snapshot ${group.metadata.name}: ${of.message}`);
+    if (group.status?.error?.message === message) return;
+    const error = { message, time: view.now };
+    const readyToUse = isDeleting(group) ? (group.status?.readyToUse ?? false) : false;
+    await this.#writeStatus(group, { ...group.status, readyToUse, error });
+  }
+}
+
+const MESSAGES = {
+  GroupSnapshotCreated: (name: string) => `GroupSnapshot ${name} was successfully created by the CSI driver.`,
+  GroupSnapshotReady: (name: string) => `GroupSnapshot ${name} is ready to use.`,
+};
+
+/** What a complaint depends on: our own status and finalizers are no part of it. */
+function questionOf({
+  candidates,
+  classes,
+  content,
+  group,
+  members,
+  owned,
+  capable,
+}: GroupSnapshotView): string {
+  const pick = (
+    object: { metadata: { uid?: string; deletionTimestamp?: string }; spec?: unknown } | undefined,
+  ) => object && [object.metadata.uid, object.metadata.deletionTimestamp, object.spec];
+  return JSON.stringify([
+    capable,
+    pick(group),
+    pick(content),
+    content?.status,
+    classes,
+    candidates.map(({ claim, volume }) => [pick(claim), claim.status?.phase, pick(volume)]),
+    members.map((member) => [pick(member.content), pick(member.snapshot)]),
+    owned.snapshots.map(({ metadata }) => metadata.finalizers),
+  ]);
+}

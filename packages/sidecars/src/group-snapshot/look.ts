@@ -1,0 +1,164 @@
+import {
+  isDeleting,
+  keyOf,
+  type PersistentVolumeClaim,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { groupOwnerOf, isMemberContent } from "../common/group-member.ts";
+import { MEMBER_OF_UID } from "../common/names.ts";
+import { rfc3339 } from "../common/time.ts";
+import { membersOf } from "./member.ts";
+import { groupContentNameOf } from "./names.ts";
+import { type Candidate, selects } from "./sources.ts";
+import type { GroupSnapshotView } from "./view.ts";
+
+type Fresh = { fresh: boolean };
+
+/** Reads what a decision about a group snapshot needs. `fresh`: an earlier step met an outdated picture. */
+export async function lookAtGroup(
+  context: SidecarContext,
+  key: string,
+  { fresh }: Fresh,
+): Promise<GroupSnapshotView> {
+  const { cluster, driver, now } = context;
+  const group = await readGroup(context, key, fresh);
+  if (fresh) await refreshMembers(context, key, group);
+  const content = group === undefined ? undefined : await readContent(context, group, fresh);
+  const className = content?.spec.volumeGroupSnapshotClassName ?? group?.spec.volumeGroupSnapshotClassName;
+  return {
+    driver: driver.info.name,
+    capable: driver.info.groupSnapshots,
+    group,
+    content,
+    groupClass: cluster.groupClasses.get(className ?? ""),
+    classes: cluster.groupClasses.list(),
+    candidates:
+      group === undefined || content !== undefined || isDeleting(group)
+        ? []
+        : await candidatesFor(context, group, fresh),
+    members: group === undefined || content === undefined ? [] : lookUpMembers(context, group, content),
+    owned: ownedBy(context, group?.metadata.uid),
+    orphans: orphansOf(context, key, group),
+    now: rfc3339(now()),
+    pauseMs: 0,
+  };
+}
+
+/** Before members are taken for orphans, the server itself has to say that their group is gone. */
+async function readGroup(
+  { cluster }: SidecarContext,
+  key: string,
+  fresh: boolean,
+): Promise<VolumeGroupSnapshot | undefined> {
+  const known = cluster.groups.get(key);
+  const doubted = cluster.snapshots
+    .byIndex("groupName", key)
+    .some((snapshot) => groupOwnerOf(snapshot)?.uid !== known?.metadata.uid);
+  return fresh || doubted ? cluster.groups.refresh(key) : known;
+}
+
+/** Before a group goes without its content, the server itself has to say that there is none. */
+async function readContent(
+  { cluster }: SidecarContext,
+  group: VolumeGroupSnapshot,
+  fresh: boolean,
+): Promise<VolumeGroupSnapshotContent | undefined> {
+  const name = groupContentNameOf(group);
+  const known = cluster.groupContents.get(name);
+  return fresh || (known === undefined && isDeleting(group)) ? cluster.groupContents.refresh(name) : known;
+}
+
+async function candidatesFor(
+  { cluster }: SidecarContext,
+  group: VolumeGroupSnapshot,
+  fresh: boolean,
+): Promise<Candidate[]> {
+  const matching = () =>
+    cluster.claims
+      .byIndex("namespace", group.metadata.namespace ?? "")
+      .filter((claim) => selects(group, claim));
+  if (fresh) await Promise.all(matching().map((claim) => cluster.claims.refresh(keyOf(claim))));
+  return matching()
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .map((claim) => ({ claim, volume: volumeOf(cluster, claim) }));
+}
+
+function volumeOf({ volumes }: SidecarContext["cluster"], { spec }: PersistentVolumeClaim) {
+  return volumes.get(spec?.volumeName ?? "");
+}
+
+function lookUpMembers(
+  { cluster }: SidecarContext,
+  group: VolumeGroupSnapshot,
+  content: VolumeGroupSnapshotContent,
+) {
+  return membersOf(group, content, {
+    content: (name) => cluster.contents.get(name),
+    snapshot: (namespace, name) => cluster.snapshots.get(`${namespace}/${name}`),
+    imported: (driver, handle) => cluster.contents.byIndex("imported", `${driver}:${handle}`),
+  });
+}
+
+interface Objects {
+  snapshots: VolumeSnapshot[];
+  contents: VolumeSnapshotContent[];
+}
+
+function ownedBy({ cluster }: SidecarContext, uid: string | undefined): Objects {
+  if (uid === undefined) return { snapshots: [], contents: [] };
+  return {
+    snapshots: cluster.snapshots.byIndex("group", uid),
+    contents: cluster.contents.byIndex("group", uid),
+  };
+}
+
+/** Only what somebody deletes, and only what no other driver has. */
+function orphansOf(
+  { cluster, driver }: SidecarContext,
+  key: string,
+  group: VolumeGroupSnapshot | undefined,
+): Objects {
+  const contentOf = (snapshot: VolumeSnapshot) =>
+    cluster.contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? "");
+  const snapshots = cluster.snapshots
+    .byIndex("groupName", key)
+    .filter((snapshot) => groupOwnerOf(snapshot)?.uid !== group?.metadata.uid && isDeleting(snapshot))
+    .filter((snapshot) => (contentOf(snapshot)?.spec.driver ?? driver.info.name) === driver.info.name);
+  const contents = snapshots.flatMap((snapshot) => {
+    const content = contentOf(snapshot);
+    const own =
+      content !== undefined &&
+      isMemberContent(content) &&
+      content.metadata.annotations?.[MEMBER_OF_UID] === groupOwnerOf(snapshot)?.uid;
+    return own ? [content] : [];
+  });
+  return { snapshots, contents };
+}
+
+async function refreshMembers(
+  { cluster }: SidecarContext,
+  key: string,
+  group: VolumeGroupSnapshot | undefined,
+): Promise<void> {
+  const content = group && cluster.groupContents.get(groupContentNameOf(group));
+  const planned = group === undefined || content === undefined ? [] : membersOf(group, content, NOWHERE);
+  const namespace = group?.metadata.namespace ?? "";
+  const snapshots = new Set([
+    ...cluster.snapshots.byIndex("groupName", key).map(keyOf),
+    ...planned.map(({ names }) => `${namespace}/${names.snapshot}`),
+  ]);
+  const contents = new Set([
+    ...cluster.contents.byIndex("group", group?.metadata.uid ?? "").map(keyOf),
+    ...planned.map(({ names }) => names.content),
+  ]);
+  await Promise.all([
+    ...[...snapshots].map((each) => cluster.snapshots.refresh(each)),
+    ...[...contents].map((each) => cluster.contents.refresh(each)),
+  ]);
+}
+
+const NOWHERE = { content: () => undefined, snapshot: () => undefined, imported: () => [] };

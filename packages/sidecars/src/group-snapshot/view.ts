@@ -1,0 +1,73 @@
+import type {
+  PersistentVolumeClaim,
+  VolumeGroupSnapshot,
+  VolumeGroupSnapshotClass,
+  VolumeGroupSnapshotContent,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from "@mooring/store";
+import type { Member } from "./member.ts";
+import type { MemberWrite } from "./member-writes.ts";
+import type { Candidate, SourceProblem } from "./sources.ts";
+
+/** What a decision about one VolumeGroupSnapshot needs. */
+export interface GroupSnapshotView {
+  driver: string;
+  /** The driver has CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT. */
+  capable: boolean;
+  group: VolumeGroupSnapshot | undefined;
+  /** The content that the group is, wants to be, or would be bound to. */
+  content: VolumeGroupSnapshotContent | undefined;
+  groupClass: VolumeGroupSnapshotClass | undefined;
+  /** All classes, to find the default one. */
+  classes: readonly VolumeGroupSnapshotClass[];
+  /** Claims that the selector matches; looked up only while there is no content. */
+  candidates: readonly Candidate[];
+  /** Members that the content lists. */
+  members: readonly Member[];
+  /** Objects that belong to this group, whatever its content says. */
+  owned: { snapshots: readonly VolumeSnapshot[]; contents: readonly VolumeSnapshotContent[] };
+  /** Members of a group of this name that is gone, and are being deleted. */
+  orphans: { snapshots: readonly VolumeSnapshot[]; contents: readonly VolumeSnapshotContent[] };
+  /** RFC 3339, for errors that are new. */
+  now: string;
+  pauseMs: number;
+}
+
+export type GroupSnapshotEvent = "GroupSnapshotCreated" | "GroupSnapshotReady";
+
+export type GroupSnapshotStep =
+  | { do: "guard" }
+  | { do: "guard-claims"; claims: readonly PersistentVolumeClaim[] }
+  | { do: "create-content"; content: VolumeGroupSnapshotContent }
+  | { do: "bind-content"; className: string | undefined; annotations: Record<string, string> }
+  | { do: "write-members"; writes: readonly MemberWrite[] }
+  | { do: "write-status"; status: NonNullable<VolumeGroupSnapshot["status"]>; events: GroupSnapshotEvent[] }
+  | ReportStep
+  | { do: "mark-being-deleted" }
+  | { do: "delete-content" }
+  | { do: "release" };
+
+export interface ReportStep {
+  do: "report";
+  reason: string;
+  message: string;
+  /** What is told to single claims. */
+  ofClaims?: SourceProblem["ofClaims"];
+}
+
+export function report(
+  reason: string,
+  message: string,
+  ofClaims: SourceProblem["ofClaims"] = [],
+): ReportStep {
+  return { do: "report", reason, message, ...(ofClaims.length === 0 ? {} : { ofClaims }) };
+}
+
+/** Whether a content is bound to exactly this group snapshot. */
+export function refersTo(
+  { spec: { volumeGroupSnapshotRef: ref } }: VolumeGroupSnapshotContent,
+  { metadata }: VolumeGroupSnapshot,
+): boolean {
+  return ref.uid === metadata.uid && ref.name === metadata.name && ref.namespace === metadata.namespace;
+}
