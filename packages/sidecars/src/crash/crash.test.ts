@@ -53,16 +53,18 @@ class Place {
   assertBuilt(): void {
     const { volumes, snapshots } = this.driver.backend;
     const names = [...volumes.values()].map(({ name }) => name);
-    assert.equal(volumes.size, 6, `volumes: ${names.join()}`);
-    assert.equal(snapshots.size, 2);
+    assert.equal(volumes.size, 8, `volumes: ${names.join()}`);
+    assert.equal(snapshots.size, 5);
     assert.equal([...volumes.values()].filter(({ publishedTo }) => publishedTo.size === 1).length, 1);
   }
 
   /** What was never imported is nobody's to delete. */
   assertEmpty(imported: "gone" | "maybe"): void {
-    const { volumes, snapshots } = this.driver.backend;
+    const { groups, volumes, snapshots } = this.driver.backend;
     const kept: string[] = imported === "maybe" ? Object.values(IMPORTED) : [];
-    const left = [...volumes.keys(), ...snapshots.keys()].filter((id) => !kept.includes(id));
+    const left = [...volumes.keys(), ...snapshots.keys(), ...groups.keys()].filter(
+      (id) => !kept.includes(id),
+    );
     assert.deepEqual(left, []);
   }
 }
@@ -71,6 +73,7 @@ async function withPlace<T>(use: (place: Place) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-crash-"));
   const driver = await ScriptedDriver.start({
     segments: { zone: "a" },
+    groups: true,
     topology: true,
     nodeExpansion: (bytes) => bytes > 2n * 1024n ** 3n,
     can: CAN,
@@ -104,6 +107,15 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
   backend.volumes.set(volume.id, volume);
   const snapshot = { ...made, id: IMPORTED.snapshot, volumeId: volume.id, pendingPolls: 0 };
   backend.snapshots.set(snapshot.id, snapshot);
+  const member = { ...snapshot, id: IMPORTED.member, name: IMPORTED.member, groupId: IMPORTED.group };
+  backend.snapshots.set(member.id, member);
+  const group = {
+    id: IMPORTED.group,
+    name: IMPORTED.group,
+    volumeIds: [volume.id],
+    snapshotIds: [member.id],
+  };
+  backend.groups.set(group.id, group);
   const make = backend.createVolume.bind(backend);
   let tooSmall = true;
   backend.createVolume = (wanted) => {
@@ -113,6 +125,7 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
     return make({ ...wanted, bytes, abnormal: "cracked" });
   };
   faults.add({ method: "CreateSnapshot", code: Code.INTERNAL });
+  faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.INTERNAL });
   faults.add({
     method: "CreateVolume",
     code: Code.RESOURCE_EXHAUSTED,

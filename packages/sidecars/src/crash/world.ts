@@ -13,6 +13,9 @@ import {
   PersistentVolumes,
   type Resource,
   StorageClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
@@ -24,6 +27,9 @@ import {
   claim,
   csiNode,
   DRIVER,
+  groupClass,
+  groupContent,
+  groupSnapshot,
   node,
   persistentVolume,
   snapshotClass,
@@ -39,10 +45,15 @@ import {
 
 const NS = "default";
 const key = (name: string): ObjectKey => ({ namespace: NS, name });
-const CLAIMS = ["src", "restored", "clone", "odd", "late"];
+const CLAIMS = ["src", "restored", "clone", "odd", "late", "data", "log"];
 
 /** Handles that the storage system has before the story begins. */
-export const IMPORTED = { volume: "vol-imported", snapshot: "snap-imported" };
+export const IMPORTED = {
+  volume: "vol-imported",
+  snapshot: "snap-imported",
+  group: "group-imported",
+  member: "snap-imported-member",
+};
 /** A claim of this size gets a volume that is too small at first, and later one in a bad state. */
 export const ODD_BYTES = 7n * 1024n ** 3n;
 /** No volume of this size can be made there. */
@@ -90,7 +101,14 @@ export async function build(store: ObjectStore): Promise<void> {
   await ensure(store, PersistentVolumeClaims, newClaim("src"));
   const { spec } = await bound(store, "src");
   await ensure(store, KubeVolumeAttachments, attachmentOf(spec?.volumeName ?? ""));
-  await Promise.all([snapshotAndRestore(store), importSnapshot(store), oddVolume(store), placeLate(store)]);
+  await Promise.all([
+    snapshotAndRestore(store),
+    importSnapshot(store),
+    oddVolume(store),
+    placeLate(store),
+    snapshotGroup(store),
+    importGroup(store),
+  ]);
   const clone = { kind: "PersistentVolumeClaim", name: "src" };
   await ensure(store, PersistentVolumeClaims, newClaim("clone", { dataSource: clone }));
   await bound(store, "clone");
@@ -121,6 +139,9 @@ async function prepare(store: ObjectStore): Promise<void> {
   await ensure(store, StorageClasses, storageClass(late));
   const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
   await ensure(store, VolumeSnapshotClasses, snapshotClass({ metadata: { name: "snaps", annotations } }));
+  const grouped = { "groupsnapshot.storage.kubernetes.io/is-default-class": "true" };
+  const groups = groupClass({ metadata: { name: "groups", annotations: grouped } });
+  await ensure(store, VolumeGroupSnapshotClasses, groups);
   await ensure(store, Nodes, node("n1"));
   for (const [name, zone] of [
     ["n2", "b"],
@@ -161,6 +182,44 @@ async function importSnapshot(store: ObjectStore): Promise<void> {
   await until(
     "it is ready",
     async () => (await store.get(VolumeSnapshots, key("imported"))).status?.readyToUse,
+  );
+}
+
+async function snapshotGroup(store: ObjectStore): Promise<void> {
+  for (const name of ["data", "log"]) {
+    const plain = newClaim(name);
+    const labelled = { ...plain, metadata: { ...plain.metadata, labels: { app: "db" } } };
+    await ensure(store, PersistentVolumeClaims, labelled);
+    await bound(store, name);
+  }
+  await ensure(store, VolumeGroupSnapshots, groupSnapshot("group"));
+  await groupIsReady(store, "group");
+}
+
+async function importGroup(store: ObjectStore): Promise<void> {
+  const content = groupContent("imported-group", {
+    source: {
+      groupSnapshotHandles: {
+        volumeGroupSnapshotHandle: IMPORTED.group,
+        volumeSnapshotHandles: [IMPORTED.member],
+      },
+    },
+    volumeGroupSnapshotRef: { name: "imported-group", namespace: NS },
+  });
+  await ensure(store, VolumeGroupSnapshotContents, content);
+  const spec = { source: { volumeGroupSnapshotContentName: "imported-group" } };
+  await ensure(store, VolumeGroupSnapshots, groupSnapshot("imported-group", spec));
+  await groupIsReady(store, "imported-group");
+}
+
+function groupIsReady(store: ObjectStore, name: string) {
+  return until(
+    `group snapshot ${name} is ready`,
+    async () => (await store.get(VolumeGroupSnapshots, key(name))).status?.readyToUse,
+    async () => [
+      (await store.list(VolumeGroupSnapshots)).items,
+      (await store.list(VolumeGroupSnapshotContents)).items,
+    ],
   );
 }
 
@@ -209,12 +268,16 @@ function attachmentOf(volume: string) {
 export async function tearDown(store: ObjectStore): Promise<void> {
   await ensureGone(store, StorageClasses, { name: "late" });
   await ensureGone(store, KubeVolumeAttachments, { name: "a" });
+  for (const name of ["group", "imported-group"]) await ensureGone(store, VolumeGroupSnapshots, key(name));
   for (const name of ["snap", "imported"]) await ensureGone(store, VolumeSnapshots, key(name));
   // A life that ended before the import was bound leaves a content without a snapshot: its owner deletes it.
   await ensureGone(store, VolumeSnapshotContents, { name: "imported" });
+  await ensureGone(store, VolumeGroupSnapshotContents, { name: "imported-group" });
   for (const name of [...CLAIMS, "old"]) await ensureGone(store, PersistentVolumeClaims, key(name));
   const mine: Resource[] = [
     KubeVolumeAttachments,
+    VolumeGroupSnapshots,
+    VolumeGroupSnapshotContents,
     VolumeSnapshots,
     VolumeSnapshotContents,
     PersistentVolumeClaims,
