@@ -1,4 +1,4 @@
 export type { DriverMode, DriverOptions } from "./context.ts";
 export { createDriver } from "./driver.ts";
-export { snapshotIdOf, ticketIdOf, volumeIdOf } from "./names.ts";
+export { snapshotIdOf, volumeIdOf } from "./names.ts";
 export { type ServeOptions, type Serving, serveDriver } from "./serve.ts";

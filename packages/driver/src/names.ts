@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { DRIVER_NAME } from "@mooring/engine";
 
 /**
  * The volume id of a CreateVolume name. One name is one id on every attempt, so the store itself keeps two calls from
@@ -24,11 +23,6 @@ export function isVolumeId(id: string): boolean {
 }
 export function isSnapshotId(id: string): boolean {
   return SNAPSHOT_ID.test(id);
-}
-
-/** Ticket id of a published volume: the name that Kubernetes gives to its own attachment object. */
-export function ticketIdOf(volumeId: string, nodeId: string): string {
-  return `csi-${sha256(`${volumeId}${DRIVER_NAME}${nodeId}`)}`;
 }
 
 /** For comparing values that must not be kept as they are, such as mount flags. */

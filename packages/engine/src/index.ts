@@ -12,6 +12,7 @@ export { ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts"
 export { decide } from "./arbiter/decide.ts";
 export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
+export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
 export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
 export type * from "./arbiter/view.ts";
 export * from "./errors.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ensureAttachment, NodeAgents, VolumeAttachments, Volumes } from "@mooring/engine";
+import { csiTicketId, ensureAttachment, NodeAgents, VolumeAttachments, Volumes } from "@mooring/engine";
 import { mutate, waitFor } from "@mooring/store";
-import { snapshotIdOf, ticketIdOf, volumeIdOf } from "../names.ts";
+import { snapshotIdOf, volumeIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { type CapabilityChoice, capability, codeOf, failureOf, MIB } from "../testing/world.ts";
 
@@ -34,7 +34,7 @@ describe("the controller service of a cluster", () => {
     await publish(id, "n1");
     const attachment = await cluster.store.get(VolumeAttachments, { name: id });
     const [ticket] = Object.values(attachment.spec.attachmentTickets ?? {});
-    assert.equal(ticket?.id, ticketIdOf(id, "n1"));
+    assert.equal(ticket?.id, csiTicketId(id, "n1"));
     assert.deepEqual([ticket?.type, ticket?.nodeID], ["csi-attacher", "n1"]);
     const status = attachment.status?.attachmentTicketStatuses?.[ticket?.id ?? ""];
     assert.deepEqual(

@@ -2,6 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import {
   type AttachmentTicket,
   addTicket,
+  csiTicketId,
   getAttachment,
   MOORING_API_VERSION,
   ticketStatus,
@@ -10,9 +11,8 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { failpoint, isNotFound } from "@mooring/store";
+import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { ticketIdOf } from "../names.ts";
 import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
 import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
@@ -37,7 +37,7 @@ export async function publishVolume(
   const { volumeId, nodeId, readonly } = request;
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const volume = await publishable(driver, request, capability, signal);
-  const id = ticketIdOf(volumeId, nodeId);
+  const id = csiTicketId(volumeId, nodeId);
   const parameters = {
     lastAttachedBy: "csi",
     [READ_ONLY]: String(readonly),
@@ -49,7 +49,9 @@ export async function publishVolume(
     requireNoOtherNode(csi, nodeId, capability, volumeId);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
-  const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner: ownerOf(volume) };
+  // The arbiter may know the owner better than the name of the ticket does.
+  const owner = present?.owner ?? (await ownerOf(driver, volume, id, signal));
+  const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner };
   await addTicket(driver.store, volumeId, ticket, driver.host.clock.now(), signal).catch((error: unknown) => {
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
   });
@@ -88,9 +90,21 @@ async function csiTickets(
   return tickets.map(([id, ticket]) => ({ ...ticket, id })).filter(({ type }) => type === "csi-attacher");
 }
 
-function ownerOf(volume: Volume): NonNullable<AttachmentTicket["owner"]> {
-  const { name, uid = "" } = volume.metadata;
-  return { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+/** Where there is Kubernetes, its attachment object has the ticket's name; else the ticket dies with the volume. */
+async function ownerOf(
+  { store }: DriverContext,
+  volume: Volume,
+  ticketId: string,
+  signal: AbortSignal,
+): Promise<NonNullable<AttachmentTicket["owner"]>> {
+  try {
+    const { apiVersion, kind, metadata } = await store.get(KubeVolumeAttachments, { name: ticketId }, signal);
+    return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "" };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const { name, uid = "" } = volume.metadata;
+    return { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+  }
 }
 
 async function requireReachable(
@@ -126,7 +140,8 @@ function requireNoOtherNode(
 
 function requireSameUse(present: AttachmentTicket, parameters: Record<string, string>): void {
   for (const key of [READ_ONLY, CAPABILITY]) {
-    if (present.parameters?.[key] === parameters[key]) continue;
+    // A ticket that was restored from Kubernetes' own record does not say what it was published as.
+    if ((present.parameters?.[key] ?? parameters[key]) === parameters[key]) continue;
     const field = key === READ_ONLY ? "readonly" : "volume_capability";
     throw CsiError.alreadyExists(
       `the volume is published to node "${present.nodeID}" with another ${field}`,

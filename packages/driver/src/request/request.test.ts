@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CsiError } from "@mooring/csi";
+import { csiTicketId } from "@mooring/engine";
 import fc from "fast-check";
-import { isVolumeId, snapshotIdOf, ticketIdOf, volumeIdOf } from "../names.ts";
+import { isVolumeId, snapshotIdOf, volumeIdOf } from "../names.ts";
 import { paginate } from "../paging/token.ts";
 import { canonical } from "./capability.ts";
 import { chooseSize, SECTOR } from "./size.ts";
@@ -53,7 +54,7 @@ describe("ids", () => {
   test("[LHA-070] a ticket has the name that Kubernetes gives to its own attachment", () => {
     // sha256 of handle, driver and node, without anything between them.
     assert.equal(
-      ticketIdOf("vol", "node"),
+      csiTicketId("vol", "node"),
       "csi-f8a14acde9affe71ae3e3cbd6afedbdb82bf33cb0f75fff052c58a3b58df9ba2",
     );
   });

@@ -45,6 +45,14 @@ export interface VolumeAttachment extends KubeObject {
     attachmentTicketStatuses?: Record<string, AttachmentTicketStatus>;
     /** Last generation given to a ticket. */
     generationCounter?: number;
+    /** State of the volume, and the node that has it open; empty: none. */
+    state?: string;
+    nodeID?: string;
+    /** How many tickets are satisfied, and how many wait. */
+    satisfied?: number;
+    waiting?: number;
+    /** Who has the volume: a person's name or the type of the ticket; empty: nobody. */
+    holder?: string;
   };
 }
 

@@ -9,3 +9,7 @@ export const TOPOLOGY_NODE_KEY = "topology.storage.mooring.dev/node";
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
 /** Held on a VolumeAttachment as long as somebody holds a ticket: without it a stray delete would detach workloads. */
 export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;
+/** Name of the volume, on its VolumeAttachment. */
+export const VOLUME_LABEL = `${MOORING_GROUP}/volume`;
+/** On a VolumeAttachment made for a volume that was attached already: its holders have to be found first. */
+export const IMPORT_ANNOTATION = `${MOORING_GROUP}/import`;

@@ -1,6 +1,7 @@
 import { failpoint, type ObjectStore } from "@mooring/store";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
+import { isWhole } from "./repair.ts";
 import { nextStatus } from "./statuses.ts";
 import type { ArbiterView, Decision, Placement } from "./view.ts";
 
@@ -23,39 +24,41 @@ export function nextWrite(
   { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
   decision: Decision,
 ): ArbiterWrite | undefined {
-  if (Object.keys(decision.remove).length > 0 || Object.keys(decision.number).length > 0) {
+  const { repair, remove, number } = decision;
+  if (!isWhole(repair) || Object.keys(remove).length > 0 || Object.keys(number).length > 0) {
     const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision) };
-    return { do: "edit-tickets", attachment: { ...attachment, spec } };
+    const metadata = repair.metadata ?? attachment.metadata;
+    return { do: "edit-tickets", attachment: { ...attachment, metadata, spec } };
   }
-  const status = nextStatus(attachment, decision.verdicts, now);
+  const status = nextStatus({ volume, attachment, now }, decision.verdicts);
   if (status !== undefined) return { do: "tell-tickets", attachment: { ...attachment, status } };
   if (decision.placement === undefined) return undefined;
   return { do: "place-volume", volume: placed(volume, decision.placement) };
 }
 
-/** Makes that change; false when there is none. Throws Conflict when somebody else was faster. */
+/** Makes that change and answers it; undefined when there is none. Throws Conflict when somebody else was faster. */
 export async function applyStep(
   store: ObjectStore,
   view: Pick<ArbiterView, "volume" | "attachment" | "now">,
   decision: Decision,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<ArbiterWrite | undefined> {
   const write = nextWrite(view, decision);
   switch (write?.do) {
     case undefined:
-      return false;
+      return undefined;
     case "edit-tickets":
       await store.update(VolumeAttachments, write.attachment, { signal });
       afterTickets();
-      return true;
+      return write;
     case "tell-tickets":
       await store.updateStatus(VolumeAttachments, write.attachment, { signal });
       afterStatus();
-      return true;
+      return write;
     case "place-volume":
       await store.update(Volumes, write.volume, { signal });
       afterPlacement();
-      return true;
+      return write;
   }
 }
 
@@ -64,9 +67,11 @@ function editedTickets(attachment: VolumeAttachment, decision: Decision): Record
   for (const [id, ticket] of Object.entries(attachment.spec.attachmentTickets ?? {})) {
     if (Object.hasOwn(decision.remove, id)) continue;
     const generation = decision.number[id];
-    tickets[id] = generation === undefined ? ticket : { ...ticket, id, generation };
+    const owner = decision.repair.own[id];
+    const owned = owner === undefined ? ticket : { ...ticket, owner };
+    tickets[id] = generation === undefined ? owned : { ...owned, id, generation };
   }
-  return tickets;
+  return { ...tickets, ...decision.repair.add };
 }
 
 function placed(volume: Volume, placement: Placement): Volume {

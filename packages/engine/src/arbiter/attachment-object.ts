@@ -1,19 +1,24 @@
 import { setTimeout } from "node:timers/promises";
 import { isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
-import { ARBITER_FINALIZER, MOORING_API_VERSION } from "../api/names.ts";
+import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 
-/** The one attachment object of a volume: same name, owned by it, no ticket yet. */
+/**
+ * The one attachment object of a volume: same name, owned by it, no ticket yet. For a volume that is attached it says
+ * so, as the object must have been lost: then the arbiter looks for the holders before it decides anything.
+ */
 export function newAttachment(volume: Volume): VolumeAttachment {
   const { name, uid = "" } = volume.metadata;
+  const attached = (volume.spec.nodeID ?? "") !== "";
   return {
     apiVersion: MOORING_API_VERSION,
     kind: "VolumeAttachment",
     metadata: {
       name,
       finalizers: [ARBITER_FINALIZER],
-      labels: { "storage.mooring.dev/volume": name },
+      labels: { [VOLUME_LABEL]: name },
+      ...(attached ? { annotations: { [IMPORT_ANNOTATION]: "pending" } } : {}),
       ownerReferences: [{ apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid }],
     },
     spec: { volume: name, attachmentTickets: {} },
@@ -23,7 +28,10 @@ export function newAttachment(volume: Volume): VolumeAttachment {
 /** False for what an earlier volume of the same name left behind. */
 export function belongsTo(attachment: VolumeAttachment, volume: Volume): boolean {
   const owners = attachment.metadata.ownerReferences ?? [];
-  return owners.length === 0 || owners.some((owner) => owner.uid === volume.metadata.uid);
+  const volumes = owners.filter(
+    ({ apiVersion, kind }) => apiVersion === MOORING_API_VERSION && kind === "Volume",
+  );
+  return volumes.length === 0 || volumes.some((owner) => owner.uid === volume.metadata.uid);
 }
 
 /** Finds or makes the attachment object of a volume. Throws NotFound when there is no such Volume. */

@@ -3,6 +3,7 @@ import { ruleOf, yieldsToWorkload } from "./attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "./eligible.ts";
 import { judge } from "./judge.ts";
 import { claimants, pick } from "./pick.ts";
+import { repair } from "./repair.ts";
 import { type ArbiterView, type Decision, type Placement, placementOf, ticketsOf } from "./view.ts";
 
 const DETACHED: Placement = { nodeID: "", disableFrontend: false, lastAttachedBy: "" };
@@ -12,20 +13,22 @@ const DETACHED: Placement = { nodeID: "", disableFrontend: false, lastAttachedBy
  * whatever order the tickets were added, and a second decision after the first was applied changes nothing.
  */
 export function decide(view: ArbiterView): Decision {
-  const remove = endedTickets(view);
+  const repaired = repair(view);
+  const remove = endedTickets(view, repaired.own);
   const live = ticketsOf(view.attachment).filter((ticket) => !Object.hasOwn(remove, ticket.id));
   const holders = claimants(view, live);
   const placement = nextPlacement(view, holders);
   const number = unnumbered(view, live);
   const verdicts = judge(view, live, holders, placement ?? placementOf(view.volume));
-  const decision: Decision = { remove, number, verdicts: { ...verdicts, ...unjudged(remove, number) } };
+  const told = { ...verdicts, ...unjudged(remove, number) };
+  const decision: Decision = { repair: repaired, remove, number, verdicts: told };
   return placement === undefined ? decision : { ...decision, placement };
 }
 
-function endedTickets(view: ArbiterView): Decision["remove"] {
+function endedTickets(view: ArbiterView, own: Decision["repair"]["own"]): Decision["remove"] {
   const remove: Decision["remove"] = {};
   for (const ticket of ticketsOf(view.attachment)) {
-    if (view.ownersGone.has(ticket.id)) remove[ticket.id] = "OwnerGone";
+    if (view.ownersGone.has(ticket.id) && !Object.hasOwn(own, ticket.id)) remove[ticket.id] = "OwnerGone";
     else if (ticket.expiresAt !== undefined && Date.parse(ticket.expiresAt) <= view.now.getTime()) {
       remove[ticket.id] = "Expired";
     }

@@ -1,72 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, test } from "node:test";
-import { LocalStore, mutate, type ObjectMeta, ResourceRegistry, silentLogger, waitFor } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
-import { NodeAgents } from "../api/node-agent.ts";
 import { Snapshots } from "../api/snapshot.ts";
-import { type Volume, type VolumeStatus, Volumes } from "../api/volume.ts";
-import { startArbiter } from "./index.ts";
+import { Volumes } from "../api/volume.ts";
+import { createVolume, object, setStatus, withArbiter } from "./testing/run-arbiter.ts";
 import { addTicket, removeTickets, ticketStatus } from "./tickets.ts";
-
-const KINDS = [Volumes, VolumeAttachments, NodeAgents, Snapshots];
-
-/** A store with nodes a and b, a running arbiter, and one detached volume. */
-async function withArbiter(
-  body: (world: {
-    store: LocalStore;
-    signal: AbortSignal;
-    until: ReturnType<typeof waiter>;
-  }) => Promise<void>,
-): Promise<void> {
-  const path = await mkdtemp(join(tmpdir(), "mooring-arbiter-"));
-  const registry = new ResourceRegistry(KINDS.map((resource) => ({ resource, hasStatus: true })));
-  const store = await LocalStore.open({ path, registry });
-  const stop = new AbortController();
-  try {
-    for (const name of ["a", "b"]) {
-      const agent = await store.create(NodeAgents, object("NodeAgent", name, {}));
-      await store.updateStatus(NodeAgents, { ...agent, status: { state: "Ready" } });
-    }
-    const { done } = await startArbiter({ store, logger: silentLogger, signal: stop.signal });
-    await createVolume(store);
-    try {
-      await body({ store, signal: stop.signal, until: waiter(store) });
-    } finally {
-      stop.abort();
-      await done;
-    }
-  } finally {
-    await store.close();
-    await rm(path, { recursive: true });
-  }
-}
-
-function object<S>(kind: string, name: string, spec: S) {
-  return { apiVersion: MOORING_API_VERSION, kind, metadata: { name } as ObjectMeta, spec };
-}
-
-async function createVolume(store: LocalStore): Promise<Volume> {
-  const spec = { size: 4096, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo" };
-  const volume = await store.create(Volumes, object("Volume", "v-1", spec));
-  return store.updateStatus(Volumes, { ...volume, status: { state: "detached" } });
-}
-
-function waiter(store: LocalStore) {
-  const deadline = () => AbortSignal.timeout(10_000);
-  return {
-    volume: (holds: (volume: Volume) => boolean) =>
-      waitFor(store, Volumes, { name: "v-1" }, (v) => v !== undefined && holds(v), deadline()),
-    attachment: (holds: (attachment: VolumeAttachment | undefined) => boolean) =>
-      waitFor(store, VolumeAttachments, { name: "v-1" }, holds, deadline()),
-  };
-}
-
-const setStatus = (store: LocalStore, status: VolumeStatus) =>
-  mutate(store, Volumes, { name: "v-1" }, (volume) => ({ ...volume, status }), { subresource: "status" });
 
 const csi = (id: string, nodeID: string) => ({ id, type: "csi-attacher" as const, nodeID });
 

@@ -1,14 +1,36 @@
-import { isNotFound, type KubeObject, type ObjectStore, type Resource } from "@mooring/store";
+import {
+  isNotFound,
+  type KubeObject,
+  KubeVolumeAttachments,
+  type ObjectStore,
+  type Resource,
+} from "@mooring/store";
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 
-/** Kinds whose objects may own a ticket. */
-const OWNER_KINDS: Readonly<Record<string, Resource<KubeObject>>> = {
+/** Kinds whose objects may own a ticket, by `apiVersion/kind`. Their watches tell the arbiter when one is gone. */
+export const OWNER_KINDS: Readonly<Record<string, Resource<KubeObject>>> = {
   [`${MOORING_API_VERSION}/Volume`]: Volumes,
   [`${MOORING_API_VERSION}/Snapshot`]: Snapshots,
 };
+const KUBERNETES_KINDS: typeof OWNER_KINDS = { "storage.k8s.io/v1/VolumeAttachment": KubeVolumeAttachments };
+
+/** The tables above as the arbiter uses them. Where there is no Kubernetes, nobody can say that an object of it is gone. */
+export function ownerKinds(kubernetes: boolean): typeof OWNER_KINDS {
+  return kubernetes ? { ...OWNER_KINDS, ...KUBERNETES_KINDS } : OWNER_KINDS;
+}
+
+/** How an owner is named in an index. */
+export function ownerKey({
+  apiVersion,
+  kind,
+  namespace = "",
+  name,
+}: NonNullable<AttachmentTicket["owner"]>): string {
+  return [apiVersion, kind, namespace, name].join("/");
+}
 
 /**
  * Ids of the tickets whose owner does not exist any more, or exists again as another object. An owner of a kind that
@@ -17,14 +39,16 @@ const OWNER_KINDS: Readonly<Record<string, Resource<KubeObject>>> = {
 export async function findOwnersGone(
   store: ObjectStore,
   tickets: readonly AttachmentTicket[],
+  kinds: typeof OWNER_KINDS,
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const gone = new Set<string>();
   for (const { id, owner } of tickets) {
-    const resource = owner === undefined ? undefined : OWNER_KINDS[`${owner.apiVersion}/${owner.kind}`];
+    const resource = owner === undefined ? undefined : kinds[`${owner.apiVersion}/${owner.kind}`];
     if (owner === undefined || resource === undefined) continue;
     try {
-      const object = await store.get(resource, { name: owner.name }, signal);
+      const { name, namespace } = owner;
+      const object = await store.get(resource, { name, ...(namespace ? { namespace } : {}) }, signal);
       if (owner.uid !== undefined && object.metadata.uid !== owner.uid) gone.add(id);
     } catch (error) {
       if (!isNotFound(error)) throw error;

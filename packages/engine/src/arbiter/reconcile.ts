@@ -1,4 +1,11 @@
-import { hasFinalizer, isConflict, isDeleting, isNotFound, type ObjectStore } from "@mooring/store";
+import {
+  type EventRecorder,
+  hasFinalizer,
+  isConflict,
+  isDeleting,
+  isNotFound,
+  type ObjectStore,
+} from "@mooring/store";
 import type { VolumeAttachment } from "../api/attachment.ts";
 import { ARBITER_FINALIZER } from "../api/names.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
@@ -12,14 +19,19 @@ import {
   retryPause,
 } from "./attachment-object.ts";
 import { decide } from "./decide.ts";
-import { findOwnersGone } from "./owners.ts";
-import { ticketsOf } from "./view.ts";
+import { tellEvents } from "./events.ts";
+import type { KubernetesWatch } from "./kubernetes/watch.ts";
+import { findOwnersGone, ownerKinds } from "./owners.ts";
+import { type ArbiterView, ticketsOf } from "./view.ts";
 
 export interface ReconcileInput {
   store: ObjectStore;
   /** Name of the Volume and of its VolumeAttachment. */
   name: string;
   nodes: () => ReadonlyMap<string, NodeAgent>;
+  /** Absent where there is no Kubernetes. */
+  kubernetes?: KubernetesWatch | undefined;
+  events: EventRecorder;
   now: () => Date;
   signal: AbortSignal;
 }
@@ -41,13 +53,8 @@ export async function reconcileVolume(input: ReconcileInput): Promise<{ requeueA
   }
 }
 
-async function step({
-  store,
-  name,
-  nodes,
-  now: clock,
-  signal,
-}: ReconcileInput): Promise<"again" | { requeueAfterMs?: number }> {
+async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?: number }> {
+  const { store, name, signal } = input;
   const volume = await findVolume(store, name, signal);
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
@@ -58,11 +65,26 @@ async function step({
   if (attachment.metadata.deletionTimestamp !== undefined && tickets.length === 0) {
     return release(store, attachment, signal);
   }
-  const now = clock();
-  const ownersGone = await findOwnersGone(store, tickets, signal);
-  const decision = decide({ volume, attachment, nodes: nodes(), ownersGone, now });
-  const changed = await applyStep(store, { volume, attachment, now }, decision, signal);
-  return changed ? "again" : untilExpiry(tickets, now);
+  const view = await look(input, volume, attachment);
+  const written = await applyStep(store, view, decide(view), signal);
+  if (written === undefined) return untilExpiry(tickets, view.now);
+  tellEvents(input.events, view, written);
+  return "again";
+}
+
+/** Everything besides volume and tickets that a decision depends on. */
+async function look(
+  { store, name, nodes, kubernetes, now, signal }: ReconcileInput,
+  volume: Volume,
+  attachment: VolumeAttachment,
+): Promise<ArbiterView> {
+  const tickets = ticketsOf(attachment);
+  const nodeIDs = [volume.spec.nodeID ?? "", volume.status?.currentNodeID ?? ""];
+  const claims = await kubernetes?.claimsOf({ volume: name, tickets, nodeIDs }, signal);
+  const kinds = ownerKinds(kubernetes !== undefined);
+  const ownersGone = await findOwnersGone(store, tickets, kinds, signal);
+  const view = { volume, attachment, nodes: nodes(), ownersGone, now: now() };
+  return claims === undefined ? view : { ...view, claims };
 }
 
 /** Somebody else's finalizer may keep the object; its removal is a change that brings us back here. */

@@ -1,58 +1,54 @@
 import type { AttachmentTicketStatus, VolumeAttachment } from "../api/attachment.ts";
-import type { Verdict } from "./view.ts";
+import { summaryOf } from "./summary.ts";
+import type { ArbiterView, Verdict } from "./view.ts";
 
 type Status = NonNullable<VolumeAttachment["status"]>;
 
-/** The status that says these verdicts, or undefined when the present one says them already. */
+/**
+ * The status that says these verdicts, or undefined when the present one says just that. All of it follows from the
+ * view, so whatever else a person has written there goes.
+ */
 export function nextStatus(
-  attachment: VolumeAttachment,
+  { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
   verdicts: Readonly<Record<string, Verdict>>,
-  now: Date,
 ): Status | undefined {
-  const present = attachment.status?.attachmentTicketStatuses ?? {};
-  const next: Record<string, AttachmentTicketStatus> = {};
-  let counter = attachment.status?.generationCounter ?? 0;
+  const { status: present = {}, spec } = attachment;
+  const statuses: Record<string, AttachmentTicketStatus> = {};
+  let generationCounter = Math.max(0, present.generationCounter ?? 0);
   for (const [id, verdict] of Object.entries(verdicts)) {
-    const generation = attachment.spec.attachmentTickets?.[id]?.generation ?? 0;
-    counter = Math.max(counter, generation);
-    next[id] = ticketStatusFrom(id, verdict, generation, present[id], now);
+    const generation = spec.attachmentTickets?.[id]?.generation ?? 0;
+    generationCounter = Math.max(generationCounter, generation);
+    statuses[id] = ticketStatusFrom(id, verdict, generation, present.attachmentTicketStatuses?.[id], now);
   }
-  const unchanged =
-    counter === (attachment.status?.generationCounter ?? 0) &&
-    Object.keys(present).length === Object.keys(next).length &&
-    Object.entries(next).every(([id, status]) => status === present[id]);
-  return unchanged
-    ? undefined
-    : { ...attachment.status, attachmentTicketStatuses: next, generationCounter: counter };
+  const summary = summaryOf(volume, attachment, verdicts);
+  const next: Status = { ...summary, attachmentTicketStatuses: statuses, generationCounter };
+  return sameFields(present, next) ? undefined : next;
 }
 
 function ticketStatusFrom(
   id: string,
-  verdict: Verdict,
+  { satisfied, reason, message }: Verdict,
   generation: number,
   present: AttachmentTicketStatus | undefined,
   now: Date,
 ): AttachmentTicketStatus {
-  const old = present?.conditions.find((condition) => condition.type === "Satisfied");
-  const status = verdict.satisfied ? "True" : "False";
-  if (
-    present !== undefined &&
-    present.satisfied === verdict.satisfied &&
-    present.generation === generation &&
-    old?.status === status &&
-    old.reason === verdict.reason &&
-    old.message === verdict.message
-  ) {
-    return present;
-  }
-  const lastTransitionTime =
-    old?.status === status ? old.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`;
-  const condition = {
-    type: "Satisfied",
-    status,
-    reason: verdict.reason,
-    message: verdict.message,
-    lastTransitionTime,
-  };
-  return { id, satisfied: verdict.satisfied, generation, conditions: [{ ...condition, status }] };
+  const status = satisfied ? ("True" as const) : ("False" as const);
+  const old = present?.conditions?.find((condition) => condition.type === "Satisfied");
+  const since = old?.status === status && !Number.isNaN(Date.parse(old.lastTransitionTime)) ? old : undefined;
+  const lastTransitionTime = since?.lastTransitionTime ?? `${now.toISOString().slice(0, 19)}Z`;
+  const condition = { type: "Satisfied", status, reason, message, lastTransitionTime };
+  return { id, satisfied, generation, conditions: [condition] };
+}
+
+/** Equal whatever the order of the fields, which a store may change. */
+function sameFields(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b);
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([x], [y]) => (x < y ? -1 : 1)))
+      : part,
+  );
 }

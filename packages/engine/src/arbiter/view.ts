@@ -1,6 +1,8 @@
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { Volume } from "../api/volume.ts";
+import type { KubernetesClaim } from "./kubernetes/claim.ts";
+import type { Repair } from "./repair.ts";
 
 /** Everything a decision may depend on. */
 export interface ArbiterView {
@@ -10,6 +12,8 @@ export interface ArbiterView {
   nodes: ReadonlyMap<string, NodeAgent>;
   /** Ids of tickets whose owner object is gone. */
   ownersGone: ReadonlySet<string>;
+  /** What Kubernetes says of the volume; absent where there is no Kubernetes. */
+  claims?: readonly KubernetesClaim[];
   now: Date;
 }
 
@@ -50,6 +54,8 @@ export interface Placement {
 }
 
 export interface Decision {
+  /** What was lost and comes back. */
+  repair: Repair;
   /** Tickets that end now, by id. */
   remove: Record<string, "Expired" | "OwnerGone">;
   /** Generations for tickets that were written without one, by id. */

@@ -75,7 +75,7 @@ const attachment: Full<VolumeAttachment> = {
   ...ours,
   kind: "VolumeAttachment",
   spec: {
-    volume: "v",
+    volume: "x",
     attachmentTickets: {
       t: {
         id: "t",
@@ -92,6 +92,11 @@ const attachment: Full<VolumeAttachment> = {
   status: {
     attachmentTicketStatuses: { t: { id: "t", satisfied: true, conditions, generation: 1 } },
     generationCounter: 1,
+    state: "attached",
+    nodeID: "n",
+    satisfied: 1,
+    waiting: 0,
+    holder: "csi-attacher",
   },
 };
 

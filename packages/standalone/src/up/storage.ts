@@ -28,7 +28,7 @@ export async function startStorage(starting: Starting): Promise<void> {
       signal,
     }),
   );
-  await parts.start("arbiter", (signal) => startArbiter({ store, logger, signal }));
+  await parts.start("arbiter", (signal) => startArbiter({ store, logger, kubernetes: true, signal }));
   const services = createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
   await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));
   await parts.start("sidecars", (signal) =>

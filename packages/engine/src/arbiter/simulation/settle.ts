@@ -93,7 +93,7 @@ function unpublished(waiting: number, open: readonly string[]): boolean {
 function checkVerdicts(seen: ArbiterView): void {
   const { attachment } = seen;
   const decision = decide(seen);
-  must(nextStatus(attachment, decision.verdicts, seen.now) === undefined, "D2", "a second look writes again");
+  must(nextStatus(seen, decision.verdicts) === undefined, "D2", "a second look writes again");
   const { status: _, ...blank } = attachment;
   const again = decide({ ...seen, attachment: blank });
   must(JSON.stringify(again) === JSON.stringify(decision), "D3", "the verdicts depend on the old ones");

@@ -42,7 +42,7 @@ export class World {
     const built = view({ spec: { accessMode: shared ? "rwx" : "rwo" }, status: { state: "detached" } });
     const owner = home === undefined ? {} : { ownerID: home };
     this.volume = { ...built.volume, status: { state: "detached", ...owner }, opener: "" };
-    this.attachment = { ...built.attachment, metadata: { name: "v-1", generation: 1 } };
+    this.attachment = { ...built.attachment, metadata: { ...built.attachment.metadata, generation: 1 } };
     for (const name of NODES) {
       this.nodes.set(name, {
         believed: "Ready",

@@ -1,6 +1,7 @@
 import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
+import { newAttachment } from "../attachment-object.ts";
 import type { ArbiterView } from "../view.ts";
 
 export const NOW = new Date("2026-01-01T00:00:00Z");
@@ -23,6 +24,11 @@ export interface Setup {
   deleting?: boolean;
 }
 
+/** As it is made for a detached volume. */
+function kept({ finalizers = [], labels = {}, ownerReferences = [] }: VolumeAttachment["metadata"]) {
+  return { finalizers, labels, ownerReferences };
+}
+
 /** What the arbiter sees: nodes a, b and c are ready and the volume is detached, unless told otherwise. */
 export function view({
   tickets = [],
@@ -43,10 +49,10 @@ export function view({
     spec: { size: 1, pool: "p", volumeMode: "Filesystem", accessMode: "rwo", ...spec },
     status: { state: "detached", ...status },
   };
+  const made = newAttachment(volume);
   const attachment: VolumeAttachment = {
-    apiVersion: "v1",
-    kind: "VolumeAttachment",
-    metadata: { name: "v-1", generation: 9 },
+    ...made,
+    metadata: { name: "v-1", generation: 9, ...kept(made.metadata) },
     spec: { volume: "v-1", attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
   };
   const agents = nodes ?? [node("a"), node("b"), node("c")];

@@ -1,0 +1,141 @@
+import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
+import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
+import { csiTicketId, isOwnedByKubernetes, type KubernetesClaim, ownerOf } from "./kubernetes/claim.ts";
+import { type ArbiterView, placementOf, ticketsOf } from "./view.ts";
+
+/** Ticket id of a person who named none. */
+export const PERSON_TICKET = "longhorn-ui";
+
+/** What an attachment object lacks; everything in it is written before anything else is decided. */
+export interface Repair {
+  /** Tickets that have to be there, by id. */
+  add: Record<string, AttachmentTicket>;
+  /** Owners of tickets that do not name the right one yet, by ticket id. */
+  own: Record<string, NonNullable<AttachmentTicket["owner"]>>;
+  /** Absent: as it should be. */
+  metadata?: VolumeAttachment["metadata"];
+}
+
+/**
+ * Finds what was lost: tickets of volumes that Kubernetes has attached, the holder of an attached volume whose object
+ * had to be made again, and the marks that protect the object. Pure.
+ */
+export function repair(view: ArbiterView): Repair {
+  const add: Repair["add"] = {};
+  if (view.volume.metadata.deletionTimestamp === undefined) {
+    for (const ticket of [...lostCsiTickets(view), ...lostHolder(view)]) add[ticket.id] ??= ticket;
+  }
+  const metadata = repairedMetadata(view);
+  return { add, own: rightOwners(view), ...(metadata === undefined ? {} : { metadata }) };
+}
+
+export function isWhole({ add, own, metadata }: Repair): boolean {
+  return metadata === undefined && Object.keys(add).length === 0 && Object.keys(own).length === 0;
+}
+
+/** Kubernetes has told a node that the device is there: whoever took the ticket away, the device stays. */
+function lostCsiTickets(view: ArbiterView): AttachmentTicket[] {
+  const held = csiNodes(view.attachment);
+  // What is on its way to a node goes on as well when the object was lost.
+  const moving = awaitsImport(view.attachment) ? placementOf(view.volume).nodeID : "";
+  const lost = (view.claims ?? []).filter(
+    ({ attached, deleting, nodeID }) => (attached || nodeID === moving) && !deleting && !held.has(nodeID),
+  );
+  return lost.map((claim) => csiTicket(view, claim.nodeID, ownerOf(claim)));
+}
+
+function csiTicket(
+  { volume, attachment, now }: ArbiterView,
+  nodeID: string,
+  owner: NonNullable<AttachmentTicket["owner"]>,
+): AttachmentTicket {
+  return {
+    id: csiTicketId(volume.metadata.name, nodeID),
+    type: "csi-attacher",
+    nodeID,
+    parameters: { lastAttachedBy: "csi" },
+    generation: (attachment.metadata.generation ?? 0) + 1,
+    owner,
+    createdAt: now.toISOString(),
+  };
+}
+
+/**
+ * A volume that is on a node while its attachment object never had a ticket: the object was lost, or comes from a
+ * version that had none. Whoever held the volume goes on holding it.
+ */
+function lostHolder(view: ArbiterView): AttachmentTicket[] {
+  const { volume, attachment, claims, now } = view;
+  const { nodeID, disableFrontend, lastAttachedBy } = placementOf(volume);
+  if (nodeID === "" || !awaitsImport(attachment)) return [];
+  const known = ticketsOf(attachment).some((t) => t.nodeID === nodeID);
+  if (known || (claims ?? []).some((claim) => claim.nodeID === nodeID)) return [];
+  if (lastAttachedBy === "csi") {
+    const { name, uid = "" } = volume.metadata;
+    const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+    // Where Kubernetes is, it would have told: then nobody wants the volume any more.
+    return claims === undefined ? [csiTicket(view, nodeID, owner)] : [];
+  }
+  return [
+    {
+      id: PERSON_TICKET,
+      type: "longhorn-api",
+      nodeID,
+      parameters: { disableFrontend: String(disableFrontend), lastAttachedBy: lastAttachedBy || "import" },
+      generation: (attachment.metadata.generation ?? 0) + 1,
+      createdAt: now.toISOString(),
+    },
+  ];
+}
+
+/** Made for a volume that was attached already, or never edited since it was made. */
+function awaitsImport({ metadata, spec, status }: VolumeAttachment): boolean {
+  if (metadata.annotations?.[IMPORT_ANNOTATION] !== undefined) return true;
+  const tickets = Object.keys(spec.attachmentTickets ?? {}).length;
+  return tickets === 0 && (metadata.generation ?? 1) <= 1 && status?.generationCounter === undefined;
+}
+
+/** A CSI ticket belongs to the Kubernetes attachment of its node, also when that was made again. */
+function rightOwners(view: ArbiterView): Repair["own"] {
+  const own: Repair["own"] = {};
+  for (const ticket of ticketsOf(view.attachment)) {
+    if (ticket.type !== "csi-attacher") continue;
+    const claim = claimOn(view.claims, ticket.nodeID);
+    if (claim === undefined || claim.deleting) continue;
+    if (!isOwnedByKubernetes(ticket) || ticket.owner?.uid !== claim.uid) own[ticket.id] = ownerOf(claim);
+  }
+  return own;
+}
+
+function claimOn(
+  claims: readonly KubernetesClaim[] | undefined,
+  nodeID: string,
+): KubernetesClaim | undefined {
+  const here = (claims ?? []).filter((claim) => claim.nodeID === nodeID);
+  return here.find(({ deleting }) => !deleting) ?? here[0];
+}
+
+function csiNodes(attachment: VolumeAttachment): Set<string> {
+  const csi = ticketsOf(attachment).filter(({ type }) => type === "csi-attacher");
+  return new Set(csi.map(({ nodeID }) => nodeID));
+}
+
+/** Finalizer, label and owner as the object was made with; a person may have taken them away. */
+function repairedMetadata({ volume, attachment }: ArbiterView): VolumeAttachment["metadata"] | undefined {
+  const { metadata } = attachment;
+  const { name, uid = "" } = volume.metadata;
+  const { finalizers = [], labels = {}, ownerReferences = [], annotations = {} } = metadata;
+  const held = metadata.deletionTimestamp !== undefined || finalizers.includes(ARBITER_FINALIZER);
+  const owned = ownerReferences.some((owner) => owner.uid === uid);
+  const imported = annotations[IMPORT_ANNOTATION] === undefined;
+  if (held && owned && imported && labels[VOLUME_LABEL] === name) return undefined;
+  const { [IMPORT_ANNOTATION]: _, ...rest } = annotations;
+  const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+  return {
+    ...metadata,
+    finalizers: held ? finalizers : [...finalizers, ARBITER_FINALIZER],
+    labels: { ...labels, [VOLUME_LABEL]: name },
+    ownerReferences: owned ? ownerReferences : [...ownerReferences, owner],
+    ...(imported ? {} : { annotations: rest }),
+  };
+}
