@@ -2,6 +2,7 @@ import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { runGroupRestore } from "./group-restore/index.ts";
 import { runGroupSnapshot } from "./group-snapshot/index.ts";
 import { type GroupSnapshotOptions, runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
 import { type HealthOptions, runHealth } from "./health/index.ts";
@@ -33,6 +34,8 @@ interface Controller {
   needsSnapshotKinds?: boolean;
   /** It waits until VolumeGroupSnapshots can be stored, too. */
   needsGroupKinds?: boolean;
+  /** It waits until VolumeGroupRestores can be stored, too. */
+  needsRestoreKind?: boolean;
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
@@ -46,6 +49,7 @@ export type ControllerName =
   | "resize"
   | "snapshot"
   | "group-snapshot"
+  | "group-restore"
   | "capacity"
   | "health"
   | "node-registration";
@@ -94,6 +98,14 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
         runGroupSnapshot(context, signal),
         runGroupSnapshotContent(context, options.groupSnapshot ?? {}, signal),
       ),
+  },
+  /** Needs nothing of the driver but snapshots: the claims it makes are the provisioner's work. */
+  "group-restore": {
+    supported: ({ can }) => can.has("CREATE_DELETE_SNAPSHOT"),
+    needsSnapshotKinds: true,
+    needsGroupKinds: true,
+    needsRestoreKind: true,
+    run: (context, _options, signal) => runGroupRestore(context, signal),
   },
   capacity: {
     supported: ({ can }) => can.has("GET_CAPACITY"),

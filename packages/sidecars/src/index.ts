@@ -1,3 +1,4 @@
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
+export * from "./group-restore/api.ts";
 export { type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";

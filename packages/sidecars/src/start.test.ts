@@ -34,6 +34,7 @@ test("[K8S-009] [K8S-010] what runs follows from what the driver can", async (t)
     "attach",
     "resize",
     "snapshot",
+    "group-restore",
     "capacity",
     "health",
     "node-registration",

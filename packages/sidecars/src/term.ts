@@ -12,6 +12,7 @@ import type { SidecarContext } from "./common/context.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { VolumeGroupRestores } from "./group-restore/api.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
 import type { SidecarOptions } from "./start.ts";
@@ -82,6 +83,7 @@ async function runController(
   const controller = CONTROLLERS[name];
   if (controller.needsSnapshotKinds === true) await waitForKinds(context, "hasSnapshotKinds", signal);
   if (controller.needsGroupKinds === true) await waitForKinds(context, "hasGroupKinds", signal);
+  if (controller.needsRestoreKind === true) await waitForKinds(context, "hasRestoreKind", signal);
   await controller.run(context, base, signal);
 }
 
@@ -116,12 +118,14 @@ async function contextFor(
     onDriverChanged,
     hasSnapshotKinds: await isServed(store, VolumeSnapshots, signal),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, signal),
+    hasRestoreKind: await isServed(store, VolumeGroupRestores, signal),
   };
 }
 
 const KINDS = {
   hasSnapshotKinds: { resource: VolumeSnapshots, called: "snapshot kinds" },
   hasGroupKinds: { resource: VolumeGroupSnapshots, called: "kinds of group snapshots" },
+  hasRestoreKind: { resource: VolumeGroupRestores, called: "kinds of group restores" },
 } as const;
 
 /** A cluster without these kinds lacks what they are for, and nothing else. */

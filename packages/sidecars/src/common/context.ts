@@ -28,4 +28,6 @@ export interface SidecarContext {
   hasSnapshotKinds: boolean;
   /** Kinds of group snapshots are installed. */
   hasGroupKinds: boolean;
+  /** VolumeGroupRestores are installed. */
+  hasRestoreKind: boolean;
 }

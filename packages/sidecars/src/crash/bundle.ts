@@ -6,13 +6,15 @@ import { build } from "esbuild";
 /** Next to the packages that stay outside of the bundle because they carry binaries. */
 const CACHE = fileURLToPath(new URL("../../../../node_modules/.cache/", import.meta.url));
 
-/** `child.ts` as one file, which starts several times faster: crash tests start it often. */
-export async function bundleChild(): Promise<{ path: string; remove: () => Promise<void> }> {
+/** A program (default `child.ts`) as one file, which starts several times faster: crash tests start it often. */
+export async function bundleChild(
+  child = new URL("child.ts", import.meta.url),
+): Promise<{ path: string; remove: () => Promise<void> }> {
   const folder = join(CACHE, `mooring-crash-${process.pid}`);
   await mkdir(folder, { recursive: true });
   const path = join(folder, "child.mjs");
   await build({
-    entryPoints: [fileURLToPath(new URL("child.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(child)],
     outfile: path,
     bundle: true,
     platform: "node",

@@ -37,6 +37,8 @@ import {
 } from "@mooring/store";
 import { groupOwnerOf } from "../common/group-member.ts";
 import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
+import { type VolumeGroupRestore, VolumeGroupRestores } from "../group-restore/api.ts";
+import { groupOf } from "../group-restore/group-of.ts";
 import { dataSourceOf } from "../provision/data-source.ts";
 import { intentOf, recordSelector } from "../provision/record.ts";
 import { type Indexers, ObjectCache } from "./cache.ts";
@@ -164,6 +166,8 @@ export class Cluster {
           const owner = groupOwnerOf(snapshot);
           return owner === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name: owner.name } })];
         },
+        /** The same, also where only the status says so. */
+        memberOf: groupOf,
         /** The empty string: snapshots that wait for a default class. */
         className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],
       },
@@ -211,6 +215,18 @@ export class Cluster {
 
   get groupClasses(): ObjectCache<VolumeGroupSnapshotClass> {
     return this.#cache(VolumeGroupSnapshotClasses, {});
+  }
+
+  get groupRestores(): ObjectCache<VolumeGroupRestore> {
+    return this.#cache(VolumeGroupRestores, {
+      indexers: {
+        group: ({ metadata, spec }) => [
+          keyOf({ metadata: { ...metadata, name: spec.source.volumeGroupSnapshotName } }),
+        ],
+        /** Namespace of those that a claim may be in the way of. */
+        failedIn: ({ metadata, status }) => (status?.phase === "Failed" ? some(metadata.namespace) : []),
+      },
+    });
   }
 
   #cache<T extends KubeObject>(

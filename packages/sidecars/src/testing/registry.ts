@@ -23,6 +23,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { VolumeGroupRestores } from "../group-restore/api.ts";
 
 const WITH_STATUS = [
   KubeVolumeAttachments,
@@ -31,6 +32,7 @@ const WITH_STATUS = [
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  VolumeGroupRestores,
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
   VolumeSnapshotContents,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import type { NodeAgent, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
+import type { VolumeGroupRestore } from "@mooring/sidecars";
 import type {
   KubeObject,
   ObjectMeta,
@@ -129,6 +130,41 @@ const agent: Full<NodeAgent> = {
   status: { state: "Ready", heartbeat: time, version: "1", conditions },
 };
 
+const overrides = { storageClassName: "c", accessModes: ["ReadWriteOnce"], size: "1Gi", labels: { a: "b" } };
+const groupRestore: Full<VolumeGroupRestore> = {
+  apiVersion: "storage.mooring.dev/v1alpha1",
+  kind: "VolumeGroupRestore",
+  metadata: { name: "r" },
+  spec: {
+    source: { volumeGroupSnapshotName: "g" },
+    claimNameTemplate: "{{claim}}-again",
+    defaults: overrides,
+    members: [{ claim: "c", name: "n", ...overrides }],
+  },
+  status: {
+    phase: "Complete",
+    message: "m",
+    observedGeneration: 1,
+    source: { uid: "u", driver: "d" },
+    claims: { total: 1, created: 1, bound: 0 },
+    members: [
+      {
+        sourceClaim: "c",
+        snapshotName: "s",
+        snapshotUID: "u",
+        claimName: "n",
+        storageClassName: "c",
+        size: "1Gi",
+        accessModes: ["ReadWriteOnce"],
+        volumeMode: "Block",
+        phase: "WaitForFirstConsumer",
+        message: "m",
+      },
+    ],
+    conditions,
+  },
+};
+
 const snapshotClass: Full<VolumeSnapshotClass> = {
   ...theirs,
   kind: "VolumeSnapshotClass",
@@ -185,6 +221,7 @@ const samples: KubeObject[] = [
   snapshot,
   pool,
   agent,
+  groupRestore,
   snapshotClass,
   volumeSnapshot,
   content,

@@ -1,0 +1,87 @@
+import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+
+/** What a restored claim may be given instead of what the source claim has. */
+export interface ClaimOverrides {
+  storageClassName?: string;
+  accessModes?: string[];
+  /** Quantity; never less than the snapshot's restore size. */
+  size?: string;
+  /** Added to the claim. */
+  labels?: Record<string, string>;
+}
+
+export interface MemberOverrides extends ClaimOverrides {
+  /** The source claim, or the VolumeSnapshot of a member that names no claim. */
+  claim: string;
+  /** Name of the restored claim, instead of the template's. */
+  name?: string;
+}
+
+/**
+ * - `Pending`: the claim will be made.
+ * - `Provisioning`: the claim is there and waits for its volume.
+ * - `WaitForFirstConsumer`: the claim is there; its class makes the volume when a Pod uses it.
+ * - `Bound`: the volume is there.
+ * - `Failed`: the message says why.
+ * - `Deleted`: somebody deleted the claim after the restore was complete.
+ */
+export type MemberPhase =
+  | "Pending"
+  | "Provisioning"
+  | "WaitForFirstConsumer"
+  | "Bound"
+  | "Failed"
+  | "Deleted";
+
+/** One claim of the restore: all that is needed to make it, decided once, and how far it is. */
+export interface MemberStatus {
+  /** The claim that the snapshot was taken of, or the snapshot's own name where that is not known. */
+  sourceClaim: string;
+  snapshotName: string;
+  snapshotUID: string;
+  claimName: string;
+  storageClassName: string;
+  /** Quantity. */
+  size: string;
+  accessModes: string[];
+  volumeMode: "Filesystem" | "Block";
+  phase: MemberPhase;
+  message: string;
+}
+
+export type RestorePhase = "Waiting" | "Restoring" | "Complete" | "Ready" | "Failed";
+
+/** A wish for all claims of a group snapshot at once. The claims it has made outlive it. */
+export interface VolumeGroupRestore extends KubeObject {
+  spec: {
+    source: { volumeGroupSnapshotName: string };
+    /** Default `{{claim}}-{{restore}}`. */
+    claimNameTemplate?: string;
+    /** For every claim; an entry of `members` goes before it. */
+    defaults?: ClaimOverrides;
+    members?: MemberOverrides[];
+  };
+  status?: {
+    phase: RestorePhase;
+    message: string;
+    observedGeneration?: number;
+    /** The group snapshot that the members were read from, once they are. */
+    source?: { uid: string; driver: string };
+    claims?: { total: number; created: number; bound: number };
+    members?: MemberStatus[];
+    /** `Complete`, `Ready`, `Failed`. */
+    conditions?: Condition[];
+  };
+}
+
+export const VolumeGroupRestores = defineResource<VolumeGroupRestore>(
+  "storage.mooring.dev",
+  "v1alpha1",
+  "VolumeGroupRestore",
+  "volumegrouprestores",
+  true,
+);
+
+/** On a restored claim: which restore made it. The label is for people, the annotation tells ours from others'. */
+export const RESTORE_LABEL = "storage.mooring.dev/group-restore";
+export const RESTORE_UID = "storage.mooring.dev/group-restore-uid";

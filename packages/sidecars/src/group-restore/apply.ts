@@ -1,0 +1,57 @@
+import { failpoint, isStatus, keyOf, PersistentVolumeClaims } from "@mooring/store";
+import type { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { patchStatus } from "../kube/patch.ts";
+import type { VolumeGroupRestore } from "./api.ts";
+import type { GroupRestoreStep } from "./decide.ts";
+
+const gaps = {
+  planned: failpoint("sidecars/group-restore/status-written"),
+  created: failpoint("sidecars/group-restore/claim-created"),
+};
+
+/** Claims that the API server does not take (a quota, a rule of the cluster), by restore. */
+export class Refusals {
+  readonly #messages = new Map<string, Map<string, string>>();
+  readonly #pauses: Backoff;
+
+  constructor(pauses: Backoff) {
+    this.#pauses = pauses;
+  }
+
+  note(uid: string, claimName: string, message: string): void {
+    this.#messages.set(uid, new Map(this.#messages.get(uid)).set(claimName, message));
+    this.#pauses.fail(uid, "");
+  }
+
+  of(uid: string): { refused: ReadonlyMap<string, string>; pauseMs: number } {
+    return { refused: this.#messages.get(uid) ?? new Map(), pauseMs: this.#pauses.remaining(uid, "") };
+  }
+
+  forget(uid: string): void {
+    this.#messages.delete(uid);
+    this.#pauses.reset(uid);
+  }
+}
+
+/** Makes one change. */
+export async function applyGroupRestore(
+  { cluster, events, store }: SidecarContext,
+  refusals: Refusals,
+  restore: VolumeGroupRestore,
+  step: GroupRestoreStep,
+): Promise<void> {
+  if (step.do === "write-status") {
+    await patchStatus(store, cluster.groupRestores, restore, step.status);
+    if (step.event !== undefined)
+      events.event(restore, step.event.type, step.event.reason, step.event.message);
+    return gaps.planned();
+  }
+  try {
+    cluster.claims.wrote(await store.create(PersistentVolumeClaims, step.claim));
+    gaps.created();
+  } catch (error) {
+    if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;
+    refusals.note(restore.metadata.uid ?? keyOf(restore), step.claim.metadata.name, error.message);
+  }
+}

@@ -1,0 +1,28 @@
+import { type PersistentVolumeClaim, SNAPSHOT_GROUP } from "@mooring/store";
+import { type MemberStatus, RESTORE_LABEL, RESTORE_UID, type VolumeGroupRestore } from "./api.ts";
+
+/**
+ * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when somebody
+ * tidies up the request for it.
+ */
+export function claimFor(restore: VolumeGroupRestore, member: MemberStatus): PersistentVolumeClaim {
+  const own = restore.spec.members?.find(({ claim }) => claim === member.sourceClaim);
+  const { name, namespace, uid = "" } = restore.metadata;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: member.claimName,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...restore.spec.defaults?.labels, ...own?.labels, [RESTORE_LABEL]: name },
+      annotations: { [RESTORE_UID]: uid },
+    },
+    spec: {
+      accessModes: member.accessModes,
+      volumeMode: member.volumeMode,
+      resources: { requests: { storage: member.size } },
+      storageClassName: member.storageClassName,
+      dataSource: { apiGroup: SNAPSHOT_GROUP, kind: "VolumeSnapshot", name: member.snapshotName },
+    },
+  };
+}

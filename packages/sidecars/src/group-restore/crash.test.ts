@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { failpointNames, LocalStore, PersistentVolumeClaims } from "@mooring/store";
+import { bundleChild } from "../crash/bundle.ts";
+import { testRegistry } from "../testing/registry.ts";
+import { ScriptedDriver } from "../testing/scripted-driver.ts";
+import "./index.ts";
+import { RESTORE_LABEL } from "./api.ts";
+import { handleOf } from "./testing/group.ts";
+
+const bundle = await bundleChild(new URL("testing/crash-child.ts", import.meta.url));
+after(bundle.remove);
+const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
+/** Each gap is passed once per claim, and once per phase. */
+const PASSES = ["", "#2"];
+
+test("there are gaps to crash in", () => assert.equal(gaps.length, 2));
+
+describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
+  for (const gap of gaps.flatMap((name) => PASSES.map((pass) => name + pass))) {
+    test(`killed at ${gap}: the next life ends with the same claims, each made once`, async (t) => {
+      const folder = await mkdtemp(join(tmpdir(), "mooring-restore-crash-"));
+      const driver = await ScriptedDriver.start();
+      t.after(async () => {
+        await driver.stop();
+        await rm(folder, { recursive: true, force: true });
+      });
+      for (const name of ["data", "wal"]) {
+        const snapshot = { id: handleOf(name), name, volumeId: name, bytes: 1024n ** 3n, pendingPolls: 0 };
+        driver.backend.snapshots.set(snapshot.id, snapshot);
+      }
+      const live = async (env: NodeJS.ProcessEnv) => {
+        const args = [bundle.path, folder, driver.endpoint];
+        const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: "inherit" });
+        const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+        return signal ?? code;
+      };
+      assert.equal(await live({ MOORING_FAILPOINT: gap }), "SIGKILL", "the gap is passed");
+      assert.equal(await live({}), 0);
+      const store = await LocalStore.open({ path: folder, registry: testRegistry() });
+      const made = await store.list(PersistentVolumeClaims, { labelSelector: `${RESTORE_LABEL}=again` });
+      await store.close();
+      assert.deepEqual(made.items.map(({ metadata }) => metadata.name).sort(), ["data-again", "wal-again"]);
+      assert.equal(driver.backend.volumes.size, 3, "one volume per claim");
+    });
+  }
+});

@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from "node:util";
+import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
+import { DONE, type Rest } from "../common/steps.ts";
+import type { MemberStatus, VolumeGroupRestore } from "./api.ts";
+import { assess } from "./assess.ts";
+import { claimFor } from "./claim-for.ts";
+import { preflight } from "./preflight.ts";
+import { obstacleStatus, progressStatus, type RestoreStatus } from "./statuses.ts";
+import type { GroupRestoreView } from "./view.ts";
+
+export interface RestoreEvent {
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+export type GroupRestoreStep =
+  | { do: "write-status"; status: RestoreStatus; event: RestoreEvent | undefined }
+  | { do: "create-claim"; claim: PersistentVolumeClaim };
+
+/** The next step for one VolumeGroupRestore: first the whole plan, then claim by claim, then nothing ever again. */
+export function decideGroupRestore(view: GroupRestoreView): GroupRestoreStep | Rest {
+  const { restore } = view;
+  if (restore === undefined || isDeleting(restore) || isOfAnother(view, restore)) return DONE;
+  if (restore.status?.phase === "Ready") return DONE;
+  const { members, source } = restore.status ?? {};
+  return members === undefined ? decidePlan(view, restore) : decideClaims(view, restore, members, source);
+}
+
+/** Several drivers may have a process like this one: the driver of the group snapshot says whose restore it is. */
+function isOfAnother({ content, driver }: GroupRestoreView, restore: VolumeGroupRestore): boolean {
+  const of = restore.status?.source?.driver ?? content?.spec.driver;
+  return of !== undefined && of !== driver;
+}
+
+function decidePlan(view: GroupRestoreView, restore: VolumeGroupRestore): GroupRestoreStep | Rest {
+  const result = preflight(view, restore);
+  const status =
+    result.kind === "plan"
+      ? progressStatus(restore, result.members, result.source, view.now)
+      : obstacleStatus(restore, result, view.now);
+  return writeUnlessSame(restore, status) ?? DONE;
+}
+
+function decideClaims(
+  view: GroupRestoreView,
+  restore: VolumeGroupRestore,
+  members: readonly MemberStatus[],
+  source: RestoreStatus["source"],
+): GroupRestoreStep | Rest {
+  const next: MemberStatus[] = [];
+  for (const member of members) {
+    const assessment = assess(view, restore, member);
+    if (assessment === "create") return { do: "create-claim", claim: claimFor(restore, member) };
+    next.push({ ...member, ...assessment });
+  }
+  const status = progressStatus(restore, next, source, view.now);
+  const rest: Rest = view.pauseMs > 0 ? { do: "wait", ms: view.pauseMs } : DONE;
+  return writeUnlessSame(restore, status) ?? rest;
+}
+
+function writeUnlessSame(restore: VolumeGroupRestore, status: RestoreStatus): GroupRestoreStep | undefined {
+  if (isDeepStrictEqual(status, restore.status)) return undefined;
+  return { do: "write-status", status, event: eventOf(restore.status, status) };
+}
+
+/** A new phase is told, and every new reason of a failure. */
+function eventOf(before: RestoreStatus | undefined, after: RestoreStatus): RestoreEvent | undefined {
+  const { phase, message, conditions } = after;
+  const isNews = before?.phase !== phase || (phase === "Failed" && before.message !== message);
+  if (!isNews || phase === "Waiting") return undefined;
+  const reason = phase === "Failed" ? (conditions?.[0]?.reason ?? phase) : `Restore${phase}`;
+  return { type: phase === "Failed" ? "Warning" : "Normal", reason, message };
+}

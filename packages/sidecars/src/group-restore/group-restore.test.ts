@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import {
+  Events,
+  Nodes,
+  PersistentVolumeClaims,
+  StatusError,
+  StorageClasses,
+  VolumeGroupSnapshots,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { type Harness, startHarness } from "../testing/harness.ts";
+import { claim, storageClass } from "../testing/objects.ts";
+import { RESTORE_LABEL, type VolumeGroupRestore, VolumeGroupRestores } from "./api.ts";
+import { groupRestore, groupSnapshot, handleOf, put, putGroup } from "./testing/group.ts";
+
+const SOURCES = ["data", "wal"];
+const at = (name: string) => ({ namespace: "default", name });
+
+/** The snapshots are made by hand; only claims are made and filled. */
+async function start(t: TestContext): Promise<Harness> {
+  const h = await startHarness(t, { sidecars: { controllers: ["provision", "group-restore"] } });
+  for (const name of SOURCES) {
+    const source = claim(name);
+    await put(h.store, PersistentVolumeClaims, source);
+    const snapshot = { id: handleOf(name), name, volumeId: name, bytes: 1024n ** 3n, pendingPolls: 0 };
+    h.driver.backend.snapshots.set(snapshot.id, snapshot);
+  }
+  return h;
+}
+
+const restored = (h: Harness, accept: (restore: VolumeGroupRestore) => boolean, name = "again") =>
+  h.until(
+    `restore ${name}`,
+    async () => {
+      const found = await h.store.get(VolumeGroupRestores, at(name));
+      return accept(found) && found;
+    },
+    () => h.store.get(VolumeGroupRestores, at(name)),
+  );
+const isTrue = (type: string) => (restore: VolumeGroupRestore) =>
+  restore.status?.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
+const claimsOf = async (h: Harness, name = "again") => {
+  const { items } = await h.store.list(PersistentVolumeClaims, { labelSelector: `${RESTORE_LABEL}=${name}` });
+  return items.map(({ metadata }) => metadata.name).sort();
+};
+
+test("a restore waits for its group snapshot, fills a claim per member, and is ready when all are bound", async (t) => {
+  const h = await start(t);
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  await restored(h, isTrue("Failed"));
+  await putGroup(h.store, SOURCES);
+  const { status } = await restored(h, isTrue("Ready"));
+  assert.deepEqual(status?.claims, { total: 2, created: 2, bound: 2 });
+  assert.deepEqual(await claimsOf(h), ["data-again", "wal-again"]);
+  const filled = [...h.driver.backend.volumes.values()].filter(({ fingerprint }) =>
+    SOURCES.some((name) => fingerprint.includes(handleOf(name))),
+  );
+  assert.equal(filled.length, 2, "each from its own snapshot");
+  for (const reason of ["GroupSnapshotMissing", "RestoreRestoring", "RestoreReady"])
+    await h.until(`the event ${reason}`, async () => {
+      const { items } = await h.store.list(Events);
+      return items.some((event) => event.involvedObject.name === "again" && event.reason === reason);
+    });
+});
+
+test("restored claims survive the deletion of the restore and of the group snapshot", async (t) => {
+  const h = await start(t);
+  await putGroup(h.store, SOURCES);
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  await restored(h, isTrue("Ready"));
+  await h.store.delete(VolumeGroupRestores, at("again"));
+  await h.store.delete(VolumeGroupSnapshots, at("g"));
+  const claims = await Promise.all(
+    ["data-again", "wal-again"].map((name) => h.store.get(PersistentVolumeClaims, at(name))),
+  );
+  for (const { metadata, status } of claims) {
+    assert.equal(metadata.ownerReferences, undefined);
+    assert.equal(metadata.deletionTimestamp, undefined);
+    assert.equal(status?.phase, "Bound");
+  }
+});
+
+test("a foreign claim of the same name stops the restore before it begins, and lets it go on when it goes", async (t) => {
+  const h = await start(t);
+  await putGroup(h.store, SOURCES);
+  await put(h.store, PersistentVolumeClaims, claim("wal-again"));
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  const { status } = await restored(h, isTrue("Failed"));
+  assert.match(status?.message ?? "", /claim wal-again exists and is not of this restore/);
+  assert.deepEqual(await claimsOf(h), [], "not half a restore");
+  await h.store.delete(PersistentVolumeClaims, at("wal-again"));
+  await restored(h, isTrue("Ready"));
+});
+
+test("with WaitForFirstConsumer it is complete when the claims are there, and ready when they are used", async (t) => {
+  const h = await start(t);
+  await h.store.create(
+    StorageClasses,
+    storageClass({ metadata: { name: "late" }, volumeBindingMode: "WaitForFirstConsumer" }),
+  );
+  await putGroup(h.store, SOURCES);
+  await put(h.store, VolumeGroupRestores, groupRestore({ defaults: { storageClassName: "late" } }));
+  const complete = await restored(h, isTrue("Complete"));
+  assert.ok(!isTrue("Ready")(complete));
+  assert.deepEqual(
+    complete.status?.members?.map(({ phase }) => phase),
+    ["WaitForFirstConsumer", "WaitForFirstConsumer"],
+  );
+  const body = { metadata: { annotations: { "volume.kubernetes.io/selected-node": "n1" } } };
+  await h.store.create(Nodes, { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
+  for (const name of ["data-again", "wal-again"])
+    await h.store.patch(PersistentVolumeClaims, at(name), { type: "merge", body });
+  await restored(h, isTrue("Ready"));
+});
+
+test("a claim that the cluster refuses is told, and tried again until it is taken", async (t) => {
+  const h = await start(t);
+  let full = true;
+  const create = h.store.create.bind(h.store);
+  h.store.create = (resource, object, options) => {
+    if (full && object.metadata.name === "wal-again")
+      throw new StatusError("Forbidden", "exceeded quota: small");
+    return create(resource, object, options);
+  };
+  await putGroup(h.store, SOURCES);
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  const { status } = await restored(h, isTrue("Failed"));
+  assert.equal(status?.message, "wal-again: exceeded quota: small");
+  full = false;
+  await restored(h, isTrue("Ready"));
+});
+
+test("two restores of one group snapshot do not meet", async (t) => {
+  const h = await start(t);
+  await putGroup(h.store, SOURCES);
+  await put(h.store, VolumeGroupRestores, groupRestore({}, "one"));
+  await put(h.store, VolumeGroupRestores, groupRestore({}, "two"));
+  await restored(h, isTrue("Ready"), "one");
+  await restored(h, isTrue("Ready"), "two");
+  assert.deepEqual(await claimsOf(h, "one"), ["data-one", "wal-one"]);
+  assert.deepEqual(await claimsOf(h, "two"), ["data-two", "wal-two"]);
+});
+
+test("a member that is deleted in between fails the restore, and names what is missing", async (t) => {
+  const h = await start(t);
+  await putGroup(h.store, SOURCES);
+  await h.store.delete(VolumeSnapshots, at("member-wal"));
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  const { status } = await restored(h, isTrue("Failed"));
+  assert.match(status?.message ?? "", /1 of 2 snapshots .*handle-wal/);
+  const waiting = groupSnapshot({ readyToUse: false });
+  await put(h.store, VolumeGroupSnapshots, waiting);
+  await restored(h, ({ status: now }) => now?.phase === "Waiting");
+});

@@ -1,0 +1,86 @@
+import type { Condition } from "@mooring/store";
+import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "./api.ts";
+import { isComplete } from "./assess.ts";
+import type { Obstacle } from "./obstacle.ts";
+
+export type RestoreStatus = NonNullable<VolumeGroupRestore["status"]>;
+
+/** One row per outcome: the phase that `kubectl get` shows, and the conditions that can be waited for. */
+const CONDITIONS: Readonly<Record<RestorePhase, Record<"Complete" | "Ready" | "Failed", boolean>>> = {
+  Waiting: { Complete: false, Ready: false, Failed: false },
+  Restoring: { Complete: false, Ready: false, Failed: false },
+  Failed: { Complete: false, Ready: false, Failed: true },
+  Complete: { Complete: true, Ready: false, Failed: false },
+  Ready: { Complete: true, Ready: true, Failed: false },
+};
+
+/** Nothing has been made: the group snapshot is not ready, or the restore cannot be whole. */
+export function obstacleStatus(restore: VolumeGroupRestore, obstacle: Obstacle, now: string): RestoreStatus {
+  const phase = obstacle.kind === "wait" ? "Waiting" : "Failed";
+  return { ...header(restore, phase, obstacle.reason, obstacle.message, now) };
+}
+
+/** Where all claims are, given their phases. `source` is part of the first of these. */
+export function progressStatus(
+  restore: VolumeGroupRestore,
+  members: MemberStatus[],
+  source: RestoreStatus["source"],
+  now: string,
+): RestoreStatus {
+  const count = (...phases: MemberStatus["phase"][]) =>
+    members.filter(({ phase }) => phases.includes(phase)).length;
+  const total = members.length;
+  const bound = count("Bound");
+  const late = count("WaitForFirstConsumer");
+  const created = bound + late + count("Provisioning");
+  const outcome = outcomeOf(restore, members, { total, bound, late });
+  return {
+    ...header(restore, outcome.phase, outcome.reason, outcome.message, now),
+    ...(source === undefined ? {} : { source }),
+    claims: { total, created, bound },
+    members,
+  };
+}
+
+function outcomeOf(
+  restore: VolumeGroupRestore,
+  members: readonly MemberStatus[],
+  { total, bound, late }: { total: number; bound: number; late: number },
+): { phase: RestorePhase; reason: string; message: string } {
+  const failed = members.filter(({ phase }) => phase === "Failed");
+  const progress = `${bound} of ${total} claims are bound`;
+  if (bound === total) return { phase: "Ready", reason: "AllClaimsBound", message: progress };
+  if (failed.length > 0) {
+    const message = failed.map((member) => `${member.claimName}: ${member.message}`).join("; ");
+    return { phase: "Failed", reason: "ClaimsFailed", message };
+  }
+  if (bound + late === total || isComplete(restore)) {
+    const reason = late > 0 ? "WaitForFirstConsumer" : "AllClaimsCreated";
+    const message = late > 0 ? `${progress}, ${late} wait for a Pod that uses them` : progress;
+    return { phase: "Complete", reason, message };
+  }
+  return { phase: "Restoring", reason: "Restoring", message: progress };
+}
+
+function header(
+  restore: VolumeGroupRestore,
+  phase: RestorePhase,
+  reason: string,
+  message: string,
+  now: string,
+): RestoreStatus {
+  const { generation } = restore.metadata;
+  const holds = { ...CONDITIONS[phase], ...(isComplete(restore) ? { Complete: true } : {}) };
+  const conditions = Object.entries(holds).map(([type, is]): Condition => {
+    const status = is ? "True" : "False";
+    const before = restore.status?.conditions?.find((condition) => condition.type === type);
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+    return { type, status, reason, message, lastTransitionTime };
+  });
+  return {
+    phase,
+    message,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    conditions,
+  };
+}

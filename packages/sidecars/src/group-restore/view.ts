@@ -1,0 +1,33 @@
+import type {
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeGroupSnapshot,
+  VolumeGroupSnapshotContent,
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+} from "@mooring/store";
+import type { VolumeGroupRestore } from "./api.ts";
+
+/** A snapshot that belongs to the group snapshot, and its content. */
+export interface MemberView {
+  snapshot: VolumeSnapshot;
+  content: VolumeSnapshotContent | undefined;
+}
+
+export interface GroupRestoreView {
+  /** The driver that this process works for. */
+  driver: string;
+  restore: VolumeGroupRestore | undefined;
+  groupSnapshot: VolumeGroupSnapshot | undefined;
+  content: VolumeGroupSnapshotContent | undefined;
+  members: readonly MemberView[];
+  /** The source claims and the claims that have the names of restored ones. */
+  claims: ReadonlyMap<string, PersistentVolumeClaim>;
+  classes: readonly StorageClass[];
+  /** Claim name -> why the API server does not take it; tried again after the pause. */
+  refused: ReadonlyMap<string, string>;
+  /** Milliseconds left before a refused claim is tried again. */
+  pauseMs: number;
+  /** RFC 3339. */
+  now: string;
+}
