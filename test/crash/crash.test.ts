@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames, isStatus } from "@mooring/store";
 import { leaks } from "../support/leaks.ts";
-import { machineRemains } from "../support/remains.ts";
-import { build, destroy, type Persist } from "../support/scenario.ts";
+import type { Persist } from "../support/persist.ts";
+import { filesBelow, machineRemains } from "../support/remains.ts";
+import { Scenario } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
 /** `MOORING_DEEP=1`: every gap there is, then random moments, a hundred rounds. Else a sample that fits `npm test`. */
@@ -13,26 +17,32 @@ const QUICK_POINTS = 8;
 const RANDOM_ROUNDS = DEEP ? 100 : 3;
 
 const up = await Up.create();
-after(() => up.dispose());
+const acks = await mkdtemp(join(tmpdir(), "mooring-acks-"));
+after(async () => {
+  await up.dispose();
+  await rm(acks, { recursive: true, force: true });
+});
 
-function persistent(): Persist {
-  return async (work) => {
-    for (;;) {
-      if (!up.alive) await up.start({}, { mayDie: false });
-      try {
-        return await work(await up.store());
-      } catch (error) {
-        // Whatever a dying server answered is void; a living one's answer stands.
-        await new Promise((resolve) => setImmediate(resolve));
-        if (up.alive && !isConnectionError(error)) throw error;
-      }
+const persist: Persist = async (work) => {
+  for (;;) {
+    if (!up.alive) await up.start({}, { mayDie: false });
+    try {
+      return await work(await up.store());
+    } catch (error) {
+      // Whatever a dying server answered is void; a living one's answer stands.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (up.alive && !isConnectionError(error)) throw error;
     }
-  };
-}
+  }
+};
 
 /** RestStore says ServiceUnavailable when nobody answers; a server that is going away may say it, too. */
 function isConnectionError(error: unknown): boolean {
   return isStatus(error, "ServiceUnavailable");
+}
+
+async function scenario(namespace: string): Promise<Scenario> {
+  return new Scenario(persist, namespace, await mkdtemp(join(acks, "round-")));
 }
 
 /** Evenly spread over the names, shifted by the day, so that all are met in time and a failure can be repeated. */
@@ -43,28 +53,43 @@ function sample(names: string[]): string[] {
   return names.filter((_, index) => index % step === offset).slice(0, QUICK_POINTS);
 }
 
+test("the scenario notices a record that is lost", async () => {
+  const round = await scenario("lossy");
+  await round.write();
+  try {
+    const files = await filesBelow(join(up.stateDir, "kubelet/pods"));
+    await truncate(files.find((file) => file.endsWith("/mount/records")) ?? assert.fail(files.join("\n")), 0);
+    await assert.rejects(round.restore(), /corrupt/);
+    await assert.rejects(round.audit(), /corrupt/);
+  } finally {
+    await round.destroy();
+  }
+});
+
 for (const [index, name] of sample(failpointNames()).entries()) {
-  test(`kill -9 at ${name}, then up again: everything completes, nothing leaks`, async () => {
+  test(`kill -9 at ${name}, then up again: no data is lost, everything completes, nothing leaks`, async () => {
     await up.end("SIGTERM");
     await up.start({ MOORING_FAILPOINT: name }, { mayDie: true });
-    await build(persistent(), `point-${index}`);
-    await destroy(persistent(), `point-${index}`);
+    await (await scenario(`point-${index}`)).run();
     assert.deepEqual(await leaks(up), []);
   });
 }
 
-test(`kill -9 at ${RANDOM_ROUNDS} random moments: everything completes, nothing leaks`, async () => {
+test(`kill -9 at ${RANDOM_ROUNDS} random moments: no data is lost, everything completes, nothing leaks`, async () => {
+  // As long as a round takes here, so that every part of it is hit, however busy the machine is.
+  let span = 2500;
   for (let round = 0; round < RANDOM_ROUNDS; round += 1) {
     await up.end("SIGTERM");
     await up.start();
-    const delay = Math.random() * 2500;
+    const startedAt = performance.now();
+    const delay = Math.random() * span;
     const killer = setTimeout(() => void up.end("SIGKILL"), delay);
     try {
-      await build(persistent(), `random-${round}`);
-      await destroy(persistent(), `random-${round}`);
+      await (await scenario(`random-${round}`)).run();
     } finally {
       clearTimeout(killer);
     }
+    span = performance.now() - startedAt;
     assert.deepEqual(await leaks(up), [], `round ${round}, killed after ${delay} ms`);
   }
 });

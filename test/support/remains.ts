@@ -8,7 +8,7 @@ export async function machineRemains(folder: string): Promise<string[]> {
   return [...mounts, ...loops, ...processes];
 }
 
-/** Files below a folder, relative to it. */
+/** Files below a folder, with their whole paths. */
 export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
