@@ -113,9 +113,46 @@ describe("keeping and giving up an attached volume", () => {
     const csi = ticket("c", "csi-attacher", "a");
     const snapshot = ticket("s", "snapshot-controller", "a", { parameters: { disableFrontend: "any" } });
     assert.equal(placed({ ...on("a"), tickets: [csi, snapshot] }), undefined);
-    assert.equal(placed({ ...on("a"), tickets: [snapshot] }), undefined);
+    assert.equal(placed({ ...on("a"), tickets: [snapshot] }), "a");
     assert.equal(placed({ ...on("a"), tickets: [] }), "");
     assert.equal(placed({ ...on("a"), tickets: [ticket("c", "csi-attacher", "b")] }), "");
+  });
+
+  test("jobs hold a volume without showing its device; workloads come and go beside them without a detach", () => {
+    const csi = ticket("c", "csi-attacher", "a");
+    const job = ticket("s", "volume-eviction-controller", "a", { parameters: { disableFrontend: "any" } });
+    const mode = (setup: Setup) => {
+      const { placement } = decide(view(setup));
+      return placement === undefined ? undefined : [placement.nodeID, placement.disableFrontend];
+    };
+    const hidden = { ...on("a"), spec: { nodeID: "a", disableFrontend: true } };
+    assert.deepEqual(mode({ tickets: [job] }), ["a", true]);
+    assert.deepEqual(mode({ tickets: [job, csi] }), ["a", false]);
+    assert.deepEqual(mode({ ...hidden, tickets: [job, csi] }), ["a", false]);
+    assert.deepEqual(mode({ ...on("a"), tickets: [job, csi] }), undefined);
+    assert.deepEqual(mode({ ...on("a"), tickets: [job] }), ["a", true]);
+    const restore = ticket("r", "volume-restore-controller", "a", {
+      parameters: { disableFrontend: "true" },
+    });
+    assert.deepEqual(mode({ ...hidden, tickets: [job, csi, restore] }), undefined);
+  });
+
+  test("[LHA-055] [LHA-072] a faulted volume is held only by who mends it, without its device", () => {
+    const faulted = { robustness: "faulted" as const };
+    const csi = ticket("c", "csi-attacher", "a");
+    const salvage = ticket("s", "salvage-controller", "a", { parameters: { disableFrontend: "true" } });
+    const held = { state: "attached" as const, currentNodeID: "a", ...faulted };
+    const mode = (setup: Setup) => decide(view(setup)).placement;
+    assert.equal(mode({ tickets: [csi, salvage], spec: { nodeID: "a" }, status: held })?.nodeID, "");
+    assert.equal(mode({ tickets: [csi], status: faulted }), undefined);
+    const mending = mode({ tickets: [csi, salvage], status: faulted });
+    assert.deepEqual([mending?.nodeID, mending?.disableFrontend], ["a", true]);
+    const hidden = { nodeID: "a", disableFrontend: true };
+    const inHand = { tickets: [csi, salvage], spec: hidden, status: { ...held, frontendDisabled: true } };
+    assert.equal(mode(inHand), undefined);
+    const told = decide(view(inHand)).verdicts;
+    assert.deepEqual([told["s"]?.satisfied, told["c"]?.reason], [true, "VolumeFaulted"]);
+    assert.equal(mode({ ...inHand, tickets: [csi] })?.nodeID, "");
   });
 
   const YIELDING: [string, AttachmentTicket, boolean][] = [
@@ -276,14 +313,20 @@ describe("any view", () => {
     );
 
   test("the spec moves only from empty to a node or from a node to empty", () =>
-    holds((s, { placement }) => placement === undefined || (s.nodeID === "") !== (placement.nodeID === "")));
+    holds(
+      (s, { placement }) =>
+        placement === undefined ||
+        (s.nodeID === "") !== (placement.nodeID === "") ||
+        (s.nodeID === placement.nodeID && s.disableFrontend !== placement.disableFrontend),
+    ));
 
   test("it attaches only a fully detached, healthy volume, to a ready node that a ticket names", () =>
     holds((s, { placement }) => {
-      if (placement === undefined || placement.nodeID === "") return true;
+      if (placement === undefined || placement.nodeID === "" || placement.nodeID === s.nodeID) return true;
+      const mends = s.tickets.some((t) => ATTACHER_RULES[t.type].mends === true);
       const ready = s.nodes[nodeIDs.indexOf(placement.nodeID)] === "Ready";
       const asked = s.tickets.some((t) => t.nodeID === placement.nodeID);
-      const free = s.state === "detached" && s.currentNodeID === "" && s.robustness === "healthy";
+      const free = s.state === "detached" && s.currentNodeID === "" && (s.robustness === "healthy" || mends);
       return ready && asked && free && !s.deleting;
     }));
 
@@ -292,6 +335,8 @@ describe("any view", () => {
       if (placement?.nodeID !== "" || s.robustness === "faulted") return true;
       const state = s.nodes[nodeIDs.indexOf(s.nodeID)];
       if (state === "Fenced" || state === "Gone") return true;
+      // Silent, and it has not begun to open the device.
+      if (state !== "Ready" && s.state === "detached" && s.currentNodeID === "") return true;
       const wants = s.disableFrontend ? "true" : undefined;
       return !s.tickets.some(
         (t) =>
@@ -305,7 +350,10 @@ describe("any view", () => {
     holds((s, { placement, verdicts }) => {
       const satisfied = s.tickets.filter((t) => verdicts[t.id]?.satisfied === true);
       if (satisfied.length === 0) return true;
-      const stays = placement === undefined && s.state === "attached" && s.currentNodeID === s.nodeID;
+      const stays =
+        (placement === undefined || placement.nodeID === s.nodeID) &&
+        s.state === "attached" &&
+        s.currentNodeID === s.nodeID;
       return stays && satisfied.every((t) => t.nodeID === s.nodeID);
     }));
 

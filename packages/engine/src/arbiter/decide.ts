@@ -1,6 +1,6 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "./attacher-types.ts";
-import { ineligible, isFenced, parametersFit } from "./eligible.ts";
+import { indifferent, ineligible, isFaulted, isFenced, mayMend, parametersFit } from "./eligible.ts";
 import { judge } from "./judge.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -56,11 +56,11 @@ function unjudged(remove: Decision["remove"], number: Decision["number"]): Decis
 
 function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
   const { nodeID } = placementOf(view.volume);
-  if (nodeID !== "") return mustDetach(view, tickets) ? DETACHED : undefined;
+  if (nodeID !== "") return mustDetach(view, tickets) ? DETACHED : switchedFrontend(view, tickets);
   // A volume that is still closing somewhere has no node in its spec either: only a finished detach counts.
   if (!isDetached(view)) return undefined;
   const winner = pick(view, tickets);
-  return winner === undefined ? undefined : placementFor(winner);
+  return winner === undefined ? undefined : placementFor(view, winner, tickets);
 }
 
 function isDetached({ volume }: ArbiterView): boolean {
@@ -68,20 +68,49 @@ function isDetached({ volume }: ArbiterView): boolean {
   return state === "detached" && currentNodeID === "";
 }
 
-function placementFor(ticket: AttachmentTicket): Placement {
+function placementFor(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  tickets: readonly AttachmentTicket[],
+): Placement {
+  const { nodeID, parameters } = ticket;
+  const hidden = indifferent(ticket) ? !deviceWanted(nodeID, tickets) : parametersFit(ticket, true);
   return {
-    nodeID: ticket.nodeID,
-    disableFrontend: ticket.parameters?.disableFrontend === "true",
-    lastAttachedBy: ticket.parameters?.lastAttachedBy ?? "",
+    nodeID,
+    disableFrontend: hidden || isFaulted(view),
+    lastAttachedBy: parameters?.lastAttachedBy ?? "",
   };
+}
+
+/** Workloads see a device only where somebody asked for it: a job that needs none keeps it out of their reach. */
+function deviceWanted(nodeID: string, tickets: readonly AttachmentTicket[]): boolean {
+  return tickets.some((t) => t.nodeID === nodeID && !parametersFit(t, true));
+}
+
+/**
+ * The device is shown and hidden without a detach when all that hold the volume are content with both: a job goes on
+ * while a workload comes or leaves, and an unpublish need not wait for the job.
+ */
+function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
+  const present = placementOf(view.volume);
+  const { nodeID, disableFrontend } = present;
+  const here = tickets.filter((t) => t.nodeID === nodeID);
+  if (isFaulted(view) || here.some((t) => parametersFit(t, disableFrontend) && !indifferent(t)))
+    return undefined;
+  const hidden = !deviceWanted(nodeID, here);
+  return hidden === disableFrontend ? undefined : { ...present, disableFrontend: hidden };
 }
 
 function mustDetach(view: ArbiterView, tickets: readonly AttachmentTicket[]): boolean {
   const { nodeID, disableFrontend } = placementOf(view.volume);
-  if (view.volume.status?.robustness === "faulted") return true;
   const current = tickets.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+  if (isFaulted(view)) return !disableFrontend || !current.some(mayMend);
   if (current.length === 0) return true;
-  const waiting = tickets.filter((t) => !current.includes(t) && ineligible(view, t) === undefined);
+  // Where all are content with both, a ticket for this node needs no detach: see switchedFrontend.
+  const served = current.every(indifferent) ? nodeID : undefined;
+  const waiting = tickets.filter(
+    (t) => !current.includes(t) && t.nodeID !== served && ineligible(view, t) === undefined,
+  );
   if (waiting.length > 0 && mayLeave(view, nodeID)) return true;
   // The workload is of higher priority than all that yield, so it, or one above it, is picked next: no way back.
   return current.every(yieldsToWorkload) && waiting.some((ticket) => ruleOf(ticket.type).workload);

@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
+import { ruleOf } from "./attacher-types.ts";
 import type { ArbiterView, Verdict } from "./view.ts";
 
 /**
@@ -24,10 +25,24 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict
   if (owner !== undefined && owner !== "" && owner !== ticket.nodeID) {
     return refuse("NodeUnreachable", `the volume's data is on node "${owner}"`);
   }
-  if (volume.status?.robustness === "faulted") {
-    return refuse("VolumeFaulted", volume.status.error?.message ?? "the volume is faulted");
+  if (isFaulted(view) && !mayMend(ticket)) {
+    return refuse("VolumeFaulted", volume.status?.error?.message ?? "the volume is faulted");
   }
   return undefined;
+}
+
+export function isFaulted({ volume }: ArbiterView): boolean {
+  return volume.status?.robustness === "faulted";
+}
+
+/** A faulted volume is opened only to be mended, and out of reach of workloads. */
+export function mayMend(ticket: AttachmentTicket): boolean {
+  return ruleOf(ticket.type).mends === true && parametersFit(ticket, true);
+}
+
+/** True for a ticket that is content with a device and without one. */
+export function indifferent(ticket: AttachmentTicket): boolean {
+  return parametersFit(ticket, true) && parametersFit(ticket, false);
 }
 
 /** False for a ticket that wants the device when there is none, or the other way round; "any" fits both. */

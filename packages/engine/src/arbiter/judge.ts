@@ -1,8 +1,8 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { yieldsToWorkload } from "./attacher-types.ts";
-import { ineligible, isFenced, parametersFit } from "./eligible.ts";
+import { ineligible, isFaulted, isFenced, mayMend, parametersFit } from "./eligible.ts";
 import { pick } from "./pick.ts";
-import type { ArbiterView, Placement, Verdict, VerdictReason } from "./view.ts";
+import { type ArbiterView, type Placement, placementOf, type Verdict, type VerdictReason } from "./view.ts";
 
 const waiting = (reason: VerdictReason, message: string): Verdict => ({ satisfied: false, reason, message });
 
@@ -39,7 +39,8 @@ function judgeHolder(
   holders: readonly AttachmentTicket[],
   placement: Placement,
 ): Verdict {
-  if (placement.nodeID === ticket.nodeID) return judgeHere(view, ticket, holders, placement);
+  const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayMend(ticket));
+  if (kept) return judgeHere(view, ticket, holders, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
   if (placement.nodeID === "") return judgeDetached(view, ticket, holders);
@@ -63,7 +64,10 @@ function judgeHere(
   const { state, currentNodeID, frontendDisabled = disableFrontend, error } = view.volume.status ?? {};
   const node = nodeState(view, nodeID);
   if (isFenced(view, nodeID)) return waiting("NodeNotReady", `node "${nodeID}" is ${node}`);
-  if (state === "attached" && currentNodeID === nodeID && parametersFit(ticket, frontendDisabled)) {
+  // A device that is being shown is there when the spec, the agent and this decision all say so.
+  const modes = [frontendDisabled, placementOf(view.volume).disableFrontend];
+  const there = state === "attached" && currentNodeID === nodeID;
+  if (there && modes.every((mode) => parametersFit(ticket, mode))) {
     return { satisfied: true, reason: "Attached", message: `attached to node "${nodeID}"` };
   }
   if (node !== "Ready") {

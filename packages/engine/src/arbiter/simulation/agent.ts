@@ -23,7 +23,10 @@ export function agentStep(nodeID: string, volume: SimVolume, open: boolean): Age
     case "open":
       return open ? record(volume, opened(volume, nodeID), nodeID) : { do: "open" };
     case "keep":
-      return open ? undefined : { do: "open" };
+      if (!open) return { do: "open" };
+      return volume.status.frontendDisabled === (volume.spec.disableFrontend ?? false)
+        ? undefined
+        : record(volume, opened(volume, nodeID), nodeID);
     case "begin-detach":
       return record(volume, { state: "detaching" }, volume.opener);
     case "close":

@@ -78,7 +78,7 @@ export class SimArbiter {
     if (value.do === "tell-tickets") return world.writeStatus(value.attachment.status, version);
     if (version !== world.volumeVersion) return false;
     checkPlacement(world.volume, value.volume, seen);
-    world.moves += 1;
+    if (world.volume.spec.nodeID !== value.volume.spec.nodeID) world.moves += 1;
     return world.writeVolume({ ...world.volume, spec: value.volume.spec }, version);
   }
 }

@@ -156,7 +156,8 @@ export class History {
   repair(): void {
     const { volume, volumeVersion } = this.world;
     const { robustness, state } = volume.status;
-    if (robustness !== "faulted" || state !== "detached") return;
+    const inHand = state === "attached" && volume.spec.disableFrontend === true;
+    if (robustness !== "faulted" || !(state === "detached" || inHand)) return;
     this.world.writeVolume({ ...volume, status: { ...volume.status, robustness: "unknown" } }, volumeVersion);
     this.world.tell("the volume is repaired");
   }

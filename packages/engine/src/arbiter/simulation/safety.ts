@@ -23,9 +23,21 @@ function must(holds: boolean, property: string, what: string): void {
 export function checkPlacement(before: Volume, after: Volume, seen: ArbiterView): void {
   const from = before.spec.nodeID ?? "";
   const to = after.spec.nodeID ?? "";
-  must((from === "") !== (to === ""), "S3", `the spec went from "${from}" to "${to}"`);
-  if (to === "") checkDetach(before, from, seen);
+  const switched = from === to && to !== "";
+  must(switched || (from === "") !== (to === ""), "S3", `the spec went from "${from}" to "${to}"`);
+  if (switched) checkSwitch(after, seen);
+  else if (to === "") checkDetach(before, from, seen);
   else checkAttach(before, after, seen);
+}
+
+/** The device is shown or hidden in place: nobody who held the volume may lose it by that. */
+function checkSwitch({ spec: { nodeID, disableFrontend = false } }: Volume, seen: ArbiterView): void {
+  const holders = claimants(seen, ticketsOf(seen.attachment)).filter((t) => t.nodeID === nodeID);
+  const lost = holders.find((t) => parametersFit(t, !disableFrontend) && !parametersFit(t, disableFrontend));
+  const gained = holders.some((t) => !parametersFit(t, !disableFrontend));
+  must(gained || disableFrontend, "S4", "the device was shown and nobody asked for it");
+  const dying = lost !== undefined && (seen.ownersGone.has(lost.id) || expired(lost, seen.now));
+  must(lost === undefined || dying, "S10", `the device was switched under ticket "${lost?.id}"`);
 }
 
 function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
@@ -34,7 +46,9 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const asked = tickets.filter((t) => t.nodeID === to && parametersFit(t, disableFrontend));
   must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
-  const free = state === "detached" && currentNodeID === "" && robustness !== "faulted";
+  const mended = disableFrontend && asked.some((t) => ruleOf(t.type).mends === true);
+  const whole = robustness !== "faulted" || mended;
+  const free = state === "detached" && currentNodeID === "" && whole;
   must(free, "S5", `it was placed while ${state}`);
   const shared =
     before.spec.accessMode === "rwx" && tickets.some((t) => t.type === "share-manager-controller");

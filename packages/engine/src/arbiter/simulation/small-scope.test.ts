@@ -12,7 +12,7 @@ import { NODES } from "./world.ts";
 
 const DEEP = process.env["MOORING_DEEP"] === "1";
 /** Of all sets of tickets, the normal run takes one in so many: a prime, so that no position is always left out. */
-const STRIDE = DEEP ? 1 : 97;
+const STRIDE = DEEP ? 1 : 307;
 
 interface State {
   volume: SimVolume;
@@ -71,7 +71,7 @@ function explore(start: State, seen: Omit<ArbiterView, "volume">): void {
 }
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];
-const PARAMETERS = [{}, { disableFrontend: "true" }];
+const PARAMETERS = [{}, { disableFrontend: "true" }, { disableFrontend: "any" }];
 
 /** Every pair of types, then a third ticket of the first's type; on every node, with both parameters. */
 function* ticketSets(): Generator<AttachmentTicket[]> {
@@ -103,7 +103,7 @@ const NODE_STATES: readonly NodeState[][] = [
 function starts(volume: SimVolume): State[] {
   const held = NODES.flatMap((nodeID): State[] => {
     const spec = { ...volume.spec, nodeID };
-    const attached = { state: "attached" as const, currentNodeID: nodeID };
+    const attached = { state: "attached" as const, currentNodeID: nodeID, frontendDisabled: false };
     return [
       { volume: { ...volume, spec, status: attached, opener: nodeID }, open: new Set([nodeID]) },
       {
