@@ -3,14 +3,11 @@ import { join } from "node:path";
 import { createServer } from "@mooring/csi";
 import {
   createHost,
-  NodeAgents,
-  Pools,
+  ENGINE_KINDS,
   type PoolType,
-  Snapshots,
   startAgent,
   startArbiter,
-  VolumeAttachments,
-  Volumes,
+  startServices,
 } from "@mooring/engine";
 import { Events, LocalStore, type Logger, ResourceRegistry } from "@mooring/store";
 import type { DriverMode } from "./context.ts";
@@ -40,9 +37,8 @@ export interface Serving {
 
 /** The kinds that volumes are made of, without the rest of Kubernetes. */
 function registry(): ResourceRegistry {
-  const kinds = [Pools, NodeAgents, Volumes, VolumeAttachments, Snapshots];
   return new ResourceRegistry([
-    ...kinds.map((resource) => ({ resource, hasStatus: true })),
+    ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
     { resource: Events, hasStatus: false },
   ]);
 }
@@ -69,6 +65,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     const pools = [{ name: DEFAULT_POOL, ...options.pool }];
     parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
     parts.push((await startArbiter(common)).done);
+    parts.push((await startServices(common)).done);
     const { maxVolumesPerNode, version } = options;
     const services = createDriver({
       ...{ store, host, nodeID, mode, stateDir, logger },

@@ -2,6 +2,7 @@ export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./age
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
 export * from "./api/attachment.ts";
+export * from "./api/kinds.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
@@ -10,6 +11,7 @@ export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";
 export { ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts";
 export { decide } from "./arbiter/decide.ts";
+export { wantsDevice } from "./arbiter/eligible.ts";
 export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
 export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
@@ -31,3 +33,4 @@ export {
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
+export { type Services, type ServicesOptions, startServices } from "./services/index.ts";

@@ -4,15 +4,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { type CsiClient, connect, createServer } from "@mooring/csi";
 import { createDriver } from "@mooring/driver";
-import {
-  NodeAgents,
-  Pools,
-  Snapshots,
-  startAgent,
-  startArbiter,
-  VolumeAttachments,
-  Volumes,
-} from "@mooring/engine";
+import { ENGINE_KINDS, startAgent, startArbiter, startServices } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
 import { host } from "./driver.ts";
@@ -26,10 +18,7 @@ export interface TwoNodes {
 
 const registry = () =>
   new ResourceRegistry([
-    ...[Pools, NodeAgents, Volumes, VolumeAttachments, Snapshots].map((resource) => ({
-      resource,
-      hasStatus: true,
-    })),
+    ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
     { resource: Events, hasStatus: false },
   ]);
 
@@ -66,6 +55,7 @@ export async function startTwoNodes(): Promise<TwoNodes> {
     done.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
   }
   done.push((await startArbiter(common)).done);
+  done.push((await startServices(common)).done);
   return {
     controller: await serve("controller", "node-1"),
     nodes: { "node-1": await serve("node", "node-1"), "node-2": await serve("node", "node-2") },

@@ -1,5 +1,13 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { getAttachment, Snapshots, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  ATTACHER_RULES,
+  getAttachment,
+  Snapshots,
+  type Volume,
+  type VolumeAttachment,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
@@ -22,7 +30,10 @@ export async function deleteVolume(
     const volume = await findVolume(driver.store, volumeId, signal);
     if (volume === undefined) break;
     if (volume.metadata.deletionTimestamp === undefined) {
-      await requireUnused(driver, volume, signal);
+      if (await requireUnused(driver, volume, signal)) {
+        await untilJobsEnd(driver, volume, signal);
+        continue;
+      }
       if (!(await mark(driver, volume, signal))) {
         // The write that came first may not be readable yet; without a pause it never would be.
         await delay(RETRY_MS, signal);
@@ -35,13 +46,16 @@ export async function deleteVolume(
   return {};
 }
 
-async function requireUnused(driver: DriverContext, volume: Volume, signal: AbortSignal): Promise<void> {
+/** Throws when a workload has the volume, or a copy needs it. True: only a job of ours has it, which ends by itself. */
+async function requireUnused(driver: DriverContext, volume: Volume, signal: AbortSignal): Promise<boolean> {
   const { name } = volume.metadata;
   const attachment = await getAttachment(driver.store, name, signal);
-  const holders = Object.values(attachment?.spec.attachmentTickets ?? {}).map((ticket) => ticket.nodeID);
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  const holders = tickets.map((ticket) => ticket.nodeID);
   const nodes = new Set([...holders, volume.spec.nodeID ?? "", volume.status?.currentNodeID ?? ""]);
   nodes.delete("");
-  if (nodes.size > 0) {
+  const job = isHidden(volume) && !tickets.some(({ type }) => ATTACHER_RULES[type].workload);
+  if (nodes.size > 0 && !job) {
     throw CsiError.failedPrecondition(`volume "${name}" is in use on node ${[...nodes].join(", ")}`, {
       hint: "Unpublish it from every node first.",
     });
@@ -52,6 +66,47 @@ async function requireUnused(driver: DriverContext, volume: Volume, signal: Abor
       hint: "Try again when the copy is done.",
     });
   }
+  return nodes.size > 0;
+}
+
+/** No workload can have the volume open: nobody has, or only a job. */
+function isHidden({ spec, status }: Volume): boolean {
+  const { state, currentNodeID = "", frontendDisabled = false } = status ?? {};
+  if (state === "detached" && currentNodeID === "")
+    return (spec.nodeID ?? "") === "" || spec.disableFrontend === true;
+  return currentNodeID === "" ? spec.disableFrontend === true : frontendDisabled;
+}
+
+async function untilJobsEnd(driver: DriverContext, { metadata }: Volume, signal: AbortSignal): Promise<void> {
+  const { name, uid } = metadata;
+  const free = ({ spec, status }: Volume) =>
+    status?.state === "detached" && (spec.nodeID ?? "") === "" && (status.currentNodeID ?? "") === "";
+  await waitUntil(
+    driver.store,
+    Volumes,
+    name,
+    {
+      what: `the jobs on volume "${name}" to end`,
+      until: (v) => v === undefined || v.metadata.uid !== uid || free(v) || !isHidden(v),
+      describe: (v) => v?.status?.error?.message ?? v?.spec.lastAttachedBy ?? "",
+    },
+    signal,
+  );
+  const tickets = (a: VolumeAttachment | undefined) => Object.values(a?.spec.attachmentTickets ?? {});
+  await waitUntil(
+    driver.store,
+    VolumeAttachments,
+    name,
+    {
+      what: `the tickets of jobs on volume "${name}" to be removed`,
+      until: (a) => a === undefined || tickets(a).every(({ type }) => ATTACHER_RULES[type].workload),
+      describe: (a) =>
+        tickets(a)
+          .map(({ id }) => id)
+          .join(", "),
+    },
+    signal,
+  );
 }
 
 /** A copy that is done stands on its own; one under way still needs its source. */

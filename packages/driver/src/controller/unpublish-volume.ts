@@ -1,5 +1,13 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { getAttachment, isBetween, removeTickets, Volumes } from "@mooring/engine";
+import {
+  type AttachmentTicket,
+  getAttachment,
+  isBetween,
+  removeTickets,
+  type Volume,
+  Volumes,
+  wantsDevice,
+} from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
@@ -23,7 +31,8 @@ export async function unpublishVolume(
   await removeTickets(driver.store, volumeId, (t) => t.type === "csi-attacher" && meant(t.nodeID), signal);
   ticketsRemoved();
   const attachment = await getAttachment(driver.store, volumeId, signal);
-  const kept = Object.values(attachment?.spec.attachmentTickets ?? {}).map((ticket) => ticket.nodeID);
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  const kept = tickets.map((ticket) => ticket.nodeID);
   const leaving = (node: string) => node !== "" && meant(node) && !kept.includes(node);
   await waitUntil(
     driver.store,
@@ -33,7 +42,8 @@ export async function unpublishVolume(
       what: `volume "${volumeId}" to be detached`,
       until: (v) =>
         v === undefined ||
-        (!leaving(v.status?.currentNodeID ?? "") &&
+        (!isExposed(v, meant, tickets) &&
+          !leaving(v.status?.currentNodeID ?? "") &&
           !leaving(v.spec.nodeID ?? "") &&
           // An attach that was taken back half-way: the device may be open on a node that no field names.
           (kept.includes(nodeId) || !isBetween(v))),
@@ -42,6 +52,17 @@ export async function unpublishVolume(
     signal,
   );
   return {};
+}
+
+/** A job may keep the volume open on the node; that is no reason to wait, once workloads cannot reach the device. */
+function isExposed(
+  volume: Volume,
+  meant: (node: string) => boolean,
+  tickets: readonly AttachmentTicket[],
+): boolean {
+  const { currentNodeID = "", frontendDisabled = false } = volume.status ?? {};
+  if (currentNodeID === "" || !meant(currentNodeID) || frontendDisabled) return false;
+  return !tickets.some((ticket) => ticket.nodeID === currentNodeID && wantsDevice(ticket));
 }
 
 /** csi.v0 wants NOT_FOUND for a node that nobody knows; csi.v1 holds that nothing is published there. */

@@ -1,7 +1,7 @@
 import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import type { KeyedLock } from "../host/keyed-lock.ts";
+import type { Cuts } from "./cuts.ts";
 import type { OpenPools } from "./open-pools.ts";
 
 /** What the controllers of one node share. */
@@ -16,7 +16,6 @@ export interface AgentContext {
   pools: OpenPools;
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
-  /** One cut of a source at a time: a file system can be frozen only once. */
-  cuts: KeyedLock;
+  cuts: Cuts;
   signal: AbortSignal;
 }

@@ -1,8 +1,10 @@
-import { isConflict } from "@mooring/store";
+import { isConflict, type ReconcileResult } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "../errors.ts";
 
 /** Nothing is left to do, or nothing can be done until something changes. */
-export type EndStep = { do: "rest" } | { do: "fail"; code: EngineErrorCode; message: string; hint?: string };
+export type EndStep =
+  | { do: "rest"; afterMs?: number }
+  | { do: "fail"; code: EngineErrorCode; message: string; hint?: string };
 
 export const REST: EndStep = { do: "rest" };
 
@@ -20,11 +22,16 @@ interface Loop<View, Step extends { do: string }> {
   apply(step: Exclude<Step, EndStep>, view: View): Promise<void>;
 }
 
-/** Read, decide, take one step, read again, until the decision is to rest. Throws what a step or a `fail` says. */
-export async function converge<View, Step extends { do: string }>(loop: Loop<View, Step>): Promise<void> {
+/**
+ * Read, decide, take one step, read again, until the decision is to rest; `afterMs` is when to look again without any
+ * event. Throws what a step or a `fail` says.
+ */
+export async function converge<View, Step extends { do: string }>(
+  loop: Loop<View, Step>,
+): Promise<ReconcileResult> {
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const view = await loop.read();
-    if (view === undefined) return;
+    if (view === undefined) return {};
     const step = loop.decide(view);
     if (isEnd(step)) return ended(step);
     try {
@@ -41,7 +48,7 @@ function isEnd(step: { do: string }): step is EndStep {
   return step.do === "rest" || step.do === "fail";
 }
 
-function ended(step: EndStep): void {
-  if (step.do === "rest") return;
+function ended(step: EndStep): ReconcileResult {
+  if (step.do === "rest") return step.afterMs === undefined ? {} : { requeueAfterMs: step.afterMs };
   throw new EngineError(step.code, step.message, step.hint === undefined ? {} : { hint: step.hint });
 }

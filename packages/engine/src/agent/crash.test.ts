@@ -26,6 +26,8 @@ const ELSEWHERE: readonly string[] = [
   "engine/volume/recorded-faulted",
   "engine/volume/recorded-recovered",
   "engine/volume/recorded-settled",
+  // Passed by jobs, which hold volumes through tickets.
+  "engine/volume/device-hidden",
 ];
 const FOLDERS_ONLY: readonly string[] = ["engine/pool/folder-renamed-away", "engine/pool/folder-written"];
 /** Passed once for a new image and once for a copy. */
@@ -65,8 +67,13 @@ function crash(type: PoolType, failpoint: string): void {
   });
 }
 
+/** Not an agent's. */
+const OTHERS = ["engine/arbiter/", "engine/services/"];
 const names = failpointNames().filter(
-  (name) => name.startsWith("engine/") && !name.startsWith("engine/arbiter/") && !ELSEWHERE.includes(name),
+  (name) =>
+    name.startsWith("engine/") &&
+    !OTHERS.some((others) => name.startsWith(others)) &&
+    !ELSEWHERE.includes(name),
 );
 for (const name of names) {
   if (FOLDERS_ONLY.includes(name)) crash("directory", name);

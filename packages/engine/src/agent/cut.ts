@@ -7,6 +7,7 @@ import { majorMinor } from "../host/loops.ts";
 import type { Image } from "../pools/backend.ts";
 import { folderUsers } from "../pools/folder-users.ts";
 import type { AgentContext } from "./context.ts";
+import { cutKey } from "./cuts.ts";
 import type { OpenPool } from "./open-pools.ts";
 
 const whileFrozen = failpoint("engine/cut/frozen");
@@ -22,6 +23,8 @@ export interface Cut {
   id: string;
   /** Bytes of the new image; default the source's. */
   size?: number;
+  /** Throws when the source may not be copied any more; asked once nobody else can be copying or detaching it. */
+  stillHeld?: () => Promise<void>;
 }
 
 /**
@@ -30,11 +33,13 @@ export interface Cut {
  * only that.
  */
 export async function cut(context: AgentContext, pool: OpenPool, request: Cut): Promise<Image> {
-  return context.cuts.run(`${pool.name}/${request.source}`, async () => {
+  return context.cuts.run(cutKey(pool.name, request.source), async (interrupted) => {
+    await request.stillHeld?.();
+    const signal = AbortSignal.any([context.signal, interrupted]);
     const source = await pool.backend.find(request.source);
     if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
     const clone = (): Promise<Image> =>
-      pool.backend.clone(request.source, request.id, request.size ?? source.size, context.signal);
+      pool.backend.clone(request.source, request.id, request.size ?? source.size, signal);
     return pool.backend.block ? cutDevice(context, source, clone) : cutFolder(context, source, clone);
   });
 }

@@ -1,4 +1,5 @@
 import { isStatus, type KubeObject, mutate, type Resource } from "@mooring/store";
+import type { Attempts } from "../api/attempts.ts";
 import { EngineError } from "../errors.ts";
 import type { AgentContext } from "./context.ts";
 
@@ -9,7 +10,7 @@ export interface RecordedError {
 }
 
 interface WithError extends KubeObject {
-  status?: { error?: RecordedError };
+  status?: { error?: RecordedError } & Attempts;
 }
 
 export function asRecorded(error: unknown): RecordedError {
@@ -22,7 +23,8 @@ export function asRecorded(error: unknown): RecordedError {
 
 /**
  * Puts a failure where people and the driver look: `status.error` and a warning event. `blank` is the status of an
- * object that has none yet. Failures of the store itself are not an object's fault and stay out.
+ * object that has none yet; `count` keeps the number of failures, for those who wait longer after each. Failures of the
+ * store itself are not an object's fault and stay out.
  */
 export async function reportFailure<T extends WithError>(
   context: AgentContext,
@@ -30,12 +32,18 @@ export async function reportFailure<T extends WithError>(
   name: string,
   error: unknown,
   blank: NonNullable<T["status"]>,
+  { count = false }: { count?: boolean } = {},
 ): Promise<void> {
   if (context.signal.aborted || isStatus(error)) return;
   const recorded = asRecorded(error);
   try {
     const { signal } = context;
-    const put = (object: T): T => ({ ...object, status: { ...(object.status ?? blank), error: recorded } });
+    const failedAt = context.host.clock.now().toISOString();
+    const put = (object: T): T => {
+      const status = { ...(object.status ?? blank), error: recorded };
+      const counted = { ...status, failures: (object.status?.failures ?? 0) + 1, failedAt };
+      return { ...object, status: count ? counted : status };
+    };
     const object = await mutate(context.store, resource, { name }, put, { subresource: "status", signal });
     context.events.event(object, "Warning", reasonOf(recorded.code), recorded.message);
   } catch (cause) {

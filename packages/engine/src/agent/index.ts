@@ -11,9 +11,9 @@ import {
 import { DRIVER_NAME } from "../api/names.ts";
 import { type Pool, Pools, type PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import { KeyedLock } from "../host/keyed-lock.ts";
 import type { AgentContext } from "./context.ts";
 import { createInformers, runPools, runSnapshots, runVolumes } from "./controllers.ts";
+import { Cuts } from "./cuts.ts";
 import { beat, keepBeating } from "./heartbeat/index.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
@@ -72,7 +72,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
-    cuts: new KeyedLock(),
+    cuts: new Cuts(),
   };
   const letGo = (): Promise<void> => release(context, options.releaseOnStop === true);
   try {

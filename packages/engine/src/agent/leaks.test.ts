@@ -19,9 +19,9 @@ test("a healthy node has no leaks, in whatever state its volumes are", async (t)
   await bench.createVolume("v-p-2");
   await bench.volume("v-p-1", "detached");
   await bench.volume("v-p-2", "detached");
+  const device = await bench.attached("v-p-1");
   await bench.createSnapshot("s-p-1", "v-p-1");
   await bench.snapshot("s-p-1");
-  const device = await bench.attached("v-p-1");
   assert.deepEqual(await leaksOf(bench), []);
   const target = join(bench.stateDir, "published");
   await mkdir(target);

@@ -101,7 +101,7 @@ for (const type of BLOCK_POOLS) {
   });
 }
 
-test("[LHA-003] a snapshot of a detached volume is cut directly, and outlives its volume", async (t) => {
+test("a snapshot waits until its volume is held, and outlives it", async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -109,8 +109,11 @@ test("[LHA-003] a snapshot of a detached volume is cut directly, and outlives it
   await image.write("payload", 4096);
   await image.close();
   await bench.createSnapshot("s-p-1", "v-p-1");
+  const waiting = await bench.snapshot("s-p-1", (s) => s.metadata.finalizers?.length === 1);
+  assert.equal(waiting.status?.creationTime, undefined);
+  await bench.attached("v-p-1");
   const cut = await bench.snapshot("s-p-1");
-  assert.equal((await bench.volume("v-p-1", "detached")).status?.currentNodeID, undefined);
+  await bench.detached("v-p-1");
   await bench.deleted(Volumes, "v-p-1");
   const [kept, snapshot] = [await readFile(bench.imagePath("s-p-1")), await bench.snapshot("s-p-1")];
   assert.equal(kept.subarray(4096, 4103).toString(), "payload");
@@ -147,8 +150,10 @@ test("a snapshot that was asked for before its volume is cut once the volume is 
   await bench.createSnapshot("s-p-1", "v-p-1");
   await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "NOT_FOUND");
   await bench.createVolume("v-p-1");
+  await bench.volume("v-p-1", "detached");
+  await bench.attached("v-p-1");
   const cut = await bench.snapshot("s-p-1");
-  assert.equal(cut.status?.error, undefined);
+  assert.deepEqual([cut.status?.error, cut.status?.failures], [undefined, undefined]);
 });
 
 test("a volume from a snapshot that is not there says so and waits for it", async (t) => {
@@ -156,6 +161,8 @@ test("a volume from a snapshot that is not there says so and waits for it", asyn
   await bench.createVolume("v-p-1");
   await bench.createVolume("v-p-2", { source: { kind: "Snapshot", name: "s-p-1" } });
   await bench.volume("v-p-2", "creating", (v) => v.status?.error?.code === "NOT_FOUND");
+  await bench.volume("v-p-1", "detached");
+  await bench.attached("v-p-1");
   await bench.createSnapshot("s-p-1", "v-p-1");
   await bench.volume("v-p-2", "detached");
 });
@@ -173,6 +180,7 @@ test("a lost snapshot image is reported; its volume is not cut again under the o
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
+  await bench.attached("v-p-1");
   await bench.createSnapshot("s-p-1", "v-p-1");
   await bench.snapshot("s-p-1");
   await rename(bench.imagePath("s-p-1"), `${bench.imagePath("s-p-1")}.aside`);

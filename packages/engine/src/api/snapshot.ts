@@ -1,4 +1,5 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import type { Attempts } from "./attempts.ts";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** A point-in-time copy of one volume. Cluster scoped; the name is the CSI snapshot id `s-<pool>-<uuid>`. */
@@ -7,7 +8,7 @@ export interface Snapshot extends KubeObject {
   status?: SnapshotStatus;
 }
 
-export interface SnapshotStatus {
+export interface SnapshotStatus extends Attempts {
   readyToUse: boolean;
   /** RFC 3339 with milliseconds; set once. */
   creationTime?: string;

@@ -1,6 +1,14 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "./attacher-types.ts";
-import { indifferent, ineligible, isFaulted, isFenced, mayMend, parametersFit } from "./eligible.ts";
+import {
+  indifferent,
+  ineligible,
+  isFaulted,
+  isFenced,
+  mayMend,
+  parametersFit,
+  wantsDevice,
+} from "./eligible.ts";
 import { judge } from "./judge.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -84,7 +92,7 @@ function placementFor(
 
 /** Workloads see a device only where somebody asked for it: a job that needs none keeps it out of their reach. */
 function deviceWanted(nodeID: string, tickets: readonly AttachmentTicket[]): boolean {
-  return tickets.some((t) => t.nodeID === nodeID && !parametersFit(t, true));
+  return tickets.some((t) => t.nodeID === nodeID && wantsDevice(t));
 }
 
 /**

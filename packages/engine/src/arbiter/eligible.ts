@@ -45,6 +45,11 @@ export function indifferent(ticket: AttachmentTicket): boolean {
   return parametersFit(ticket, true) && parametersFit(ticket, false);
 }
 
+/** True for a ticket that needs a device that workloads can use. */
+export function wantsDevice(ticket: AttachmentTicket): boolean {
+  return !parametersFit(ticket, true);
+}
+
 /** False for a ticket that wants the device when there is none, or the other way round; "any" fits both. */
 export function parametersFit(ticket: AttachmentTicket, disableFrontend: boolean): boolean {
   const wanted = ticket.parameters?.disableFrontend ?? "false";

@@ -12,22 +12,24 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { type Agent, startAgent } from "../agent/index.ts";
-import { VolumeAttachments } from "../api/attachment.ts";
+import { startAgent } from "../agent/index.ts";
+import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
+import { ENGINE_KINDS } from "../api/kinds.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
-import { NodeAgents } from "../api/node-agent.ts";
-import { Pools, type PoolType } from "../api/pool.ts";
+import type { PoolType } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, type VolumeSpec, Volumes } from "../api/volume.ts";
+import { startArbiter } from "../arbiter/index.ts";
+import { addTicket, removeTickets } from "../arbiter/tickets.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
+import { startServices } from "../services/index.ts";
 import { GIB, MIB, scratch } from "./scratch.ts";
 
 /** The kinds that the engine needs, without schemas. */
 export function engineRegistry(): ResourceRegistry {
-  const own = [Pools, Volumes, Snapshots, NodeAgents, VolumeAttachments];
   return new ResourceRegistry([
-    ...own.map((resource) => ({ resource, hasStatus: true })),
+    ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
     { resource: Events, hasStatus: false },
   ]);
 }
@@ -35,27 +37,36 @@ export function engineRegistry(): ResourceRegistry {
 export const NODE = "node-1";
 export const POOL = "p";
 
+export interface BenchOptions {
+  /** With the arbiter and the data services; volumes are then moved by tickets alone. */
+  tickets?: boolean;
+  host?: Host;
+  poolSize?: number;
+}
+
 /** One node with a store and a pool named `p`, taken apart after the test. */
 export class Bench {
   readonly dir: string;
   readonly host: Host;
   readonly store: LocalStore;
   readonly type: PoolType;
-  #agent: Agent | undefined;
+  readonly #options: BenchOptions;
+  #running: { done: Promise<void> }[] = [];
   #abort = new AbortController();
 
-  private constructor(dir: string, host: Host, store: LocalStore, type: PoolType) {
+  private constructor(dir: string, host: Host, store: LocalStore, type: PoolType, options: BenchOptions) {
     this.dir = dir;
     this.host = host;
     this.store = store;
     this.type = type;
+    this.#options = options;
   }
 
-  static async open(t: TestContext, type: PoolType = "xfs"): Promise<Bench> {
-    const host = createHost();
+  static async open(t: TestContext, type: PoolType = "xfs", options: BenchOptions = {}): Promise<Bench> {
+    const host = options.host ?? createHost();
     const dir = await scratch(t, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    const bench = new Bench(dir, host, store, type);
+    const bench = new Bench(dir, host, store, type, options);
     t.after(async () => {
       await bench.stop();
       await store.close();
@@ -70,21 +81,20 @@ export class Bench {
 
   async start(): Promise<void> {
     this.#abort = new AbortController();
-    this.#agent = await startAgent({
-      store: this.store,
-      host: this.host,
-      nodeID: NODE,
-      stateDir: this.stateDir,
-      logger: silentLogger,
-      pools: [{ name: POOL, type: this.type, size: 2 * GIB }],
-      signal: this.#abort.signal,
-    });
+    const { store, host, stateDir } = this;
+    const common = { store, logger: silentLogger, signal: this.#abort.signal };
+    const pools = [{ name: POOL, type: this.type, size: this.#options.poolSize ?? 2 * GIB }];
+    const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools });
+    this.#running.push({ done: agent.then(({ done }) => done) });
+    await agent;
+    if (this.#options.tickets !== true) return;
+    this.#running.push(await startArbiter(common));
+    this.#running.push(await startServices(common));
   }
 
   async stop(): Promise<void> {
     this.#abort.abort();
-    await this.#agent?.done;
-    this.#agent = undefined;
+    await Promise.all(this.#running.splice(0).map(({ done }) => done.catch(() => {})));
   }
 
   createVolume(name: string, spec: Partial<VolumeSpec> = {}): Promise<Volume> {
@@ -129,6 +139,28 @@ export class Bench {
       if (!isNotFound(error)) throw error;
     });
     await this.gone(resource, name);
+  }
+
+  /** A workload's ticket for this node, or for another. */
+  ask(name: string, id = "csi-w", nodeID: string = NODE): Promise<AttachmentTicket> {
+    return addTicket(this.store, name, { id, type: "csi-attacher", nodeID }, new Date());
+  }
+
+  drop(name: string, id = "csi-w"): Promise<string[]> {
+    return removeTickets(this.store, name, (ticket) => ticket.id === id);
+  }
+
+  /** Every ticket that the volume had, in the order in which they came, once `stop` holds; `id type node`. */
+  async ticketsUntil(name: string, stop: (attachment: VolumeAttachment) => boolean): Promise<string[]> {
+    const seen: string[] = [];
+    await until(this.store, VolumeAttachments, name, (attachment) => {
+      for (const { id, type, nodeID } of Object.values(attachment.spec.attachmentTickets ?? {})) {
+        const line = `${id} ${type} ${nodeID}`;
+        if (!seen.includes(line)) seen.push(line);
+      }
+      return stop(attachment);
+    });
+    return seen;
   }
 
   async attached(name: string): Promise<string> {

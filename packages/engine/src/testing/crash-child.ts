@@ -89,7 +89,7 @@ const phases: (() => Promise<unknown>)[] = [
     await mount("v-p-1");
     await writeFile(join(target("v-p-1"), "f"), "kept", { flush: true });
     // A folder in use cannot be cut.
-    if (!block) await unmount("v-p-1");
+    if (!block) await host.mounts.unmount(target("v-p-1"));
   },
   async () => {
     await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);

@@ -111,6 +111,8 @@ const snapshot: Full<Snapshot> = {
     restoreSize: 1,
     ownerID: "n",
     formatted: "ext4",
+    failures: 1,
+    failedAt: time,
     error,
     conditions,
   },

@@ -1,5 +1,5 @@
 import { createDriver } from "@mooring/driver";
-import { createHost, DRIVER_NAME, startAgent, startArbiter } from "@mooring/engine";
+import { createHost, DRIVER_NAME, startAgent, startArbiter, startServices } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
 import { managedBy } from "@mooring/store";
 import { serveCsi } from "./serve-csi.ts";
@@ -29,6 +29,7 @@ export async function startStorage(starting: Starting): Promise<void> {
     }),
   );
   await parts.start("arbiter", (signal) => startArbiter({ store, logger, kubernetes: true, signal }));
+  await parts.start("data services", (signal) => startServices({ store, logger, signal }));
   const services = createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
   await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));
   await parts.start("sidecars", (signal) =>

@@ -1,12 +1,13 @@
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import type { EndStep } from "../converge.ts";
 import { cut } from "../cut.ts";
 import type { OpenPool } from "../open-pools.ts";
-import type { SnapshotStep, SnapshotView } from "./decide.ts";
+import { isHeldOn, type SnapshotStep, type SnapshotView } from "./decide.ts";
 
 const recorded = {
   cutting: failpoint("engine/snapshot/recorded-cutting"),
@@ -44,7 +45,11 @@ export async function applySnapshotStep(
       await removeFinalizer(store, Snapshots, { name }, ENGINE_FINALIZER, signal);
       break;
     case "cut":
-      await cut(context, openPool(context, snapshot.spec.pool), { source: snapshot.spec.volume, id: name });
+      await cut(context, openPool(context, snapshot.spec.pool), {
+        source: snapshot.spec.volume,
+        id: name,
+        stillHeld: () => requireHeld(context, snapshot.spec.volume),
+      });
       pools.touched(snapshot.spec.pool);
       break;
     case "remove-image":
@@ -52,6 +57,15 @@ export async function applySnapshotStep(
       pools.touched(snapshot.spec.pool);
   }
   after[step.do]();
+}
+
+/** Throws unless this node has the volume and keeps it. */
+export async function requireHeld({ store, nodeID, signal }: AgentContext, name: string): Promise<void> {
+  const volume = await store.get(Volumes, { name }, signal);
+  if (isHeldOn(volume, nodeID)) return;
+  throw new EngineError("ABORTED", `volume ${name} is leaving this node`, {
+    hint: "it is copied when it is held again",
+  });
 }
 
 function openPool({ pools }: AgentContext, name: string): OpenPool {

@@ -24,9 +24,14 @@ const statuses: fc.Arbitrary<SnapshotStatus | undefined> = fc.option(
   { nil: undefined },
 );
 
-function volumeWith(size: number | undefined, formatted: string | undefined, pool: string): Volume {
-  const volume = volumeObject("v-p-1", { pool });
-  volume.status = { state: "detached" };
+function volumeWith(
+  size: number | undefined,
+  formatted: string | undefined,
+  pool: string,
+  held: boolean,
+): Volume {
+  const volume = volumeObject("v-p-1", { pool, nodeID: held ? "n" : "" });
+  volume.status = held ? { state: "attached", currentNodeID: "n" } : { state: "detached" };
   if (size !== undefined) volume.status.size = size;
   if (formatted !== undefined) volume.status.formatted = formatted;
   return volume;
@@ -45,8 +50,9 @@ const views: fc.Arbitrary<SnapshotView> = fc
           size: fc.constantFrom(undefined, 4096),
           formatted: fc.constantFrom(undefined, "ext4"),
           pool: fc.constantFrom("p", "q"),
+          held: fc.boolean(),
         })
-        .map(({ size, formatted, pool }) => volumeWith(size, formatted, pool)),
+        .map(({ size, formatted, pool, held }) => volumeWith(size, formatted, pool, held)),
       { nil: undefined },
     ),
   })
@@ -55,7 +61,7 @@ const views: fc.Arbitrary<SnapshotView> = fc
     if (status !== undefined) snapshot.status = status;
     if (finalizer) snapshot.metadata.finalizers = [ENGINE_FINALIZER];
     if (deleting) snapshot.metadata.deletionTimestamp = CUT.toISOString();
-    return { snapshot, nodeID: "n", poolOpen, image, volume };
+    return { snapshot, nodeID: "n", poolOpen, image, volume, now: CUT };
   });
 
 function perform(view: SnapshotView, step: SnapshotStep): SnapshotView | undefined {
@@ -95,6 +101,7 @@ test("a snapshot ends ready with its image and one point in time, or says why no
         if (next === undefined) {
           if (step.do !== "rest" || view.snapshot.metadata.deletionTimestamp !== undefined) return;
           const { status } = view.snapshot;
+          if (status?.creationTime === undefined) return isWaiting(view);
           assert.ok(status?.readyToUse && view.image !== undefined && status.error === undefined);
           assert.equal(status.creationTime, time ?? CUT.toISOString());
           assert.equal(status.ownerID, "n");
@@ -105,6 +112,26 @@ test("a snapshot ends ready with its image and one point in time, or says why no
     }),
     { numRuns: 3000 },
   );
+});
+
+/** Not cut, and nothing failed: then only because nobody holds the volume here. */
+function isWaiting({ volume, image }: SnapshotView): void {
+  assert.ok(volume?.status?.state === "detached" && image === undefined);
+}
+
+test("a snapshot is cut only while its volume is held here, and not before its time after a failure", () => {
+  const failed = snapshotObject("s-p-1", "v-p-1");
+  failed.metadata.finalizers = [ENGINE_FINALIZER];
+  const failedAt = new Date(CUT.getTime() - 500).toISOString();
+  failed.status = { readyToUse: false, ownerID: "n", failures: 1, failedAt };
+  const base = { snapshot: failed, nodeID: "n", poolOpen: true, image: undefined, now: CUT };
+  const held = volumeWith(4096, undefined, "p", true);
+  assert.deepEqual(decide({ ...base, volume: held }), { do: "rest", afterMs: 500 });
+  const later = new Date(CUT.getTime() + 500);
+  assert.equal(decide({ ...base, volume: held, now: later }).do, "cut");
+  assert.equal(decide({ ...base, volume: volumeWith(4096, undefined, "p", false), now: later }).do, "rest");
+  const leaving = { ...held, spec: { ...held.spec, nodeID: "" } };
+  assert.equal(decide({ ...base, volume: leaving, now: later }).do, "rest");
 });
 
 test("the file system of the source is on record before the cut", () => {

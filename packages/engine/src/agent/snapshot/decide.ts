@@ -1,4 +1,5 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
+import { untilRetry } from "../../api/attempts.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
@@ -14,6 +15,7 @@ export interface SnapshotView {
   image: { size: number; createdAt: Date } | undefined;
   /** The volume to cut; undefined when there is none. */
   volume: Volume | undefined;
+  now: Date;
 }
 
 export type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
@@ -49,10 +51,23 @@ function beforeCut(view: SnapshotView): SnapshotStep {
   if (volume.status?.size === undefined) {
     return fail("UNAVAILABLE", `volume ${snapshot.spec.volume} is not ready yet`);
   }
+  if (volume.status.robustness === "faulted") {
+    const why = volume.status.error?.message ?? "its data may be damaged";
+    return fail("FAILED_PRECONDITION", `volume ${snapshot.spec.volume} is faulted: ${why}`);
+  }
+  // A ticket brings the volume here, and nothing moves it while it is copied.
+  if (!isHeldOn(volume, view.nodeID)) return REST;
+  const afterMs = untilRetry(snapshot.status ?? {}, view.now);
+  if (afterMs > 0) return { do: "rest", afterMs };
   // Before the cut: the volume may be gone when the cut is recorded, and nobody may ever format the copy.
   const { formatted } = volume.status;
   const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
   return known && snapshot.status?.ownerID !== undefined ? { do: "cut" } : record("cutting", view);
+}
+
+/** True when the node has the volume open and keeps it, for a workload or for a job. */
+export function isHeldOn({ spec, status }: Volume, nodeID: string): boolean {
+  return status?.state === "attached" && status.currentNodeID === nodeID && spec.nodeID === nodeID;
 }
 
 /** The point in time is set once; the image it names can only be there or be lost. */
@@ -69,8 +84,10 @@ function lost({ snapshot }: SnapshotView): EndStep {
 const NEW: SnapshotStatus = { readyToUse: false };
 
 function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
-  const { error: _, ...before } = view.snapshot.status ?? NEW;
-  const status = { ...before, ownerID: view.nodeID };
+  const { error: _, failures, failedAt, ...before } = view.snapshot.status ?? NEW;
+  // Only success ends the count: the record before a cut says nothing about how the cut will go.
+  const counted = what === "cutting" && failures !== undefined && failedAt !== undefined;
+  const status = { ...before, ...(counted ? { failures, failedAt } : {}), ownerID: view.nodeID };
   return { do: "record", what, status: NEXT[what](status, view) };
 }
 

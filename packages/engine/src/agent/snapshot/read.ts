@@ -15,7 +15,7 @@ export async function readSnapshot(context: AgentContext, name: string): Promise
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
   const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
-  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume };
+  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, now: context.host.clock.now() };
 }
 
 function isOurs({ poolObjects, nodeID }: AgentContext, snapshot: Snapshot): boolean {

@@ -3,8 +3,10 @@ import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/backend.ts";
+import { folderUsers } from "../../pools/folder-users.ts";
 import type { AgentContext } from "../context.ts";
 import { cut } from "../cut.ts";
+import { cutKey } from "../cuts.ts";
 import type { OpenPool } from "../open-pools.ts";
 import type { VolumeReading } from "./read.ts";
 import type { VolumeRecord, VolumeStep } from "./view.ts";
@@ -33,6 +35,7 @@ const after = {
   "grow-image": failpoint("engine/volume/image-grown"),
   "open-device": failpoint("engine/volume/device-opened"),
   "refresh-device": failpoint("engine/volume/device-refreshed"),
+  "hide-device": failpoint("engine/volume/device-hidden"),
   "close-device": failpoint("engine/volume/device-closed"),
   "remove-image": failpoint("engine/volume/image-removed"),
 };
@@ -47,10 +50,20 @@ export async function applyVolumeStep(
   const { volume } = view;
   const { name } = volume.metadata;
   switch (step.do) {
-    case "record":
-      await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+    case "record": {
+      const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+      // A copy that is being made of the volume ends before the volume is said to have left.
+      if (step.what === "detached") await context.cuts.without(cutKey(volume.spec.pool, name), write);
+      else await write();
       recorded.get(step.what)?.();
       return;
+    }
+    case "hide-device": {
+      const users = await usersOf(context, view);
+      if (users.length > 0) throw inUse(view, users);
+      await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+      break;
+    }
     case "add-finalizer": {
       const finalizers = [...(volume.metadata.finalizers ?? []), ENGINE_FINALIZER];
       await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
@@ -66,7 +79,7 @@ export async function applyVolumeStep(
   after[step.do]();
 }
 
-type DataStep = Exclude<ActiveStep["do"], "record" | "add-finalizer" | "remove-finalizer">;
+type DataStep = Exclude<ActiveStep["do"], "record" | "hide-device" | "add-finalizer" | "remove-finalizer">;
 
 async function changeData(
   context: AgentContext,
@@ -92,7 +105,7 @@ async function changeData(
       if (device !== undefined) await host.loops.refresh(device.path);
       return;
     case "close-device":
-      await closeDevice(context, view, pool);
+      await context.cuts.without(cutKey(pool.name, name), () => closeDevice(context, view, pool));
       return;
     case "remove-image":
       await pool.backend.remove(name);
@@ -116,6 +129,17 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
     hint: `unmount the mounts of ${device.path}`,
   });
+}
+
+async function usersOf({ host }: AgentContext, { device, open }: VolumeReading): Promise<string[]> {
+  if (device === undefined || open === undefined) return [];
+  if (open.backend.block) return host.loops.holders(device.path);
+  return folderUsers(await host.mounts.list(), device.path);
+}
+
+function inUse({ volume }: VolumeReading, users: readonly string[]): EngineError {
+  const message = `the device of volume ${volume.metadata.name} is still in use: ${users.join(", ")}`;
+  return new EngineError("FAILED_PRECONDITION", message, { hint: "unmount it there first" });
 }
 
 function present(file: Image | undefined): Image {

@@ -7,7 +7,7 @@ import {
   type AttachmentState,
   placeOf,
 } from "./attachment-table.ts";
-import { damageOf, record } from "./statuses.ts";
+import { damageOf, record, statusAfter } from "./statuses.ts";
 import type { VolumeStep, VolumeView } from "./view.ts";
 
 /** The next step for a volume of this node. Pure. Each step is one change that others can see. */
@@ -112,8 +112,10 @@ function keep(view: VolumeView): VolumeStep | undefined {
   if (device === undefined) {
     return recorded === undefined ? unlessDamaged(view, { do: "open-device" }) : record("device-lost", view);
   }
-  const asRecorded = device.path === recorded && frontendDisabled === (volume.spec.disableFrontend ?? false);
-  return asRecorded ? undefined : record("attached", view);
+  const hidden = volume.spec.disableFrontend ?? false;
+  if (device.path === recorded && frontendDisabled === hidden) return undefined;
+  if (!hidden || frontendDisabled) return record("attached", view);
+  return { do: "hide-device", status: statusAfter("attached", view) };
 }
 
 function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {

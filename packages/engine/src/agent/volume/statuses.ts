@@ -58,8 +58,11 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
 };
 
 export function record(what: VolumeRecord, view: VolumeView): VolumeStep {
-  const status = { ...(view.volume.status ?? NEW), ownerID: view.nodeID };
-  return { do: "record", what, status: NEXT[what](status, view) };
+  return { do: "record", what, status: statusAfter(what, view) };
+}
+
+export function statusAfter(what: VolumeRecord, view: VolumeView): VolumeStatus {
+  return NEXT[what]({ ...(view.volume.status ?? NEW), ownerID: view.nodeID }, view);
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */

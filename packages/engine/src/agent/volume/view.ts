@@ -50,5 +50,7 @@ export type VolumeStep =
   | { do: "grow-image" }
   | { do: "open-device" }
   | { do: "refresh-device" }
+  /** Out of reach of workloads, but open: refused while one uses it. */
+  | { do: "hide-device"; status: VolumeStatus }
   | { do: "close-device" }
   | { do: "remove-image" };

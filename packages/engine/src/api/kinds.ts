@@ -1,0 +1,15 @@
+import type { KubeObject, Resource } from "@mooring/store";
+import { VolumeAttachments } from "./attachment.ts";
+import { NodeAgents } from "./node-agent.ts";
+import { Pools } from "./pool.ts";
+import { Snapshots } from "./snapshot.ts";
+import { Volumes } from "./volume.ts";
+
+/** Every kind that agents, the arbiter and the data services work on; each has a status. */
+export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
+  Pools,
+  NodeAgents,
+  Volumes,
+  VolumeAttachments,
+  Snapshots,
+];

@@ -1,0 +1,20 @@
+import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
+import type { VolumeAttachment } from "../api/attachment.ts";
+import type { Snapshot } from "../api/snapshot.ts";
+import type { Volume } from "../api/volume.ts";
+
+export interface ServiceInformers {
+  volumes: Informer<Volume>;
+  attachments: Informer<VolumeAttachment>;
+  snapshots: Informer<Snapshot>;
+}
+
+/** What the data services share. They decide who needs a volume for what; nodes' agents do the work. */
+export interface ServicesContext {
+  store: ObjectStore;
+  logger: Logger;
+  events: EventRecorder;
+  informers: ServiceInformers;
+  now: () => Date;
+  signal: AbortSignal;
+}

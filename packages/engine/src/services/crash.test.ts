@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { failpointNames, LocalStore } from "@mooring/store";
+import { findLeaks } from "../agent/leaks/find-leaks.ts";
+import { createHost } from "../host/create-host.ts";
+import { engineRegistry } from "../testing/agent.ts";
+import { bundleChild } from "../testing/bundle.ts";
+import { cleanUp, scratch } from "../testing/scratch.ts";
+import "./index.ts";
+
+const host = createHost();
+const child = await bundleChild(fileURLToPath(new URL("testing/crash-child.ts", import.meta.url)));
+after(child.remove);
+
+/** Gaps of the agent that only jobs pass. */
+const OF_THE_AGENT: readonly string[] = ["engine/volume/device-hidden"];
+/** Gaps that the story does not come through; each has its own test beside its service. */
+const ELSEWHERE: readonly string[] = [];
+
+async function live(dir: string, failpoint: string | undefined): Promise<unknown> {
+  const { MOORING_FAILPOINT: _, ...env } = process.env;
+  const life = spawn(process.execPath, [child.path, dir], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
+  });
+  const [code, signal] = await once(life, "exit");
+  return signal ?? code;
+}
+
+const names = failpointNames()
+  .filter((name) => name.startsWith("engine/services/"))
+  .concat(OF_THE_AGENT);
+for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
+  test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
+    const dir = await scratch(t, host);
+    assert.equal(await live(dir, name), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(dir, undefined), 0);
+    const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+    const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
+    await store.close();
+    assert.deepEqual(leaks, []);
+    const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(dir));
+    assert.deepEqual(loops, []);
+    await cleanUp(host, dir);
+  });
+}

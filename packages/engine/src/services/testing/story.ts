@@ -1,0 +1,69 @@
+import { isAlreadyExists, isNotFound, type ObjectStore, type Resource, waitFor } from "@mooring/store";
+import { VolumeAttachments } from "../../api/attachment.ts";
+import { Pools } from "../../api/pool.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
+import type { Host } from "../../host/host.ts";
+import { NODE, POOL, snapshotObject, until, volumeObject } from "../../testing/agent.ts";
+
+export interface Stage {
+  store: ObjectStore;
+  host: Host;
+  dir: string;
+}
+
+/** What happens to the volumes of a crash test; every phase can be done again from its start. */
+export function story(stage: Stage): (() => Promise<unknown>)[] {
+  const { store } = stage;
+  const volume = (name: string, test: (volume: Volume) => boolean) => until(store, Volumes, name, test);
+  const inState = (name: string, state: string) => volume(name, (v) => v.status?.state === state);
+  return [
+    async () => {
+      await store.create(Volumes, volumeObject("v-p-1")).catch(made);
+      await inState("v-p-1", "detached");
+    },
+    // A snapshot of a volume that nobody uses.
+    async () => {
+      await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
+      await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+    },
+    () => untouched(stage, "v-p-1"),
+    // A workload leaves while a job goes on: the device is hidden in place.
+    async () => {
+      const parameters = { disableFrontend: "any" };
+      const job = { id: "job", type: "volume-eviction-controller" as const, nodeID: NODE, parameters };
+      await addTicket(store, "v-p-1", job, new Date());
+      await addTicket(store, "v-p-1", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await volume("v-p-1", (v) => v.status?.state === "attached" && v.status.frontendDisabled === false);
+    },
+    async () => {
+      await removeTickets(store, "v-p-1", ({ id }) => id === "csi");
+      await volume("v-p-1", (v) => v.status?.state === "attached" && v.status.frontendDisabled === true);
+      await removeTickets(store, "v-p-1", () => true);
+    },
+    () => untouched(stage, "v-p-1"),
+    () => gone(store, Snapshots, "s-p-1"),
+    () => gone(store, Volumes, "v-p-1"),
+    () => gone(store, Pools, POOL),
+  ];
+}
+
+function made(error: unknown): void {
+  if (!isAlreadyExists(error)) throw error;
+}
+
+/** No ticket is left, and the volume is where it was. */
+async function untouched({ store }: Stage, name: string): Promise<void> {
+  const none = (a: { spec: { attachmentTickets?: object } }) =>
+    Object.keys(a.spec.attachmentTickets ?? {}).length === 0;
+  await until(store, VolumeAttachments, name, none);
+  await until(store, Volumes, name, (v) => v.status?.state === "detached" && v.spec.nodeID === "");
+}
+
+async function gone(store: ObjectStore, resource: Resource, name: string): Promise<void> {
+  await store.delete(resource, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
+}
