@@ -26,7 +26,7 @@ export async function writeMembers(context: SidecarContext, writes: readonly Mem
   if (failures.length > 0) throw failures[0];
 }
 
-async function writeMember({ cluster, store }: SidecarContext, write: MemberWrite): Promise<void> {
+async function writeMember({ cluster, events, store }: SidecarContext, write: MemberWrite): Promise<void> {
   const { contents, snapshots } = cluster;
   switch (write.write) {
     case "create-content":
@@ -40,7 +40,10 @@ async function writeMember({ cluster, store }: SidecarContext, write: MemberWrit
     case "content-status":
       return void (await patchStatus(store, contents, write.content, write.status));
     case "snapshot-status":
-      return void (await patchStatus(store, snapshots, write.snapshot, write.status));
+      await patchStatus(store, snapshots, write.snapshot, write.status);
+      if (write.told !== undefined)
+        events.event(write.snapshot, "Warning", "SnapshotDeletePending", write.told);
+      return;
     case "delete-content":
       return deleteObject(store, contents, write.content);
     case "delete-snapshot":

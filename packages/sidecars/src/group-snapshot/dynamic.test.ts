@@ -1,25 +1,364 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { VolumeGroupSnapshots, VolumeSnapshotContents, VolumeSnapshots } from "@mooring/store";
-import { groupWorld } from "../testing/group-world.ts";
+import type { v1 } from "@mooring/csi";
+import {
+  type KubeObject,
+  PersistentVolumeClaims,
+  type Resource,
+  Secrets,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshots,
+  VolumeSnapshotClasses,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
+import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
+import { groupClass, groupSnapshot, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
 
-test("a group snapshot is cut with one call, has its members, and goes with one call", async (t) => {
+const hash = (text: string) => createHash("sha256").update(text).digest("hex");
+const DB = { matchLabels: { app: "db" } };
+
+test("[KEP-003] [KEP-009] [KEP-010] [KEP-011] [KEP-054] [KEP-056] [KEP-062] [KEP-064] [KEP-112] a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
+  const w = await groupWorld(t);
+  await w.h.store.create(PersistentVolumeClaims, labelled("web", { app: "web" }));
+  await w.claims("log", "data");
+  await w.create("group");
+  const group = await w.ready();
+  const uid = group.metadata.uid ?? "";
+  const content = await w.content();
+  assert.equal(content.metadata.name, `groupsnapcontent-${uid}`);
+  assert.equal(group.status?.boundVolumeGroupSnapshotContentName, content.metadata.name);
+  assert.equal(group.status?.creationTime, "2023-11-14T22:13:20Z");
+  assert.equal(content.status?.creationTime, "2023-11-14T22:13:20Z");
+  const { name, namespace } = content.spec.volumeGroupSnapshotRef;
+  assert.deepEqual([name, namespace, content.spec.volumeGroupSnapshotRef.uid], ["group", NS, uid]);
+  const sources = await w.handles("data", "log");
+  assert.deepEqual(content.spec.source, { volumeHandles: sources });
+  assert.equal(content.spec.deletionPolicy, "Delete");
+  assert.equal(content.spec.volumeGroupSnapshotClassName, "groups");
+  const [backend] = [...w.h.driver.backend.groups.values()];
+  assert.equal(content.status?.volumeGroupSnapshotHandle, backend?.id);
+  const calls = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.equal(calls.length, 1);
+  const [request] = calls;
+  assert.equal(request?.name, `groupsnapshot-${uid}`);
+  assert.deepEqual(request?.sourceVolumeIds, sources);
+  await w.h.until(
+    "nothing is uncertain any more",
+    async () => (await w.content()).metadata.annotations?.[GROUP_BEING_CREATED] === undefined,
+  );
+  assert.deepEqual(content.metadata.finalizers, [
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshotcontent-bound-protection",
+  ]);
+  assert.deepEqual(group.metadata.finalizers, [
+    "groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection",
+  ]);
+  for (const reason of ["CreatingGroupSnapshot", "GroupSnapshotCreated", "GroupSnapshotReady"])
+    await w.told("VolumeGroupSnapshot", reason);
+  assert.equal(w.h.driver.called("CreateSnapshot"), 0);
+});
+
+test("[KEP-012] [KEP-013] [KEP-018] [KEP-019] [KEP-020] [KEP-068] [KEP-103] [KEP-104] every member has its two objects, bound to each other, with all that tools look for", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
   await w.create("group");
-  const group = await w.ready("group");
-  const { h } = w;
-  const uid = group.metadata.uid ?? "";
-  assert.equal(group.status?.boundVolumeGroupSnapshotContentName, `groupsnapcontent-${uid}`);
-  assert.equal(h.driver.called("CreateVolumeGroupSnapshot"), 1);
-  assert.equal((await h.store.list(VolumeSnapshots)).items.length, 2);
-  assert.equal((await h.store.list(VolumeSnapshotContents)).items.length, 2);
-  await h.store.delete(VolumeGroupSnapshots, { namespace: "default", name: "group" });
-  await w.gone("group");
-  assert.equal((await h.store.list(VolumeSnapshots)).items.length, 0);
-  assert.equal((await h.store.list(VolumeSnapshotContents)).items.length, 0);
-  assert.equal(h.driver.backend.snapshots.size, 0);
-  assert.equal(h.driver.called("DeleteVolumeGroupSnapshot"), 1);
-  assert.equal(h.driver.called("DeleteSnapshot"), 0);
-  assert.equal(h.driver.called("CreateSnapshot"), 0);
+  const { metadata } = await w.ready();
+  const content = await w.content();
+  const snapshots = await w.members();
+  const contents = await w.memberContents();
+  assert.equal(snapshots.length, 2);
+  assert.equal(contents.length, 2);
+  const [data = "", log = ""] = await w.handles("data", "log");
+  for (const [claimName, handle] of [
+    ["data", data],
+    ["log", log],
+  ] as const) {
+    const name = hash(`${metadata.uid}${handle}`);
+    const snapshot = snapshots.find((each) => each.metadata.name === `snapshot-${name}`);
+    const own = contents.find((each) => each.metadata.name === `snapcontent-${name}`);
+    const info = content.status?.volumeSnapshotInfoList?.find(({ volumeHandle }) => volumeHandle === handle);
+    assert.ok(snapshot && own && info);
+    assert.deepEqual(snapshot.spec.source, { persistentVolumeClaimName: claimName });
+    assert.deepEqual(snapshot.metadata.labels, { volumeGroupSnapshotName: "group" });
+    assert.deepEqual([...(snapshot.metadata.finalizers ?? [])].sort(), [
+      "snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection",
+      "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection",
+      "snapshot.storage.kubernetes.io/volumesnapshot-in-group-protection",
+    ]);
+    const [owner] = snapshot.metadata.ownerReferences ?? [];
+    assert.deepEqual(
+      [owner?.kind, owner?.name, owner?.uid, owner?.controller],
+      ["VolumeGroupSnapshot", "group", metadata.uid, true],
+    );
+    assert.deepEqual(snapshot.status, {
+      boundVolumeSnapshotContentName: own.metadata.name,
+      volumeGroupSnapshotName: "group",
+      readyToUse: true,
+      creationTime: "2023-11-14T22:13:20Z",
+      restoreSize: "1Gi",
+    });
+    assert.deepEqual(own.spec.source, { volumeHandle: handle });
+    assert.equal(own.spec.volumeSnapshotRef.uid, snapshot.metadata.uid);
+    assert.equal(own.spec.deletionPolicy, "Delete");
+    assert.equal(own.spec.sourceVolumeMode, "Filesystem");
+    assert.deepEqual(own.metadata.finalizers, [
+      "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection",
+    ]);
+    assert.equal(
+      own.metadata.annotations?.["groupsnapshot.storage.k8s.io/volumeGroupSnapshotHandle"],
+      content.status?.volumeGroupSnapshotHandle,
+    );
+    assert.deepEqual(own.status, {
+      snapshotHandle: info.snapshotHandle,
+      volumeGroupSnapshotHandle: content.status?.volumeGroupSnapshotHandle,
+      readyToUse: true,
+      creationTime: 1_700_000_000_000_000_000,
+      restoreSize: 1024 ** 3,
+    });
+    assert.equal(w.h.driver.backend.snapshots.get(info.snapshotHandle ?? "")?.volumeId, handle);
+  }
+  const handles = content.status?.volumeSnapshotInfoList?.map(({ snapshotHandle, volumeHandle }) => ({
+    volumeHandle,
+    snapshotHandle,
+  }));
+  assert.deepEqual(content.status?.volumeSnapshotHandlePairList, handles);
 });
+
+test("[KEP-015] [KEP-055] [KEP-066] [KEP-085] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+  const w = await groupWorld(t, { driver: { snapshotPolls: 3 } });
+  await w.claims("data", "log");
+  await w.create("group");
+  await w.h.until("the members are there", async () => (await w.members()).length === 2);
+  const states: unknown[] = [];
+  await w.h.until("it is ready", async () => {
+    const group = await w.group();
+    if (group?.status?.readyToUse !== true) return false;
+    states.push((await w.members()).map(({ status }) => status?.readyToUse));
+    return true;
+  });
+  assert.deepEqual(states, [[true, true]]);
+  assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
+  assert.equal(w.h.driver.called("GetVolumeGroupSnapshot"), 3);
+  const [look] = w.requests<v1.GetVolumeGroupSnapshotRequest>("GetVolumeGroupSnapshot");
+  const [backend] = [...w.h.driver.backend.groups.values()];
+  assert.deepEqual(
+    [look?.groupSnapshotId, look?.snapshotIds],
+    [backend?.id, backend?.snapshotIds],
+    "[KEP-082]",
+  );
+});
+
+test("[KEP-035] each member restores to a claim of its own", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data", "log");
+  await w.create("group");
+  await w.ready();
+  for (const { metadata, spec } of await w.members()) {
+    const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: metadata.name };
+    const name = `restored-${spec.source.persistentVolumeClaimName}`;
+    await w.h.store.create(PersistentVolumeClaims, labelled(name, {}, { dataSource }));
+    await w.h.until(
+      `${name} is bound`,
+      async () => (await w.h.find(PersistentVolumeClaims, name, NS))?.status?.phase === "Bound",
+    );
+  }
+  const restored = w.h.driver.calls
+    .filter(({ method }) => method === "CreateVolume")
+    .flatMap(({ request }) => {
+      const source = (request as v1.CreateVolumeRequest).volumeContentSource?.type;
+      return source?.case === "snapshot" ? [source.value.snapshotId] : [];
+    });
+  const [backend] = [...w.h.driver.backend.groups.values()];
+  assert.deepEqual([...new Set(restored)].sort(), [...(backend?.snapshotIds ?? [])].sort());
+});
+
+test("[KEP-051] [KEP-052] labels that change do not change a group snapshot that has begun", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data", "log");
+  const sources = await w.handles("data", "log");
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 14, effect: true, times: 3 });
+  await w.create("group");
+  await w.h.until("it was called", () => w.h.driver.called("CreateVolumeGroupSnapshot") > 0);
+  const body = { metadata: { labels: { app: "web" } } };
+  await w.h.store.patch(PersistentVolumeClaims, { name: "log", namespace: NS }, { type: "merge", body });
+  await w.claims("more");
+  await w.ready();
+  for (const { method, request } of w.h.driver.calls)
+    if (method === "CreateVolumeGroupSnapshot")
+      assert.deepEqual((request as v1.CreateVolumeGroupSnapshotRequest).sourceVolumeIds, sources);
+  assert.equal((await w.members()).length, 2);
+  assert.equal(w.h.driver.backend.groups.size, 1);
+});
+
+test("[KEP-044] [KEP-053] [KEP-078] [KEP-089] [KEP-113] secrets of the class go to every call, its other parameters to the first, and names only on request", async (t) => {
+  const prefixed = (role: string) => `csi.storage.k8s.io/${role}`;
+  const parameters = {
+    kind: "thin",
+    [prefixed("group-snapshotter-secret-name")]: "key",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template of a class
+    [prefixed("group-snapshotter-secret-namespace")]: "${volumegroupsnapshot.namespace}",
+  };
+  const data = { k: b64("v"), l: b64("w") };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "key", namespace: NS }, data };
+  const objects: [Resource, KubeObject][] = [
+    [VolumeGroupSnapshotClasses, groupClass({ parameters })],
+    [Secrets, secret],
+  ];
+  const groupSnapshotOptions = { extraCreateMetadata: true };
+  const w = await groupWorld(t, {
+    objects,
+    driver: { snapshotPolls: 1 },
+    sidecars: { groupSnapshot: groupSnapshotOptions },
+  });
+  await w.claims("data");
+  await w.create("group");
+  await w.ready();
+  const name = (await w.content()).metadata.name;
+  await w.remove();
+  await w.gone();
+  const calls = w.h.driver.calls.filter(({ method }) => method.endsWith("GroupSnapshot"));
+  assert.deepEqual(
+    calls.map(({ method }) => method),
+    ["CreateVolumeGroupSnapshot", "GetVolumeGroupSnapshot", "DeleteVolumeGroupSnapshot"],
+  );
+  for (const { request } of calls)
+    assert.deepEqual((request as { secrets: object }).secrets, { k: "v", l: "w" });
+  const [cut] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.deepEqual(cut?.parameters, {
+    kind: "thin",
+    [prefixed("volumegroupsnapshot/name")]: "group",
+    [prefixed("volumegroupsnapshot/namespace")]: NS,
+    [prefixed("volumegroupsnapshotcontent/name")]: name,
+  });
+});
+
+test("looking can have a secret of its own", async (t) => {
+  const prefixed = (role: string) => `csi.storage.k8s.io/group-snapshotter-${role}`;
+  const parameters = {
+    [prefixed("secret-name")]: "cut",
+    [prefixed("secret-namespace")]: NS,
+    [prefixed("get-secret-name")]: "look",
+    [prefixed("get-secret-namespace")]: NS,
+  };
+  const secret = (name: string): [Resource, KubeObject] => {
+    const object = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: NS } };
+    return [Secrets, { ...object, data: { is: b64(name) } } as KubeObject];
+  };
+  const objects: [Resource, KubeObject][] = [
+    [VolumeGroupSnapshotClasses, groupClass({ parameters })],
+    secret("cut"),
+    secret("look"),
+  ];
+  const w = await groupWorld(t, { objects, driver: { snapshotPolls: 1 } });
+  await w.claims("data");
+  await w.create("group");
+  await w.ready();
+  const given = w.h.driver.calls
+    .filter(({ method }) => method.endsWith("GroupSnapshot"))
+    .map(({ request }) => (request as { secrets: object }).secrets);
+  assert.deepEqual(given, [{ is: "cut" }, { is: "look" }]);
+});
+
+test("claims are kept while a group snapshot needs them, and let go when it is ready", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data", "log");
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 14, times: 4 });
+  await w.create("group");
+  await w.h.until("it was called", () => w.h.driver.called("CreateVolumeGroupSnapshot") > 0);
+  await w.h.store.delete(PersistentVolumeClaims, { name: "data", namespace: NS });
+  await w.ready();
+  await w.h.until(
+    "the deleted claim is gone",
+    async () => (await w.h.find(PersistentVolumeClaims, "data", NS)) === undefined,
+  );
+  await w.h.until("the other is free", async () => {
+    const found = await w.h.find(PersistentVolumeClaims, "log", NS);
+    return !found?.metadata.finalizers?.includes(CLAIM_SOURCE_FINALIZER);
+  });
+});
+
+test("[KEP-095] a single snapshot of a member's claim works next to the group", async (t) => {
+  const objects: [Resource, KubeObject][] = [
+    [VolumeGroupSnapshotClasses, groupClass()],
+    [VolumeSnapshotClasses, snapshotClass()],
+  ];
+  const w = await groupWorld(t, { objects });
+  await w.claims("data", "log");
+  await w.create("group");
+  const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "snaps" };
+  await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("single", spec)));
+  await w.ready();
+  await w.h.until(
+    "the single one is ready",
+    async () => (await w.h.find(VolumeSnapshots, "single", NS))?.status?.readyToUse,
+  );
+  assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
+  assert.equal(w.h.driver.called("CreateSnapshot"), 1);
+});
+
+test("two groups over the same claims are cut one by one, each with members of its own", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data", "log");
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 10, times: 2 });
+  await Promise.all([w.create("one"), w.create("two")]);
+  await w.ready("one");
+  await w.ready("two");
+  assert.equal(w.h.driver.backend.groups.size, 2);
+  assert.equal((await w.members()).length, 4);
+  await w.remove("one");
+  await w.gone("one");
+  assert.equal((await w.members()).length, 2);
+  assert.ok((await w.members()).every(({ status }) => status?.volumeGroupSnapshotName === "two"));
+});
+
+test("the same name as before is another group snapshot", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  await w.create("group");
+  const first = await w.ready();
+  await w.remove();
+  await w.gone();
+  await w.create("group");
+  const second = await w.ready();
+  assert.notEqual(
+    first.status?.boundVolumeGroupSnapshotContentName,
+    second.status?.boundVolumeGroupSnapshotContentName,
+  );
+  assert.equal((await w.members()).length, 1);
+});
+
+test("a group of a name longer than a label is found by its owner alone", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  const name = "g".repeat(100);
+  await w.create(name);
+  await w.ready(name);
+  const [member] = await w.members();
+  assert.deepEqual(member?.metadata.labels ?? {}, {});
+  assert.equal(member?.status?.volumeGroupSnapshotName, name);
+});
+
+test("[KEP-048] without a class name the one default class of the volumes' driver is used", async (t) => {
+  const annotations = { "groupsnapshot.storage.kubernetes.io/is-default-class": "true" };
+  const make = (name: string, changes: object = {}): [Resource, KubeObject] => [
+    VolumeGroupSnapshotClasses,
+    groupClass({ metadata: { name, annotations }, ...changes }),
+  ];
+  const objects = [
+    make("foreign", { driver: "x.example.com" }),
+    make("mine", { parameters: { kind: "thin" }, deletionPolicy: "Retain" }),
+  ];
+  const w = await groupWorld(t, { objects });
+  await w.claims("data");
+  await w.h.store.create(VolumeGroupSnapshots, fresh(groupSnapshot("group", { source: { selector: DB } })));
+  await w.ready();
+  const { spec } = await w.content();
+  assert.deepEqual([spec.volumeGroupSnapshotClassName, spec.deletionPolicy], ["mine", "Retain"]);
+  const [cut] = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.deepEqual(cut?.parameters, { kind: "thin" });
+});
+
+function b64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

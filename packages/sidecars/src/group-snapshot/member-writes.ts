@@ -35,7 +35,8 @@ export type MemberWrite =
   | { write: "patch-content"; content: VolumeSnapshotContent; body: MemberPatch }
   | { write: "patch-snapshot"; snapshot: VolumeSnapshot; body: MemberPatch }
   | { write: "content-status"; content: VolumeSnapshotContent; status: object }
-  | { write: "snapshot-status"; snapshot: VolumeSnapshot; status: object }
+  /** `told`: why it cannot be deleted alone, for an event. */
+  | { write: "snapshot-status"; snapshot: VolumeSnapshot; status: object; told?: string }
   | { write: "delete-content"; content: VolumeSnapshotContent }
   | { write: "delete-snapshot"; snapshot: VolumeSnapshot };
 
@@ -78,6 +79,7 @@ export function nextMemberWrites(
         write: "snapshot-status",
         snapshot: member.snapshot,
         status: { ...status, error: error ?? null },
+        ...(error?.message === undefined ? {} : { told: error.message }),
       };
     },
   ];

@@ -40,8 +40,10 @@ export interface GroupWorld {
   gone(name?: string): Promise<void>;
   members(): Promise<VolumeSnapshot[]>;
   memberContents(): Promise<VolumeSnapshotContent[]>;
-  /** Reasons of events about objects of a kind. */
-  reasons(kind: string): Promise<string[]>;
+  /** Waits for an event about an object of a kind. */
+  told(kind: string, reason: string, message?: RegExp): Promise<string>;
+  /** What the driver was asked. */
+  requests<T>(method: string): T[];
   /** The volume ids of claims. */
   handles(...names: string[]): Promise<string[]>;
 }
@@ -107,10 +109,20 @@ function worldOf(h: Harness): GroupWorld {
       void (await h.until(`${name} is gone`, async () => (await group(name)) === undefined, everything)),
     members: async () => (await h.store.list(VolumeSnapshots)).items,
     memberContents: async () => (await h.store.list(VolumeSnapshotContents)).items,
-    reasons: async (kind) =>
-      (await h.store.list(Events)).items
-        .filter(({ involvedObject }) => involvedObject.kind === kind)
-        .map(({ reason }) => reason ?? ""),
+    told: (kind, reason, message = /./) =>
+      h.until(
+        `an event ${reason} about a ${kind}`,
+        async () =>
+          (await h.store.list(Events)).items.find(
+            (event) =>
+              event.involvedObject.kind === kind &&
+              event.reason === reason &&
+              message.test(event.message ?? ""),
+          )?.involvedObject.name,
+        async () => (await h.store.list(Events)).items,
+      ),
+    requests: <T>(method: string) =>
+      h.driver.calls.filter((call) => call.method === method).map(({ request }) => request as T),
     handles: async (...names) =>
       Promise.all(
         names.map(async (name) => {

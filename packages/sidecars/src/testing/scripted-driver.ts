@@ -56,6 +56,8 @@ export class ScriptedDriver {
   /** What GetCapacity says. */
   availableBytes: (segments: Record<string, string>) => bigint = () => 10n * 1024n ** 3n;
   ready = true;
+  /** Serves GroupController, from the next `listen` on. */
+  groups: boolean;
   /** What of an answer about a group is not as it should be. */
   changeGroup: (group: WireGroup) => WireGroup = (group) => group;
   snapshotPolls: number;
@@ -74,6 +76,7 @@ export class ScriptedDriver {
     this.#folder = folder;
     this.#options = options;
     this.snapshotPolls = options.snapshotPolls ?? 0;
+    this.groups = options.groups ?? false;
     this.endpoint = `unix://${join(folder, "csi.sock")}`;
   }
 
@@ -106,7 +109,7 @@ export class ScriptedDriver {
   #services(): Parameters<typeof createServer>[0] {
     const on = this.#on;
     return {
-      ...(this.#options.groups === true ? { groupController: this.#groupController() } : {}),
+      ...(this.groups ? { groupController: this.#groupController() } : {}),
       identity: {
         getPluginInfo: () => ({ name: this.#options.name ?? DRIVER, vendorVersion: "1.0" }),
         getPluginCapabilities: () => ({ capabilities: this.#pluginCapabilities() }),
@@ -245,7 +248,7 @@ export class ScriptedDriver {
     const services = [
       Type.CONTROLLER_SERVICE,
       ...(topology ? [Type.VOLUME_ACCESSIBILITY_CONSTRAINTS] : []),
-      ...(this.#options.groups === true ? [Type.GROUP_CONTROLLER_SERVICE] : []),
+      ...(this.groups ? [Type.GROUP_CONTROLLER_SERVICE] : []),
     ];
     const expansions = { online: [1], offline: [2], none: [] }[expansion];
     return [

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code, type v1 } from "@mooring/csi";
+import {
+  PersistentVolumeClaims,
+  Secrets,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
+import { groupClass } from "../testing/objects.ts";
+
+const key = (name: string) => ({ name, namespace: NS });
+
+async function nothingLeft({ h, memberContents, members }: GroupWorld): Promise<void> {
+  assert.deepEqual(await members(), []);
+  assert.deepEqual(await memberContents(), []);
+  assert.deepEqual((await h.store.list(VolumeGroupSnapshotContents)).items, []);
+  assert.equal(h.driver.backend.snapshots.size, 0);
+  assert.equal(h.driver.backend.groups.size, 0);
+  assert.equal(h.driver.called("DeleteSnapshot"), 0);
+}
+
+async function made(t: Parameters<typeof groupWorld>[0], options?: Parameters<typeof groupWorld>[1]) {
+  const w = await groupWorld(t, options);
+  await w.claims("data", "log");
+  await w.create("group");
+  await w.ready();
+  return w;
+}
+
+test("[KEP-028] [KEP-030] [KEP-031] [KEP-046] [KEP-087] [KEP-088] a group goes with one call that names all members, and objects vanish only after it", async (t) => {
+  const w = await made(t);
+  const [backend] = [...w.h.driver.backend.groups.values()];
+  w.h.driver.faults.add({
+    method: "DeleteVolumeGroupSnapshot",
+    code: Code.FAILED_PRECONDITION,
+    message: "a member is in use",
+    times: 5,
+  });
+  await w.remove();
+  const { status } = await w.error(/a member is in use/);
+  assert.equal(status?.readyToUse, true);
+  assert.equal((await w.members()).length, 2);
+  assert.equal((await w.memberContents()).length, 2);
+  await w.gone();
+  await nothingLeft(w);
+  const calls = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
+  assert.equal(calls.length, 6);
+  for (const { groupSnapshotId, snapshotIds } of calls)
+    assert.deepEqual([groupSnapshotId, snapshotIds], [backend?.id, backend?.snapshotIds]);
+});
+
+test("[KEP-047] policy Retain keeps contents and data; contents deleted later do not touch the data", async (t) => {
+  const w = await made(t, {
+    objects: [[VolumeGroupSnapshotClasses, groupClass({ deletionPolicy: "Retain" })]],
+  });
+  await w.remove();
+  await w.gone();
+  assert.deepEqual(await w.members(), []);
+  const contents = await w.memberContents();
+  assert.equal(contents.length, 2);
+  assert.equal((await w.content()).spec.deletionPolicy, "Retain");
+  for (const { metadata } of contents)
+    await w.h.store.delete(VolumeSnapshotContents, { name: metadata.name });
+  await w.h.store.delete(VolumeGroupSnapshotContents, { name: (await w.content()).metadata.name });
+  await w.h.until("they are gone", async () => (await w.memberContents()).length === 0);
+  await w.h.until(
+    "the group's content is gone",
+    async () => (await w.h.store.list(VolumeGroupSnapshotContents)).items.length === 0,
+  );
+  assert.equal(w.h.driver.backend.snapshots.size, 2);
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+  assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
+});
+
+test("[KEP-021] [KEP-033] [KEP-034] a member cannot be deleted alone, which is told on it, and goes with its group", async (t) => {
+  const w = await made(t);
+  const [member] = await w.members();
+  const name = member?.metadata.name ?? "";
+  await w.h.store.delete(VolumeSnapshots, key(name));
+  await w.h.store.delete(VolumeSnapshotContents, {
+    name: member?.status?.boundVolumeSnapshotContentName ?? "",
+  });
+  await w.h.until("it is told", async () =>
+    /cannot be deleted alone/.test((await w.h.find(VolumeSnapshots, name, NS))?.status?.error?.message ?? ""),
+  );
+  await w.told(
+    "VolumeSnapshot",
+    "SnapshotDeletePending",
+    /it goes when VolumeGroupSnapshot group is deleted/,
+  );
+  await w.h.restart();
+  assert.equal((await w.members()).length, 2);
+  assert.equal((await w.memberContents()).length, 2);
+  assert.equal(w.h.driver.backend.snapshots.size, 2);
+  await w.remove();
+  await w.gone();
+  await nothingLeft(w);
+});
+
+test("a group's content that somebody deletes stays until the group itself is deleted", async (t) => {
+  const w = await made(t);
+  await w.h.store.delete(VolumeGroupSnapshotContents, { name: (await w.content()).metadata.name });
+  await w.h.restart();
+  await w.create("other");
+  await w.ready("other");
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+  await w.remove();
+  await w.gone();
+  assert.equal(w.h.driver.backend.groups.size, 1);
+});
+
+test("a group that is deleted while it is created is cut to its end first: nothing is left, with class and claims gone too", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data", "log");
+  w.h.driver.faults.add({
+    method: "CreateVolumeGroupSnapshot",
+    code: Code.DEADLINE_EXCEEDED,
+    effect: true,
+    times: 4,
+  });
+  await w.create("group");
+  await w.h.until("it was called", () => w.h.driver.called("CreateVolumeGroupSnapshot") > 0);
+  await w.remove();
+  await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
+  await w.h.restart();
+  await w.gone();
+  await nothingLeft(w);
+  const names = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
+  assert.equal(new Set(names.map(({ name }) => name)).size, 1);
+});
+
+test("a create that surely made nothing does not hold up the deletion", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.INVALID_ARGUMENT, times: 100_000 });
+  await w.create("group");
+  await w.error(/CreateVolumeGroupSnapshot fails/);
+  await w.remove();
+  await w.gone();
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+});
+
+test("a group cannot go while a volume is made from a member, and no new one can begin", async (t) => {
+  const w = await made(t);
+  w.h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, effect: true, times: 8 });
+  const [first, second] = await w.members();
+  const from = (name = "") => ({
+    dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name },
+  });
+  const calls = w.h.driver.called("CreateVolume");
+  await w.h.store.create(PersistentVolumeClaims, labelled("restored", {}, from(first?.metadata.name)));
+  await w.h.until("the restore runs", () => w.h.driver.called("CreateVolume") > calls);
+  await w.remove();
+  await w.told("VolumeGroupSnapshot", "SnapshotDeletePending", /volumes are being made from snapshot-/);
+  await w.h.store.create(PersistentVolumeClaims, labelled("late", {}, from(second?.metadata.name)));
+  await w.gone();
+  await nothingLeft(w);
+  const phase = async (name: string) => (await w.h.find(PersistentVolumeClaims, name, NS))?.status?.phase;
+  await w.h.until("the restore is done", async () => (await phase("restored")) === "Bound");
+  assert.notEqual(await phase("late"), "Bound");
+});
+
+test("a member that is missing comes back while the group is there, and does not hold up its deletion", async (t) => {
+  const w = await made(t);
+  const force = async (name = "") => {
+    const body = { metadata: { finalizers: [] } };
+    await w.h.store.patch(VolumeSnapshots, key(name), { type: "merge", body });
+    await w.h.store.delete(VolumeSnapshots, key(name));
+  };
+  const [member] = await w.members();
+  const name = member?.metadata.name ?? "";
+  await force(name);
+  await w.h.until("another is there", async () => {
+    const found = await w.h.find(VolumeSnapshots, name, NS);
+    return found?.metadata.uid !== member?.metadata.uid && found?.status?.readyToUse === true;
+  });
+  await w.h.stop();
+  await force(name);
+  await w.remove();
+  await w.h.restart();
+  await w.gone();
+  await nothingLeft(w);
+  const [call] = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
+  assert.equal(call?.snapshotIds.length, 2);
+});
+
+test("members of a group that was taken away by force can be deleted, without a call", async (t) => {
+  const w = await made(t);
+  await w.h.stop();
+  const body = { metadata: { finalizers: [] } };
+  await w.h.store.patch(VolumeGroupSnapshots, key("group"), { type: "merge", body });
+  await w.remove();
+  for (const { metadata } of await w.members()) await w.h.store.delete(VolumeSnapshots, key(metadata.name));
+  await w.h.restart();
+  await w.h.until("they are gone", async () => (await w.members()).length === 0);
+  assert.deepEqual(await w.memberContents(), []);
+  assert.equal(w.h.driver.backend.snapshots.size, 2);
+  assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
+});
+
+test("[KEP-027] without the capability a deletion makes no call, says so, and ends when the driver has it again", async (t) => {
+  const w = await made(t);
+  await w.h.stop();
+  await w.h.driver.pause();
+  w.h.driver.groups = false;
+  await w.h.driver.listen();
+  await w.h.restart();
+  await w.remove();
+  await w.error(/cannot delete group snapshots: it lacks CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT/);
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+  assert.ok(await w.group());
+  await w.h.stop();
+  await w.h.driver.pause();
+  w.h.driver.groups = true;
+  await w.h.driver.listen();
+  await w.h.restart();
+  await w.gone();
+  await nothingLeft(w);
+});
+
+test("a secret that is gone does not hold up the deletion", async (t) => {
+  const parameters = {
+    "csi.storage.k8s.io/group-snapshotter-secret-name": "key",
+    "csi.storage.k8s.io/group-snapshotter-secret-namespace": NS,
+  };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "key", namespace: NS }, data: {} };
+  const w = await made(t, {
+    objects: [
+      [VolumeGroupSnapshotClasses, groupClass({ parameters })],
+      [Secrets, secret],
+    ],
+  });
+  await w.h.store.delete(Secrets, key("key"));
+  await w.remove();
+  await w.gone();
+  await nothingLeft(w);
+});
