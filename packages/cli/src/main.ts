@@ -3,7 +3,9 @@ import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
 import { nodeCommand } from "./commands/node.ts";
+import { ticketCommand } from "./commands/ticket.ts";
 import { upCommand } from "./commands/up.ts";
+import { volumeCommand } from "./commands/volume.ts";
 import { whyCommand } from "./commands/why.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
@@ -14,7 +16,10 @@ function program(): Command {
     .version(process.env.MOORING_VERSION ?? "development")
     .showHelpAfterError()
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
-  const commands = [upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand];
+  const commands = [
+    ...[upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand],
+    ...[volumeCommand, ticketCommand],
+  ];
   for (const command of commands.map((make) => make())) {
     root.addCommand(command.copyInheritedSettings(root));
   }

@@ -22,6 +22,10 @@ export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { isReadOnly } from "./host/mounts.ts";
+export { attachVolume } from "./person/attach.ts";
+export { BlockedByTickets } from "./person/blocked.ts";
+export { detachVolume } from "./person/detach.ts";
+export type { AttachRequest, DetachRequest } from "./person/request.ts";
 export type * from "./pools/backend.ts";
 export { DEFAULT_POOL_BYTES } from "./pools/backing-file.ts";
 export {
@@ -33,4 +37,5 @@ export {
 export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
+export { handleVolumes, type RestContext, type RestRequest } from "./rest/handle.ts";
 export { type Services, type ServicesOptions, startServices } from "./services/index.ts";

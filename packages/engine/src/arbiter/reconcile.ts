@@ -62,7 +62,9 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
   }
   const attachment = present ?? (await ensureAttachment(store, name, signal));
   const tickets = ticketsOf(attachment);
-  if (attachment.metadata.deletionTimestamp !== undefined && tickets.length === 0) {
+  // A volume that is still on a node would look as if its holder had been lost with the object.
+  const idle = tickets.length === 0 && (volume.spec.nodeID ?? "") === "";
+  if (attachment.metadata.deletionTimestamp !== undefined && idle) {
     return release(store, attachment, signal);
   }
   const view = await look(input, volume, attachment);

@@ -57,7 +57,7 @@ export async function addTicket(
   now: Date,
   signal?: AbortSignal,
 ): Promise<AttachmentTicket> {
-  return edit(store, volumeName, signal, (attachment) => withTicket(attachment, request, now));
+  return editTickets(store, volumeName, signal, (attachment) => withTicket(attachment, request, now));
 }
 
 /** Removes the tickets that `which` names; resolves with their ids. A volume without attachment object has none. */
@@ -68,7 +68,7 @@ export async function removeTickets(
   signal?: AbortSignal,
 ): Promise<string[]> {
   try {
-    return await edit(store, volumeName, signal, (attachment) => withoutTickets(attachment, which));
+    return await editTickets(store, volumeName, signal, (attachment) => withoutTickets(attachment, which));
   } catch (error) {
     if (isNotFound(error)) return [];
     throw error;
@@ -94,7 +94,11 @@ function sameRequest(present: AttachmentTicket, request: TicketRequest): boolean
   return content(present) === content(request);
 }
 
-async function edit<R>(
+/**
+ * Reads the attachment, lets `change` look at it and edit it, and writes unless somebody else has written meanwhile:
+ * then again, so that what `change` has checked holds for what is written. Throws NotFound without such a Volume.
+ */
+export async function editTickets<R>(
   store: ObjectStore,
   volumeName: string,
   signal: AbortSignal | undefined,

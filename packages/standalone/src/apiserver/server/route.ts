@@ -8,6 +8,7 @@ import type { Call } from "../http/call.ts";
 import { send, sendText } from "../http/respond.ts";
 import { handleResource } from "../resources/dispatch.ts";
 import { methodNotAllowed, pathNotFound } from "../resources/target.ts";
+import { handleV1 } from "../volumes/handle.ts";
 import { handleHealth } from "./health.ts";
 
 type Handler = (call: Call, api: Api) => Promise<void> | void;
@@ -25,6 +26,7 @@ const ROUTES: Readonly<Record<string, Handler>> = {
         "/openapi/v2",
         "/openapi/v3",
         "/readyz",
+        "/v1/volumes",
         "/version",
       ],
     }),
@@ -33,6 +35,7 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   apis: (call, api) =>
     call.segments.length > 3 ? handleResource(call, api) : readOnly(call, api, handleDiscovery),
   openapi: (call, api) => readOnly(call, api, handleOpenApi),
+  v1: handleV1,
   version: (call) => send(call, 200, SERVED_VERSION),
   healthz: handleHealth,
   livez: handleHealth,

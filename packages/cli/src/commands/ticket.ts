@@ -1,0 +1,108 @@
+import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
+import { Command } from "commander";
+import { age, table } from "../output/table.ts";
+import { currentUser, duration, told } from "../volume/options.ts";
+import { listTickets, type TicketRow } from "../volume/tickets.ts";
+import { type ClientOptions, openClient } from "./client.ts";
+
+const priorityOf = (type: string): number =>
+  Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;
+
+interface ListOptions extends ClientOptions {
+  json?: boolean;
+}
+
+async function list(volume: string | undefined, options: ListOptions): Promise<void> {
+  const rows = await listTickets(await openClient(options), volume, priorityOf);
+  process.stdout.write(options.json === true ? `${JSON.stringify(rows, null, 2)}\n` : ticketTable(rows));
+}
+
+export function ticketTable(rows: readonly TicketRow[]): string {
+  const now = new Date();
+  return table(
+    ["VOLUME", "ID", "TYPE", "PRIORITY", "NODE", "HOLDER", "SATISFIED", "REASON", "SINCE", "ENDS"],
+    rows.map((row) => [
+      ...[row.volume, row.id, row.type, String(row.priority), row.node, row.holder],
+      ...[row.satisfied ? "yes" : "no", row.reason, age(row.since, now), row.expiresAt ?? ""],
+    ]),
+  );
+}
+
+interface AddOptions extends ClientOptions {
+  node: string;
+  id?: string;
+  holder: string;
+  for?: number;
+  maintenance?: boolean;
+  json?: boolean;
+}
+
+async function add(volume: string, options: AddOptions): Promise<void> {
+  const now = new Date();
+  const { node, id, holder, for: milliseconds, maintenance } = options;
+  const store = await openClient(options);
+  const wish = {
+    ...{ volume, hostId: node, attachedBy: holder, disableFrontend: maintenance === true, queue: true },
+    ...(id === undefined ? {} : { attachmentID: id }),
+    ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
+  };
+  const ticket = await told(attachVolume(store, wish, now));
+  const end = ticket.expiresAt === undefined ? "" : `, until ${ticket.expiresAt}`;
+  process.stdout.write(
+    options.json === true
+      ? `${JSON.stringify(ticket, null, 2)}\n`
+      : `ticket ${ticket.id} of volume ${volume} for node ${node}${end}\n`,
+  );
+}
+
+interface RemoveOptions extends ClientOptions {
+  holder?: string;
+  force?: boolean;
+}
+
+async function remove(volume: string, id: string, options: RemoveOptions): Promise<void> {
+  const { holder, force } = options;
+  const wish = {
+    ...{ volume, attachmentID: id, forceDetach: force === true },
+    ...(holder === undefined ? {} : { attachedBy: holder }),
+  };
+  const ended = await told(detachVolume(await openClient(options), wish));
+  process.stdout.write(
+    ended.length === 0 ? `there is no ticket ${id}\n` : `ticket ${ended.join(", ")} ended\n`,
+  );
+}
+
+/** `mooring ticket add|rm|list`: who holds volumes, and for whom. */
+export function ticketCommand(): Command {
+  const root = new Command("ticket").description("show and change who holds a volume");
+  const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
+  root
+    .command("list")
+    .description("all tickets, or those of one volume")
+    .argument("[volume]", "name of the Volume")
+    .option(...kubeconfig)
+    .option("--json", "print them as JSON")
+    .action(list);
+  root
+    .command("add")
+    .description("ask for a volume on a node; waits its turn behind other tickets")
+    .argument("<volume>", "name of the Volume")
+    .requiredOption("--node <id>", "node that shall have it")
+    .option("--id <id>", "id of the ticket (default: longhorn-ui)")
+    .option("--holder <name>", "who asks", currentUser())
+    .option("--for <time>", "end it by itself after 30m, 2h, 7d", duration)
+    .option("--maintenance", "without the device: no workload may use it")
+    .option(...kubeconfig)
+    .option("--json", "print the ticket as JSON")
+    .action(add);
+  root
+    .command("rm")
+    .description("end a ticket")
+    .argument("<volume>", "name of the Volume")
+    .argument("<id>", "id of the ticket")
+    .option("--holder <name>", "only if it is this person's")
+    .option("--force", "also one that is not a person's")
+    .option(...kubeconfig)
+    .action(remove);
+  return root;
+}

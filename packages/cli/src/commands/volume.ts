@@ -1,0 +1,169 @@
+import {
+  attachVolume,
+  detachVolume,
+  ticketStatus,
+  type Volume,
+  type VolumeAttachment,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import { isNotFound, type ObjectStore, waitFor } from "@mooring/store";
+import { Command } from "commander";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+import { age, bytes, table } from "../output/table.ts";
+import { currentUser, duration, told } from "../volume/options.ts";
+import { explainVolume } from "../why/explain-volume.ts";
+import { renderFinding } from "../why/render.ts";
+import { type ClientOptions, openClient } from "./client.ts";
+
+interface ShowOptions extends ClientOptions {
+  json?: boolean;
+}
+
+async function list(options: ShowOptions): Promise<void> {
+  const { items } = await (await openClient(options)).list(Volumes);
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify(items, null, 2)}\n`);
+    return;
+  }
+  const now = new Date();
+  const row = ({ metadata, spec, status }: Volume): string[] => [
+    metadata.name,
+    status?.state ?? "creating",
+    status?.currentNodeID ?? "",
+    bytes(spec.size),
+    spec.pool,
+    spec.lastAttachedBy ?? "",
+    age(metadata.creationTimestamp, now),
+  ];
+  process.stdout.write(table(["NAME", "STATE", "NODE", "SIZE", "POOL", "HOLDER", "AGE"], items.map(row)));
+}
+
+async function show(name: string, options: ShowOptions): Promise<void> {
+  const store = await openClient(options);
+  const volume = await store.get(Volumes, { name }).catch((error: unknown) => {
+    throw isNotFound(error)
+      ? new CommandError(`volume ${name} does not exist`, { exitCode: EXIT.negative })
+      : error;
+  });
+  process.stdout.write(
+    options.json === true
+      ? `${JSON.stringify(volume, null, 2)}\n`
+      : renderFinding(await explainVolume({ store }, name)),
+  );
+}
+
+interface AttachOptions extends ClientOptions {
+  node: string;
+  id?: string;
+  holder: string;
+  for?: number;
+  maintenance?: boolean;
+  queue?: boolean;
+  timeout: number;
+}
+
+async function attach(volume: string, options: AttachOptions): Promise<void> {
+  const now = new Date();
+  const store = await openClient(options);
+  const { node, id, holder, for: milliseconds, maintenance, queue, timeout } = options;
+  const wish = {
+    ...{
+      volume,
+      hostId: node,
+      attachedBy: holder,
+      disableFrontend: maintenance === true,
+      queue: queue === true,
+    },
+    ...(id === undefined ? {} : { attachmentID: id }),
+    ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
+  };
+  const ticket = await told(attachVolume(store, wish, now));
+  await satisfied(store, volume, ticket.id, timeout);
+  const { status } = await store.get(Volumes, { name: volume });
+  const device = maintenance === true ? "for maintenance" : `as ${status?.device ?? "no device"}`;
+  process.stdout.write(`volume ${volume} is attached to ${node} ${device} (ticket ${ticket.id})\n`);
+}
+
+/** Until the arbiter says yes; the ticket stays when the time is over. */
+async function satisfied(store: ObjectStore, volume: string, id: string, timeout: number): Promise<void> {
+  let last: VolumeAttachment | undefined;
+  const holds = (attachment: VolumeAttachment | undefined): boolean => {
+    last = attachment;
+    return attachment !== undefined && ticketStatus(attachment, id)?.satisfied === true;
+  };
+  const signal = AbortSignal.timeout(timeout);
+  try {
+    await waitFor(store, VolumeAttachments, { name: volume }, holds, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const why = last === undefined ? undefined : ticketStatus(last, id)?.conditions[0]?.message;
+    throw new CommandError(`ticket ${id} still waits: ${why ?? "the arbiter has not answered"}`, {
+      exitCode: EXIT.negative,
+      next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}`,
+    });
+  }
+}
+
+interface DetachOptions extends ClientOptions {
+  id?: string;
+  holder?: string;
+  force?: boolean;
+  all?: boolean;
+}
+
+async function detach(volume: string, options: DetachOptions): Promise<void> {
+  const { id, holder, force, all } = options;
+  const wish = {
+    ...{ volume, forceDetach: force === true || all === true },
+    ...(all === true ? { scope: "all" as const } : {}),
+    ...(id === undefined ? {} : { attachmentID: id }),
+    ...(holder === undefined ? {} : { attachedBy: holder }),
+  };
+  const ended = await told(detachVolume(await openClient(options), wish));
+  process.stdout.write(ended.length === 0 ? "no ticket had to end\n" : `ended: ${ended.join(", ")}\n`);
+}
+
+/** `mooring volume list|show|attach|detach`. */
+export function volumeCommand(): Command {
+  const root = new Command("volume").description("show, attach and detach Mooring's own volumes");
+  const kubeconfig = ["--kubeconfig <file>", "how to reach the API server"] as const;
+  root
+    .command("list")
+    .description("all volumes and where they are")
+    .option(...kubeconfig)
+    .option("--json", "print the objects as JSON")
+    .action(list);
+  root
+    .command("show")
+    .description("one volume and every ticket on it")
+    .argument("<volume>", "name of the Volume")
+    .option(...kubeconfig)
+    .option("--json", "print the object as JSON")
+    .action(show);
+  root
+    .command("attach")
+    .description("open a volume on a node, and wait for it")
+    .argument("<volume>", "name of the Volume")
+    .requiredOption("--node <id>", "node that shall have it")
+    .option("--id <id>", "id of the ticket (default: longhorn-ui)")
+    .option("--holder <name>", "who asks", currentUser())
+    .option("--for <time>", "give it back after 30m, 2h, 7d", duration)
+    .option("--maintenance", "without the device: no workload may use it")
+    .option("--queue", "wait for those who have it elsewhere")
+    .option("--timeout <time>", "how long to wait", duration, 120_000)
+    .option(...kubeconfig)
+    .action(attach);
+  root
+    .command("detach")
+    .description("give a volume back")
+    .argument("<volume>", "name of the Volume")
+    .option("--id <id>", "id of the ticket (default: longhorn-ui)")
+    .option("--holder <name>", "only if it is this person's")
+    .option("--force", "end the tickets of workloads as well; a device in use stays until it is unmounted")
+    .option("--all", "end the tickets of jobs, too")
+    .option(...kubeconfig)
+    .action(detach);
+  return root;
+}

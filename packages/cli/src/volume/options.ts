@@ -1,0 +1,33 @@
+import { userInfo } from "node:os";
+import { BlockedByTickets, EngineError } from "@mooring/engine";
+import { InvalidArgumentError } from "commander";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** `90s`, `30m`, `2h`, `7d` in milliseconds. */
+export function duration(text: string): number {
+  const [, amount = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const milliseconds = Number(amount) * (UNITS[unit] ?? 0) * 1000;
+  if (milliseconds > 0) return milliseconds;
+  throw new InvalidArgumentError("write it like 30m, 2h or 7d");
+}
+
+/** Who runs the command, when nothing else is said. */
+export function currentUser(): string {
+  return process.env["SUDO_USER"] || userInfo().username;
+}
+
+/** What the engine refuses, as the command's own failure: wrong arguments, or a no for now. */
+export async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.negative;
+    const queue = error instanceof BlockedByTickets ? " (--queue waits)" : "";
+    const next = error.hint === undefined ? {} : { next: `${error.hint}${queue}` };
+    throw new CommandError(error.message, { exitCode, cause: error, ...next });
+  }
+}

@@ -1,0 +1,17 @@
+import type { AttachmentTicket } from "../api/attachment.ts";
+import { nameOf } from "../arbiter/summary.ts";
+import { EngineError } from "../errors.ts";
+
+/** A person's wish that other tickets stand against. */
+export class BlockedByTickets extends EngineError {
+  readonly tickets: readonly AttachmentTicket[];
+
+  constructor(message: string, tickets: readonly AttachmentTicket[], hint: string) {
+    super("FAILED_PRECONDITION", `${message}: ${tickets.map(describe).join(", ")}`, { hint });
+    this.tickets = tickets;
+  }
+}
+
+export function describe(ticket: AttachmentTicket): string {
+  return `ticket "${ticket.id}" (${ticket.type}) of ${nameOf(ticket)} on node "${ticket.nodeID}"`;
+}

@@ -1,0 +1,90 @@
+import { isConflict, isNotFound, KubeVolumeAttachments, type ObjectStore } from "@mooring/store";
+import type { AttachmentTicket } from "../api/attachment.ts";
+import { ruleOf } from "../arbiter/attacher-types.ts";
+import { getAttachment } from "../arbiter/attachment-object.ts";
+import { isOwnedByKubernetes } from "../arbiter/kubernetes/claim.ts";
+import { PERSON_TICKET } from "../arbiter/repair.ts";
+import { nameOf } from "../arbiter/summary.ts";
+import { editTickets, withoutTickets } from "../arbiter/tickets.ts";
+import { ticketsOf } from "../arbiter/view.ts";
+import { EngineError } from "../errors.ts";
+import { findVolume } from "./attach.ts";
+import { BlockedByTickets } from "./blocked.ts";
+import { checkId, type DetachRequest } from "./request.ts";
+
+/**
+ * Ends a person's ticket; one that is not there has ended already. A forced detach ends the tickets of workloads as
+ * well, and with scope `all` those of jobs; it asks Kubernetes to detach what Kubernetes holds, as its tickets would come
+ * back otherwise. A device in use stays open until its user lets go. Resolves with the ids that ended. Throws
+ * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED or FAILED_PRECONDITION.
+ */
+export async function detachVolume(
+  store: ObjectStore,
+  request: DetachRequest,
+  signal?: AbortSignal,
+): Promise<string[]> {
+  const id = checkId(request.attachmentID || PERSON_TICKET, "ticket id");
+  await findVolume(store, request.volume, signal);
+  if (request.forceDetach === true) return force(store, request, signal);
+  return editTickets(store, request.volume, signal, (attachment) => {
+    const present = attachment.spec.attachmentTickets?.[id];
+    if (present !== undefined) requireOwn({ ...present, id }, request);
+    return withoutTickets(attachment, (ticket) => ticket.id === id);
+  });
+}
+
+function requireOwn(ticket: AttachmentTicket, { attachedBy, volume }: DetachRequest): void {
+  if (ticket.type !== "longhorn-api") {
+    const { owner } = ticket;
+    const ends = owner === undefined ? "when its work is done" : `with ${owner.kind} "${owner.name}"`;
+    throw new EngineError(
+      "PERMISSION_DENIED",
+      `ticket "${ticket.id}" belongs to ${ticket.type} and ends ${ends}`,
+      {
+        hint: `\`mooring why volume/${volume}\` tells what it does; a forced detach ends it now.`,
+      },
+    );
+  }
+  const holder = nameOf(ticket);
+  if (attachedBy === undefined || attachedBy === holder) return;
+  throw new BlockedByTickets(
+    `ticket "${ticket.id}" is held by ${holder}`,
+    [ticket],
+    `Ask ${holder} to detach.`,
+  );
+}
+
+async function force(
+  store: ObjectStore,
+  { volume, scope = "workload", attachmentID }: DetachRequest,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const meant = (ticket: AttachmentTicket): boolean =>
+    attachmentID ? ticket.id === attachmentID : scope === "all" || ruleOf(ticket.type).workload;
+  const attachment = await getAttachment(store, volume, signal);
+  for (const ticket of attachment === undefined ? [] : ticketsOf(attachment).filter(meant)) {
+    if (isOwnedByKubernetes(ticket)) await detachInKubernetes(store, ticket, signal);
+  }
+  return editTickets(store, volume, signal, (present) => withoutTickets(present, meant));
+}
+
+async function detachInKubernetes(
+  store: ObjectStore,
+  { owner }: AttachmentTicket,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { name = "", uid = "" } = owner ?? {};
+  try {
+    await store.delete(
+      KubeVolumeAttachments,
+      { name },
+      {
+        preconditions: { uid },
+        ...(signal === undefined ? {} : { signal }),
+      },
+    );
+  } catch (error) {
+    // Gone, or made again for somebody else.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
+import type { Volume } from "../api/volume.ts";
+import { ticketStatus } from "../arbiter/tickets.ts";
+import { ticketsOf } from "../arbiter/view.ts";
+
+export const ACTIONS = [
+  "attach",
+  "detach",
+  "snapshotCRCreate",
+  "snapshotCRList",
+  "snapshotCRGet",
+  "snapshotCRDelete",
+] as const;
+
+/** A volume as clients of the REST API know it; sizes are decimal strings. */
+export function volumeResource(
+  volume: Volume,
+  attachment: VolumeAttachment | undefined,
+  base: string,
+): object {
+  const { metadata, spec, status } = volume;
+  const self = `${base}/v1/volumes/${encodeURIComponent(metadata.name)}`;
+  const state = status?.state ?? "creating";
+  const robustness = status?.robustness ?? "unknown";
+  return {
+    id: metadata.name,
+    type: "volume",
+    name: metadata.name,
+    created: metadata.creationTimestamp ?? "",
+    size: String(spec.size),
+    accessMode: spec.accessMode,
+    migratable: spec.migratable === true,
+    state,
+    robustness,
+    ready: state !== "creating" && state !== "deleting" && robustness !== "faulted",
+    frontend: "blockdev",
+    disableFrontend: spec.disableFrontend === true,
+    lastAttachedBy: spec.lastAttachedBy ?? "",
+    nodeID: spec.nodeID ?? "",
+    ownerID: status?.ownerID ?? "",
+    controllers: controllersOf(volume),
+    error: status?.error ?? null,
+    volumeAttachment: attachmentsResource(volume.metadata.name, attachment),
+    links: { self },
+    actions: Object.fromEntries(ACTIONS.map((action) => [action, `${self}?action=${action}`])),
+  };
+}
+
+/** The node that has the volume open, if there is one. */
+function controllersOf({ status }: Volume): object[] {
+  const { currentNodeID = "", device = "", state, frontendDisabled } = status ?? {};
+  if (currentNodeID === "") return [];
+  const endpoint = frontendDisabled === true ? "" : device;
+  return [{ hostId: currentNodeID, endpoint, running: state === "attached" }];
+}
+
+/** `satisfied` counts only for the ticket as it is now, here as everywhere. */
+export function attachmentsResource(volume: string, attachment: VolumeAttachment | undefined): object {
+  const tickets = attachment === undefined ? [] : ticketsOf(attachment);
+  const entries = tickets.map((ticket) => [ticket.id, ticketResource(ticket, attachment)]);
+  return { volume, attachments: Object.fromEntries(entries) };
+}
+
+export function ticketResource(ticket: AttachmentTicket, attachment: VolumeAttachment | undefined): object {
+  const status = attachment === undefined ? undefined : ticketStatus(attachment, ticket.id);
+  return {
+    attachmentID: ticket.id,
+    attachmentType: ticket.type,
+    nodeID: ticket.nodeID,
+    parameters: ticket.parameters ?? {},
+    satisfied: status?.satisfied === true,
+    conditions: status?.conditions ?? [],
+    ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
+    ...(ticket.createdAt === undefined ? {} : { createdAt: ticket.createdAt }),
+    ...(ticket.expiresAt === undefined ? {} : { expiresAt: ticket.expiresAt }),
+  };
+}

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type AttachmentTicket, ticketStatus, type VolumeAttachment } from "@mooring/engine";
+import { mustRun, programs, type Run, runner } from "../apiserver/testing/kubectl.ts";
+import { startVolumeServer, type VolumeServer } from "../apiserver/testing/volumes.ts";
+
+const KIND = "volumeattachments.storage.mooring.dev";
+
+let server: VolumeServer;
+let run: Run;
+let kubectl: ReturnType<typeof mustRun>;
+before(async () => {
+  server = await startVolumeServer();
+  run = runner((await programs()).kubectl, { folder: server.folder, kubeconfig: server.api.kubeconfig });
+  kubectl = mustRun(run);
+  await server.until((a) => a !== undefined);
+});
+after(() => server.stop());
+
+const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name: "v-1" };
+const person = (more: object = {}) => ({
+  ...{ id: "t", type: "longhorn-api", nodeID: "a", parameters: { lastAttachedBy: "ann" } },
+  ...more,
+});
+const patch = (body: object, ...more: string[]) =>
+  run(["patch", KIND, "v-1", "--type=merge", "-p", JSON.stringify(body), ...more]);
+const put = (key: string, ticket: object | null) => patch({ spec: { attachmentTickets: { [key]: ticket } } });
+const clear = async () => {
+  const { stdout } = await run(["get", KIND, "v-1", "-o", "json"]);
+  const tickets = Object.keys((JSON.parse(stdout) as VolumeAttachment).spec.attachmentTickets ?? {});
+  for (const id of tickets) assert.equal((await put(id, null)).code, 0);
+  await server.volume((v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
+};
+
+/** What is wrong with a ticket, under which key it is put, and what kubectl prints. */
+const REFUSED: [string, string, object, RegExp][] = [
+  ["a key that is not its id", "other", person(), /the key of a ticket must equal its id/],
+  [
+    "an unknown type",
+    "t",
+    person({ type: "magic" }),
+    /Unsupported value: "magic": supported values: "csi-attacher"/,
+  ],
+  ["an id with a slash", "a/b", person({ id: "a/b" }), /attachmentTickets\[a\/b\]\.id: Invalid value/],
+  ["an empty id", "", person({ id: "" }), /id: Invalid value|should be at least 1 chars/],
+  [
+    "an id of 300 characters",
+    "x".repeat(300),
+    person({ id: "x".repeat(300) }),
+    /Too long: may not be more than 253/,
+  ],
+  ["a node that is a path", "t", person({ nodeID: "../a" }), /nodeID: Invalid value: "\.\.\/a"/],
+  ["no node", "t", person({ nodeID: "" }), /nodeID: Invalid value/],
+  ["no holder", "t", person({ parameters: {} }), /names its holder in parameters\.lastAttachedBy/],
+  [
+    "a front end of both kinds",
+    "t",
+    person({ parameters: { lastAttachedBy: "a", disableFrontend: "both" } }),
+    /true, false or any/,
+  ],
+  [
+    "a controller's ticket without an owner",
+    "t",
+    { id: "t", type: "backup-controller", nodeID: "a" },
+    /may be without an owner/,
+  ],
+  ["an end that is no time", "t", person({ expiresAt: "soon" }), /expiresAt: Invalid value: "soon"/],
+  ["a number below zero", "t", person({ generation: -1 }), /generation: Invalid value: -1/],
+];
+for (const [what, key, ticket, message] of REFUSED) {
+  test(`[LHA-078] ${what} is refused`, async () => {
+    const { code, stderr } = await put(key, ticket);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  });
+}
+
+test("[LHA-010] [LHA-079] every type of the design is taken, and no other", async () => {
+  const types = ["csi-attacher", "longhorn-api", "snapshot-controller", "backup-controller"].concat(
+    [
+      "volume-clone-controller",
+      "salvage-controller",
+      "share-manager-controller",
+      "volume-restore-controller",
+    ],
+    [
+      "volume-eviction-controller",
+      "volume-expansion-controller",
+      "bim-ds-controller",
+      "volume-rebuilding-controller",
+    ],
+  );
+  for (const type of types) {
+    const { code, stderr } = await patch(
+      { spec: { attachmentTickets: { t: { ...person({ type }), owner } } } },
+      "--dry-run=server",
+    );
+    assert.equal(code, 0, stderr);
+  }
+});
+
+test("[LHA-006] [LHA-081] the volume of an object is its name and stays so", async () => {
+  assert.match((await patch({ spec: { volume: "v-2" } })).stderr, /volume is immutable|name of its volume/);
+  const other = {
+    apiVersion: owner.apiVersion,
+    kind: "VolumeAttachment",
+    metadata: { name: "v-9" },
+    spec: { volume: "v-1" },
+  };
+  const { stderr } = await run(["create", "-f", "-"], { input: JSON.stringify(other) });
+  assert.match(stderr, /the object must have the name of its volume/);
+  const { metadata } = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
+  assert.deepEqual(metadata.labels, { "storage.mooring.dev/volume": "v-1" });
+});
+
+test("an object for a volume that does not exist is removed again", async () => {
+  const lost = {
+    apiVersion: owner.apiVersion,
+    kind: "VolumeAttachment",
+    metadata: { name: "v-lost" },
+    spec: { volume: "v-lost" },
+  };
+  await kubectl(["create", "-f", "-"], { input: JSON.stringify(lost) });
+  await server.until((a) => a === undefined, "v-lost");
+});
+
+test("a ticket written with kubectl is numbered, satisfied and shown in the columns", async () => {
+  assert.equal((await put("t", person({ generation: 9_000_000 }))).code, 0);
+  const attached = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+  assert.ok((attached?.spec.attachmentTickets?.t?.generation ?? 0) < 1000);
+  const shown = await kubectl(["get", KIND]);
+  assert.match(
+    shown,
+    /^NAME +VOLUME +NODE +STATE +SATISFIED +WAITING +HOLDER +AGE\nv-1 +v-1 +a +attached +1 +0 +ann +\d+s/,
+  );
+  assert.match(
+    await kubectl(["describe", KIND, "v-1"]),
+    /Attached +\S+ +mooring-arbiter +ticket "t" \(longhorn-api\): attached to node "a"/,
+  );
+});
+
+test("neither the type of a ticket nor the node of a CSI ticket changes", async () => {
+  assert.match(
+    (await put("t", person({ type: "csi-attacher", owner }))).stderr,
+    /the type of a ticket is immutable/,
+  );
+  assert.equal((await put("c", { id: "c", type: "csi-attacher", nodeID: "a", owner })).code, 0);
+  assert.match((await put("c", { nodeID: "b" })).stderr, /node of a csi-attacher ticket is immutable/);
+  assert.equal((await put("c", null)).code, 0);
+});
+
+test("a ticket for a node that does not exist waits and says so, and takes nothing away", async () => {
+  assert.equal((await put("lost", person({ id: "lost", nodeID: "mars" }))).code, 0);
+  await server.until((a) =>
+    (a?.status?.attachmentTicketStatuses?.lost?.conditions[0]?.message ?? "").includes(
+      'there is no node "mars"',
+    ),
+  );
+  const { spec } = await server.volume(() => true);
+  assert.equal(spec.nodeID, "a");
+  assert.equal((await put("lost", null)).code, 0);
+});
+
+test("a status written by hand is put right", async () => {
+  const lie: Record<string, Partial<AttachmentTicket> & object> = { ghost: { id: "ghost" } };
+  const body = {
+    status: {
+      holder: "me",
+      satisfied: 7,
+      attachmentTicketStatuses: { ...lie, ghost: { id: "ghost", satisfied: true } },
+    },
+  };
+  assert.equal((await patch(body, "--subresource=status")).code, 0);
+  await server.until((a) => a?.status?.holder === "ann" && a.status.satisfied === 1);
+  const healed = await server.until((a) => a?.status?.attachmentTicketStatuses?.ghost === undefined);
+  assert.equal(ticketStatus(healed as VolumeAttachment, "t")?.satisfied, true);
+});
+
+test("deleting the object takes no device away: it waits for its tickets and is made again", async () => {
+  const before = await server.until((a) => a !== undefined);
+  await kubectl(["delete", KIND, "v-1", "--wait=false"]);
+  await server.until((a) => a?.metadata.deletionTimestamp !== undefined);
+  assert.equal((await server.volume(() => true)).status?.state, "attached");
+  assert.match(await kubectl(["describe", KIND, "v-1"]), /DeletionWaits/);
+  await clear();
+  await server.until((a) => a !== undefined && a.metadata.uid !== before?.metadata.uid);
+});
