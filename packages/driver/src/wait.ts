@@ -7,7 +7,12 @@ export interface Wait<T> {
   until(object: T | undefined): boolean;
   /** What the object says for itself, for the error message. */
   describe?(object: T | undefined): string;
+  /** Asked again and again while nothing comes of it: throws when waiting is of no use before somebody does something. */
+  giveUp?(): Promise<void>;
 }
+
+/** Long enough for what passes by itself, such as a mount that another process still has a copy of. */
+const PATIENCE_MS = 5_000;
 
 /**
  * Waits for an object's state as long as the caller does. When the caller gives up, the error says how far things
@@ -25,14 +30,37 @@ export async function waitUntil<T extends KubeObject>(
     last = object;
     return wait.until(object);
   };
-  try {
-    return await waitFor(store, resource, { name }, until, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    const state = wait.describe?.(last) ?? "";
-    throw CsiError.deadlineExceeded(`gave up waiting for ${wait.what}${state === "" ? "" : `: ${state}`}`, {
-      hint: "Repeat the call: it goes on where this one stopped.",
-      cause: error,
-    });
+  for (;;) {
+    const round = limited(signal, wait.giveUp === undefined ? undefined : PATIENCE_MS);
+    try {
+      return await waitFor(store, resource, { name }, until, round.signal);
+    } catch (error) {
+      if (signal.aborted) throw gaveUp(wait.what, wait.describe?.(last) ?? "", error);
+      if (!round.signal.aborted) throw error;
+      await wait.giveUp?.();
+    } finally {
+      round.end();
+    }
   }
+}
+
+function gaveUp(what: string, state: string, cause: unknown): CsiError {
+  return CsiError.deadlineExceeded(`gave up waiting for ${what}${state === "" ? "" : `: ${state}`}`, {
+    hint: "Repeat the call: it goes on where this one stopped.",
+    cause,
+  });
+}
+
+/** A signal that also aborts after so many milliseconds; `end` lets go of both. */
+function limited(signal: AbortSignal, milliseconds: number | undefined) {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const timer = milliseconds === undefined ? undefined : setTimeout(() => controller.abort(), milliseconds);
+  const end = (): void => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  };
+  return { signal: controller.signal, end };
 }

@@ -25,7 +25,13 @@ export function logCalls(observe?: Observe): Interceptor {
 
 function report({ context, method, request }: Call, start: number, thrown: unknown, observe?: Observe): void {
   const milliseconds = Math.round((performance.now() - start) * 10) / 10;
-  const fields = { request: redact(method.input, request), milliseconds };
+  const fields = {
+    // Worked out only when a line is written: most loggers take no debug lines.
+    get request() {
+      return redact(method.input, request);
+    },
+    milliseconds,
+  };
   const error = thrown === undefined ? undefined : toCsiError(thrown);
   const code = error?.codeName ?? "OK";
   observe?.({ method: context.method, code, milliseconds });
