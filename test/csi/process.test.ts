@@ -3,11 +3,12 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { connect, v0, v1 } from "@mooring/csi";
+import { type CsiClient, connect, v0, v1 } from "@mooring/csi";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
 import { prepareDriver } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
+import { startTwoNodes } from "./support/two-nodes.ts";
 import { wireCall } from "./support/wire.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "mooring-csi-process-"));
@@ -153,17 +154,37 @@ test("[CSI-128] [CSI-138] [CSI-161] [CSI-175] [CSI-224] [CSI-231] [CSI-300] [CSI
   }
 });
 
-test("[CSI-048] the instances that serve controllers tell the same of the plugin as a whole", async () => {
-  const told: unknown[] = [];
-  for (const mode of ["controller", "all"] as const) {
-    const driver = await prepareDriver({ mode, pool: "directory" });
-    try {
-      await driver.start();
-      const { vendorVersion } = await driver.client.identity.getPluginInfo({});
-      told.push([vendorVersion, await driver.client.identity.getPluginCapabilities({})]);
-    } finally {
-      await driver.dispose();
-    }
+/** What instances say of the plugin as a whole, by their version. */
+async function toldBy(clients: readonly CsiClient[]): Promise<Map<string, Set<string>>> {
+  const told = new Map<string, Set<string>>();
+  for (const { identity } of clients) {
+    const { vendorVersion } = await identity.getPluginInfo({});
+    const { capabilities } = await identity.getPluginCapabilities({});
+    const list = capabilities.map(({ type }) => `${type.case} ${type.value?.type}`).sort();
+    told.set(vendorVersion, (told.get(vendorVersion) ?? new Set()).add(list.join()));
   }
-  assert.deepEqual(told[0], told[1]);
+  return told;
+}
+
+test("[CSI-048] [CSI-049] all instances of one version tell the same of the plugin as a whole, whatever they serve", async () => {
+  const drivers = [];
+  try {
+    for (const mode of ["controller", "node", "all"] as const) {
+      const driver = await prepareDriver({ mode, pool: "directory" });
+      drivers.push(driver);
+      await driver.start();
+    }
+    const cluster = await startTwoNodes();
+    const alone = drivers.map(({ client }) => client);
+    const told = await toldBy([...alone, cluster.controller, ...Object.values(cluster.nodes)]);
+    for (const [version, lists] of told) assert.equal(lists.size, 1, version);
+    // A node-only plugin, which has no CONTROLLER_SERVICE, is of another version than the one with controllers.
+    assert.equal(told.size, 2);
+    const [whole, nodeOnly] = [...told.entries()].sort(([a], [b]) => a.length - b.length);
+    assert.match([...(whole?.[1] ?? [])].join(), /service 1/);
+    assert.doesNotMatch([...(nodeOnly?.[1] ?? [])].join(), /service 1/);
+    assert.match(nodeOnly?.[0] ?? "", /\+node-only$/);
+  } finally {
+    for (const driver of drivers) await driver.dispose();
+  }
 });

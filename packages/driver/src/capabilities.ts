@@ -1,5 +1,5 @@
 import { v1 } from "@mooring/csi";
-import type { DriverMode } from "./context.ts";
+import type { DriverContext } from "./context.ts";
 
 const { ControllerServiceCapability_RPC_Type: Rpc, NodeServiceCapability_RPC_Type: NodeRpc } = v1;
 const { PluginCapability_Service_Type: Service, PluginCapability_VolumeExpansion_Type: Expansion } = v1;
@@ -39,10 +39,13 @@ export function nodeCapabilities() {
   return { capabilities: NODE.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
-/** A node-only plugin says that it has no controller service; everything else is true of the plugin as a whole. */
-export function pluginCapabilities(mode: DriverMode) {
+/**
+ * What the plugin can do as a whole: every instance says the same, whatever it serves itself (section
+ * "GetPluginCapabilities"). A node-only plugin has no controller service, nowhere.
+ */
+export function pluginCapabilities({ nodeOnly }: Pick<DriverContext, "nodeOnly">) {
   const services = [
-    ...(mode === "node" ? [] : [Service.CONTROLLER_SERVICE]),
+    ...(nodeOnly ? [] : [Service.CONTROLLER_SERVICE]),
     Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
     Service.SNAPSHOT_METADATA_SERVICE,
   ];

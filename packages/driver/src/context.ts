@@ -1,5 +1,6 @@
 import type { Host } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
+import type { Related } from "./controller/related.ts";
 
 /** Which services an instance serves. */
 export type DriverMode = "controller" | "node" | "all";
@@ -16,9 +17,21 @@ export interface DriverOptions {
   logger: Logger;
   /** Reported by GetPluginInfo. */
   version?: string;
+  /**
+   * For mode `node`: no instance of this plugin anywhere serves controllers. It is another plugin then, with a version
+   * and capabilities of its own. Default false: the controller service is in another process, on the same store.
+   */
+  nodeOnly?: boolean;
+  /**
+   * Ends the live copies of objects that the driver keeps for what would else take a look at all of them. Absent: it
+   * keeps none.
+   */
+  signal?: AbortSignal;
   /** Volumes that may be attached to this node at once; default 1000. */
   maxVolumesPerNode?: number;
 }
 
 /** What every handler is given. */
-export type DriverContext = Required<DriverOptions>;
+export interface DriverContext extends Required<Omit<DriverOptions, "signal">> {
+  related: Related;
+}

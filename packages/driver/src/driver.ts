@@ -12,6 +12,7 @@ import { getSnapshot, listSnapshots } from "./controller/list-snapshots.ts";
 import { getVolumeStatus, listVolumes } from "./controller/list-volumes.ts";
 import { modifyVolume } from "./controller/modify-volume.ts";
 import { publishVolume } from "./controller/publish-volume.ts";
+import { relatedIn } from "./controller/related.ts";
 import { unpublishVolume } from "./controller/unpublish-volume.ts";
 import { validateVolumeCapabilities } from "./controller/validate-capabilities.ts";
 import { toCsiError } from "./errors.ts";
@@ -34,8 +35,14 @@ const DEFAULT_MAX_VOLUMES = 1000;
  * the node service, to this machine; an agent (`startAgent`) and the arbiter (`startArbiter`) have to run on the same
  * store for anything to happen.
  */
-export function createDriver(options: DriverOptions): Services {
-  const driver: DriverContext = { version: "0.1.0", maxVolumesPerNode: DEFAULT_MAX_VOLUMES, ...options };
+export function createDriver({ signal, ...options }: DriverOptions): Services {
+  const driver: DriverContext = {
+    version: "0.1.0",
+    maxVolumesPerNode: DEFAULT_MAX_VOLUMES,
+    nodeOnly: false,
+    related: relatedIn(options.store, options.mode === "node" ? undefined : signal),
+    ...options,
+  };
   return {
     identity: identityService(driver),
     ...(driver.mode === "node" ? {} : { controller: controllerService(driver) }),

@@ -7,8 +7,12 @@ import { listObjects } from "./controller/objects.ts";
 /** The Identity service. Probe looks at this node's pools only: it costs one read of the store. */
 export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {
   return {
-    getPluginInfo: () => ({ name: DRIVER_NAME, vendorVersion: driver.version }),
-    getPluginCapabilities: () => pluginCapabilities(driver.mode),
+    // Instances of one version have the same capabilities, so what lacks the controller service is another version.
+    getPluginInfo: () => ({
+      name: DRIVER_NAME,
+      vendorVersion: driver.nodeOnly ? `${driver.version}+node-only` : driver.version,
+    }),
+    getPluginCapabilities: () => pluginCapabilities(driver),
     probe: async (_request, { signal }) => {
       const pools = await listObjects(driver.store, Pools, signal);
       const own =

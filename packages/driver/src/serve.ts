@@ -68,7 +68,9 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     parts.push((await startServices(common)).done);
     const { maxVolumesPerNode, version } = options;
     const services = createDriver({
-      ...{ store, host, nodeID, mode, stateDir, logger },
+      ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal },
+      // Nobody else has this store.
+      nodeOnly: mode === "node",
       ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
       ...(version === undefined ? {} : { version }),
     });

@@ -2,7 +2,6 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import {
   ATTACHER_RULES,
   getAttachment,
-  Snapshots,
   type Volume,
   type VolumeAttachment,
   VolumeAttachments,
@@ -11,7 +10,7 @@ import {
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
-import { findVolume, listObjects } from "./objects.ts";
+import { findVolume } from "./objects.ts";
 
 const RETRY_MS = 5;
 
@@ -115,14 +114,10 @@ async function unfinishedCopies(
   name: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const volumes = await listObjects(driver.store, Volumes, signal);
-  const clone = volumes.find(
-    (v) => v.spec.source?.kind === "Volume" && v.spec.source.name === name && v.status?.size === undefined,
-  );
-  if (clone !== undefined) return `volume "${clone.metadata.name}"`;
-  const snapshots = await listObjects(driver.store, Snapshots, signal);
-  const cut = snapshots.find((s) => s.spec.volume === name && s.status?.creationTime === undefined);
-  return cut === undefined ? undefined : `snapshot "${cut.metadata.name}"`;
+  const [copy] = await driver.related.copiesOf({ kind: "Volume", name }, signal);
+  if (copy !== undefined) return `volume "${copy}"`;
+  const [cut] = await driver.related.cutsOf(name, signal);
+  return cut === undefined ? undefined : `snapshot "${cut}"`;
 }
 
 /** False when the volume changed since it was found to be unused: somebody may just have attached it. */

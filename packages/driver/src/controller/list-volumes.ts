@@ -4,7 +4,7 @@ import type { DriverContext } from "../context.ts";
 import { paginate } from "../paging/token.ts";
 import { conditionAnswer, volumeAnswer } from "./answers.ts";
 import { createdAt, findPool, getVolume, listObjects } from "./objects.ts";
-import { publishedNodes } from "./publish-volume.ts";
+import { publishedNodes } from "./published-nodes.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */
 export async function listVolumes(

@@ -16,7 +16,9 @@ import type { DriverContext } from "../context.ts";
 import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
 import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
+import { requireNotMounted } from "./not-mounted.ts";
 import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
+import { publishedNodes } from "./published-nodes.ts";
 
 const ticketAdded = failpoint("driver/publish-volume/ticket-added");
 const attached = failpoint("driver/publish-volume/attached");
@@ -152,17 +154,17 @@ function requireSameUse(present: AttachmentTicket, parameters: Record<string, st
   }
 }
 
+/** More publications than can be under way at once. */
+const MARGIN = 100;
+
 async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: AbortSignal): Promise<void> {
+  // What is known already is enough far below the limit; near it, every volume is looked at.
+  const known = (await driver.related.publishedTo(nodeId, signal)).length;
+  if (known + MARGIN < driver.maxVolumesPerNode) return;
   const attachments = await listObjects(driver.store, VolumeAttachments, signal);
   const held = attachments.filter((a) => publishedNodes(a).includes(nodeId)).length;
   if (held < driver.maxVolumesPerNode) return;
   throw CsiError.resourceExhausted(`node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`);
-}
-
-/** Nodes that hold a CSI ticket of this volume. */
-export function publishedNodes(attachment: VolumeAttachment | undefined): string[] {
-  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
-  return tickets.filter((ticket) => ticket.type === "csi-attacher").map((ticket) => ticket.nodeID);
 }
 
 async function untilAttached(
@@ -182,6 +184,7 @@ async function untilAttached(
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
       until: (a) => verdict(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
       describe: (a) => verdict(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
+      giveUp: () => requireNotMounted(driver, volumeId, signal),
     },
     signal,
   );

@@ -11,8 +11,9 @@ import {
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
+import { requireNotMounted } from "./not-mounted.ts";
 import { findNode, findVolume } from "./objects.ts";
-import { publishedNodes } from "./publish-volume.ts";
+import { publishedNodes } from "./published-nodes.ts";
 
 const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
 
@@ -48,6 +49,7 @@ export async function unpublishVolume(
           // An attach that was taken back half-way: the device may be open on a node that no field names.
           (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
+      giveUp: () => requireNotMounted(driver, volumeId, signal),
     },
     signal,
   );

@@ -30,8 +30,10 @@ export async function startStorage(starting: Starting): Promise<void> {
   );
   await parts.start("arbiter", (signal) => startArbiter({ store, logger, kubernetes: true, signal }));
   await parts.start("data services", (signal) => startServices({ store, logger, signal }));
-  const services = createDriver({ store, host, nodeID, mode: "all", stateDir: folder.root, logger });
-  await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));
+  const driver = { store, host, nodeID, mode: "all", stateDir: folder.root, logger } as const;
+  await parts.start("driver", (signal) =>
+    serveCsi(createDriver({ ...driver, signal }), endpoint, logger, signal),
+  );
   await parts.start("sidecars", (signal) =>
     startSidecars({
       // "External": the attacher, provisioner and so on of this driver, told from the cluster's own controllers.

@@ -1,0 +1,7 @@
+import type { VolumeAttachment } from "@mooring/engine";
+
+/** Nodes that hold a CSI ticket of this volume. */
+export function publishedNodes(attachment: VolumeAttachment | undefined): string[] {
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  return tickets.filter((ticket) => ticket.type === "csi-attacher").map((ticket) => ticket.nodeID);
+}
