@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import "@mooring/driver";
-import { findLeaks, NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import { ENGINE_KINDS, findLeaks } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow } from "../support/remains.ts";
@@ -162,8 +162,7 @@ async function nothingIsLeft(driver: Driver): Promise<void> {
   assert.deepEqual(images, []);
   assert.deepEqual(await readdir(join(driver.stateDir, "node-volumes")).catch(() => []), []);
   assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
-  const kinds = [Pools, NodeAgents, Volumes, VolumeAttachments, Snapshots];
-  const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
+  const registry = new ResourceRegistry(ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path: join(driver.stateDir, "store"), registry });
   try {
     assert.deepEqual(await findLeaks({ store, host, stateDir: driver.stateDir }), []);

@@ -23,6 +23,9 @@ const CONTROLLER = [
   Rpc.GET_SNAPSHOT,
 ];
 
+const { GroupControllerServiceCapability_RPC_Type: GroupRpc } = v1;
+const GROUP = [GroupRpc.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT];
+
 const NODE = [
   NodeRpc.STAGE_UNSTAGE_VOLUME,
   NodeRpc.GET_VOLUME_STATS,
@@ -35,17 +38,21 @@ export function controllerCapabilities() {
   return { capabilities: CONTROLLER.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
+export function groupCapabilities() {
+  return { capabilities: GROUP.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
+}
+
 export function nodeCapabilities() {
   return { capabilities: NODE.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
 /**
  * What the plugin can do as a whole: every instance says the same, whatever it serves itself (section
- * "GetPluginCapabilities"). A node-only plugin has no controller service, nowhere.
+ * "GetPluginCapabilities"). A node-only plugin has no controller services, nowhere.
  */
 export function pluginCapabilities({ nodeOnly }: Pick<DriverContext, "nodeOnly">) {
   const services = [
-    ...(nodeOnly ? [] : [Service.CONTROLLER_SERVICE]),
+    ...(nodeOnly ? [] : [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]),
     Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
     Service.SNAPSHOT_METADATA_SERVICE,
   ];

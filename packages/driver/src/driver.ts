@@ -1,6 +1,6 @@
 import type { CallContext, Services } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { controllerCapabilities, nodeCapabilities } from "./capabilities.ts";
+import { controllerCapabilities, groupCapabilities, nodeCapabilities } from "./capabilities.ts";
 import type { DriverContext, DriverOptions } from "./context.ts";
 import { createSnapshot } from "./controller/create-snapshot.ts";
 import { createVolume } from "./controller/create-volume.ts";
@@ -16,6 +16,9 @@ import { relatedIn } from "./controller/related.ts";
 import { unpublishVolume } from "./controller/unpublish-volume.ts";
 import { validateVolumeCapabilities } from "./controller/validate-capabilities.ts";
 import { toCsiError } from "./errors.ts";
+import { createGroupSnapshot } from "./group-controller/create.ts";
+import { deleteGroupSnapshot } from "./group-controller/delete.ts";
+import { getGroupSnapshot } from "./group-controller/get.ts";
 import { identityService } from "./identity.ts";
 import type { NodeContext } from "./node/context.ts";
 import { expandOnNode } from "./node/expand.ts";
@@ -45,7 +48,9 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
   };
   return {
     identity: identityService(driver),
-    ...(driver.mode === "node" ? {} : { controller: controllerService(driver) }),
+    ...(driver.mode === "node"
+      ? {}
+      : { controller: controllerService(driver), groupController: groupService(driver) }),
     ...(driver.mode === "controller" ? {} : { node: nodeService(driver) }),
     snapshotMetadata: snapshotMetadataService(driver),
     // Its answers follow from the other services.
@@ -107,6 +112,16 @@ function controllerService(driver: DriverContext): NonNullable<Services["control
     getSnapshot: bind(getSnapshot),
     controllerExpandVolume: bind(expandVolume),
     controllerModifyVolume: bind(modifyVolume),
+  };
+}
+
+function groupService(driver: DriverContext): NonNullable<Services["groupController"]> {
+  const bind = binder(driver);
+  return {
+    groupControllerGetCapabilities: groupCapabilities,
+    createVolumeGroupSnapshot: bind(createGroupSnapshot),
+    deleteVolumeGroupSnapshot: bind(deleteGroupSnapshot),
+    getVolumeGroupSnapshot: bind(getGroupSnapshot),
   };
 }
 

@@ -13,13 +13,28 @@ export function snapshotIdOf(name: string): string {
   return `s-${uuidOf(`snapshot:${name}`)}`;
 }
 
+/** The group snapshot id of a CreateVolumeGroupSnapshot name. */
+export function groupSnapshotIdOf(name: string): string {
+  return `g-${uuidOf(`group-snapshot:${name}`)}`;
+}
+
+/** The id of a group's snapshot of one volume: the same on every attempt, and no name of a single snapshot leads to it. */
+export function groupMemberIdOf(name: string, volumeId: string): string {
+  return `s-${uuidOf(`group-member:${volumeId}:${name}`)}`;
+}
+
 /** Every id that this driver hands out; anything else cannot name one of its objects. */
 const VOLUME_ID = /^v-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Ours are `g-<uuid>`; people may name group snapshots of their own. */
+const GROUP_SNAPSHOT_ID = /^[a-z0-9](?:[-a-z0-9.]{0,126}[a-z0-9])?$/;
 const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** False for ids that no call of this driver ever returned; they are never used in a path or a key. */
 export function isVolumeId(id: string): boolean {
   return VOLUME_ID.test(id);
+}
+export function isGroupSnapshotId(id: string): boolean {
+  return GROUP_SNAPSHOT_ID.test(id);
 }
 export function isSnapshotId(id: string): boolean {
   return SNAPSHOT_ID.test(id);

@@ -2,6 +2,7 @@ export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./age
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
 export * from "./api/attachment.ts";
+export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";

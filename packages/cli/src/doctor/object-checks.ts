@@ -1,4 +1,4 @@
-import { NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import { GroupSnapshots, NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
 import {
   type KubeObject,
   KubeVolumeAttachments,
@@ -25,6 +25,7 @@ const WATCHED: readonly Resource[] = [
   VolumeSnapshotContents,
   Volumes,
   Snapshots,
+  GroupSnapshots,
 ];
 
 function name({ metadata }: KubeObject): string {
@@ -51,7 +52,8 @@ async function stuck(store: ObjectStore, now: Date): Promise<Check[]> {
 async function errors(store: ObjectStore): Promise<Check[]> {
   const volumes = (await store.list(Volumes)).items;
   const snapshots = (await store.list(Snapshots)).items;
-  return [...volumes, ...snapshots].flatMap((item) => {
+  const groups = (await store.list(GroupSnapshots)).items;
+  return [...volumes, ...snapshots, ...groups].flatMap((item) => {
     const error = item.status?.error;
     if (error === undefined) return [];
     const target = `${item.kind.toLowerCase()}/${item.metadata.name}`;

@@ -30,15 +30,18 @@ export function conditionAnswer(volume: Volume): { abnormal: boolean; message: s
 /** `Snapshot` of the specification; only for snapshots that have been cut. */
 export function snapshotAnswer(snapshot: Snapshot) {
   const { creationTime = "", restoreSize = 0, readyToUse = false } = snapshot.status ?? {};
-  const milliseconds = Date.parse(creationTime);
   return {
     snapshotId: snapshot.metadata.name,
     sourceVolumeId: snapshot.spec.volume,
     sizeBytes: BigInt(restoreSize),
     readyToUse,
-    creationTime: {
-      seconds: BigInt(Math.floor(milliseconds / 1000)),
-      nanos: (milliseconds % 1000) * 1_000_000,
-    },
+    creationTime: timestamp(creationTime),
+    groupSnapshotId: snapshot.spec.group ?? "",
   };
+}
+
+/** `google.protobuf.Timestamp` of an RFC 3339 time. */
+export function timestamp(time: string): { seconds: bigint; nanos: number } {
+  const milliseconds = Date.parse(time);
+  return { seconds: BigInt(Math.floor(milliseconds / 1000)), nanos: (milliseconds % 1000) * 1_000_000 };
 }

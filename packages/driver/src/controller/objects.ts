@@ -1,5 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import {
+  type GroupSnapshot,
+  GroupSnapshots,
   type NodeAgent,
   NodeAgents,
   type Pool,
@@ -10,7 +12,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { isNotFound, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
-import { isSnapshotId, isVolumeId } from "../names.ts";
+import { isGroupSnapshotId, isSnapshotId, isVolumeId } from "../names.ts";
 
 /** When the object was made, to the millisecond: the order of lists. */
 export const CREATED_AT = "storage.mooring.dev/created-at";
@@ -39,6 +41,14 @@ export async function findSnapshot(
   signal: AbortSignal,
 ): Promise<Snapshot | undefined> {
   return isSnapshotId(id) ? find(store, Snapshots, id, signal) : undefined;
+}
+
+export async function findGroupSnapshot(
+  store: ObjectStore,
+  id: string,
+  signal: AbortSignal,
+): Promise<GroupSnapshot | undefined> {
+  return isGroupSnapshotId(id) ? find(store, GroupSnapshots, id, signal) : undefined;
 }
 
 export async function findPool(

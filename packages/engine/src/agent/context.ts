@@ -2,6 +2,8 @@ import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/stor
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { Cuts } from "./cuts.ts";
+import type { Freezes } from "./freezes/index.ts";
+import type { Sessions } from "./group-snapshot/sessions.ts";
 import type { OpenPools } from "./open-pools.ts";
 
 /** What the controllers of one node share. */
@@ -17,5 +19,8 @@ export interface AgentContext {
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
   cuts: Cuts;
+  freezes: Freezes;
+  /** Barriers under way in this process. */
+  sessions: Sessions;
   signal: AbortSignal;
 }

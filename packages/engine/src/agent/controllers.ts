@@ -7,10 +7,12 @@ import {
   source,
   WorkQueue,
 } from "@mooring/store";
+import { type GroupSnapshot, GroupSnapshots } from "../api/group-snapshot.ts";
 import { type Pool, Pools } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
+import { reconcileGroup } from "./group-snapshot/index.ts";
 import { reconcilePool } from "./pool/index.ts";
 import { reconcileSnapshot } from "./snapshot/index.ts";
 import { reconcileVolume } from "./volume/index.ts";
@@ -19,6 +21,7 @@ export interface AgentInformers {
   pools: Informer<Pool>;
   volumes: Informer<Volume>;
   snapshots: Informer<Snapshot>;
+  groups: Informer<GroupSnapshot>;
 }
 
 /** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
@@ -40,6 +43,7 @@ export function createInformers(store: ObjectStore, logger: Logger): AgentInform
       logger,
       indexers: { volume: ({ spec }) => [spec.volume], pool: ({ spec }) => [spec.pool] },
     }),
+    groups: createInformer(store, GroupSnapshots, { logger }),
   };
 }
 
@@ -99,7 +103,10 @@ export function runVolumes(context: AgentContext, { volumes, snapshots }: AgentI
   );
 }
 
-export function runSnapshots(context: AgentContext, { volumes, snapshots }: AgentInformers): Promise<void> {
+export function runSnapshots(
+  context: AgentContext,
+  { volumes, snapshots, groups }: AgentInformers,
+): Promise<void> {
   const queue = new WorkQueue(BACKOFF);
   context.pools.onOpened((pool) => {
     for (const snapshot of snapshots.byIndex("pool", pool)) queue.add(nameOf(snapshot));
@@ -117,8 +124,29 @@ export function runSnapshots(context: AgentContext, { volumes, snapshots }: Agen
             .filter(({ status }) => status?.readyToUse !== true)
             .map(nameOf),
         ),
+        // Its members become ready when it is committed.
+        source(groups, ({ spec, status }) =>
+          status?.state === "committed" ? spec.members.map(({ snapshot }) => snapshot) : [],
+        ),
       ],
       reconcile: (name) => reconcileSnapshot(context, name),
+    },
+    context.signal,
+  );
+}
+
+export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
+  const queue = new WorkQueue(BACKOFF);
+  context.pools.onOpened(() => {
+    for (const { metadata } of groups.list()) queue.add(metadata.name);
+  });
+  return runController(
+    {
+      name: "group-snapshot",
+      logger: context.logger,
+      queue,
+      sources: [source(groups, ({ metadata }) => [metadata.name])],
+      reconcile: (name) => reconcileGroup(context, name),
     },
     context.signal,
   );

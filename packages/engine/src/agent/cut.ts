@@ -1,14 +1,13 @@
-import { open, stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import { freeze } from "../host/filesystems.ts";
-import type { Host, MountEntry } from "../host/host.ts";
-import { majorMinor } from "../host/loops.ts";
+import { FreezeError } from "../host/freezer/freezer.ts";
 import type { Image } from "../pools/backend.ts";
 import { folderUsers } from "../pools/folder-users.ts";
 import type { AgentContext } from "./context.ts";
 import { cutKey } from "./cuts.ts";
 import type { OpenPool } from "./open-pools.ts";
+import { visibleMount } from "./visible-mount.ts";
 
 const whileFrozen = failpoint("engine/cut/frozen");
 const cutWhileFrozen = failpoint("engine/cut/cloned-while-frozen");
@@ -45,41 +44,33 @@ export async function cut(context: AgentContext, pool: OpenPool, request: Cut): 
 }
 
 async function cutDevice(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
-  const { host, logger } = context;
+  const { host, logger, freezes } = context;
   const device = await host.loops.find(source.path);
   if (device === undefined) return clone();
-  const mount = await visibleMount(host, device.path);
+  const mount = await visibleMount(await host.mounts.list(), device.path);
   if (mount === undefined) {
     await flush(device.path);
     return clone();
   }
-  const frozen = await freeze(mount.target, FREEZE_SECONDS);
+  const freezer = await freezes.arm([{ kind: "filesystem", path: mount.target }], FREEZE_SECONDS);
   try {
+    await freezer.freeze().catch((error: unknown) => {
+      throw laterIfBusy(error);
+    });
     whileFrozen();
     const image = await clone();
     cutWhileFrozen();
     return image;
   } finally {
-    const covered = await frozen.thaw();
+    const covered = await freezer.thaw();
     if (!covered) logger.warn({ image: source.id }, "thawed by the watchdog before the copy was done");
   }
 }
 
-/** A mount of the device that its path leads to: freezing one that is covered would freeze what covers it. */
-async function visibleMount(host: Host, device: string): Promise<MountEntry | undefined> {
-  const mounts = (await host.mounts.list()).filter((m) => m.source === device && m.fsType !== "devtmpfs");
-  for (const mount of mounts) {
-    const top = (await host.mounts.at(mount.target)).at(-1);
-    if (top?.id === mount.id && (await leadsTo(mount))) return mount;
-  }
-  return undefined;
-}
-
-/** A parent folder may be covered as well. btrfs gives each subvolume a device number of its own. */
-async function leadsTo({ target, device, fsType }: MountEntry): Promise<boolean> {
-  if (fsType === "btrfs") return true;
-  const info = await stat(target).catch(() => undefined);
-  return info !== undefined && majorMinor(info.dev) === device;
+/** Frozen by somebody else, who will thaw it: worth another attempt. */
+function laterIfBusy(error: unknown): unknown {
+  if (!(error instanceof FreezeError) || !error.busy) return error;
+  return new EngineError("ABORTED", error.message, error.hint === undefined ? {} : { hint: error.hint });
 }
 
 /** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */

@@ -22,6 +22,31 @@ export class Cuts {
     });
   }
 
+  /** Runs when no cut is under way, which is waited for. */
+  after<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#lock.run(key, work);
+  }
+
+  /** All of them, taken in one order by everybody, so that groups with common members wait and never block each other. */
+  async hold(keys: readonly string[]): Promise<HeldCuts> {
+    const stop = new AbortController();
+    const releases: (() => void)[] = [];
+    for (const key of [...new Set(keys)].sort()) {
+      const release = await this.#lock.acquire(key);
+      this.#running.set(key, stop);
+      releases.push(() => {
+        this.#running.delete(key);
+        release();
+      });
+    }
+    return {
+      signal: stop.signal,
+      release: () => {
+        for (const release of releases.splice(0)) release();
+      },
+    };
+  }
+
   /** Runs when no cut is under way; one that is gets interrupted. */
   without<T>(key: string, work: () => Promise<T>): Promise<T> {
     const message =
@@ -29,6 +54,13 @@ export class Cuts {
     this.#running.get(key)?.abort(new EngineError("ABORTED", message));
     return this.#lock.run(key, work);
   }
+}
+
+/** Several images held for one cut. */
+export interface HeldCuts {
+  /** Aborts when one of the volumes has to go. */
+  readonly signal: AbortSignal;
+  release(): void;
 }
 
 /** Key of a volume's image. */

@@ -12,8 +12,10 @@ import { DRIVER_NAME } from "../api/names.ts";
 import { type Pool, Pools, type PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { AgentContext } from "./context.ts";
-import { createInformers, runPools, runSnapshots, runVolumes } from "./controllers.ts";
+import { createInformers, runGroups, runPools, runSnapshots, runVolumes } from "./controllers.ts";
 import { Cuts } from "./cuts.ts";
+import { Freezes } from "./freezes/index.ts";
+import { Sessions } from "./group-snapshot/sessions.ts";
 import { beat, keepBeating } from "./heartbeat/index.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
@@ -66,22 +68,25 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   setMaxListeners(0, signal);
   const logger = options.logger.child({ node: nodeID });
   const informers = createInformers(store, logger);
-  const all = [informers.pools, informers.volumes, informers.snapshots];
+  const all = [informers.pools, informers.volumes, informers.snapshots, informers.groups];
   const context: AgentContext = {
     ...{ store, host, nodeID, logger, signal },
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
     cuts: new Cuts(),
+    freezes: new Freezes(options.stateDir, logger),
+    sessions: new Sessions(),
   };
   const letGo = (): Promise<void> => release(context, options.releaseOnStop === true);
   try {
+    await context.freezes.undoLeftovers(host.exec);
     for (const pool of options.pools ?? []) await ensurePool(options, pool);
     const informing = all.map((informer) => informer.run(signal));
     await Promise.all(all.map((informer) => informer.synced(signal)));
     await openOwnPools(context, (name) => reconcilePool(context, informers, name));
     await beat(context);
-    const controllers = [runPools, runVolumes, runSnapshots].map((run) => run(context, informers));
+    const controllers = [runPools, runVolumes, runSnapshots, runGroups].map((run) => run(context, informers));
     const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
     return { done: running.finally(letGo).then(() => {}) };
   } catch (error) {
@@ -135,7 +140,8 @@ async function openOwnPools(context: AgentContext, open: (name: string) => Promi
 
 /** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
 async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
-  const { pools, events, logger } = context;
+  const { pools, events, logger, sessions } = context;
+  await sessions.dropAll();
   await events.flush();
   for (const pool of pools.list()) {
     const { name, backend } = pool;

@@ -1,5 +1,6 @@
 import type { KubeObject, Resource } from "@mooring/store";
 import { VolumeAttachments } from "./attachment.ts";
+import { GroupSnapshots } from "./group-snapshot.ts";
 import { NodeAgents } from "./node-agent.ts";
 import { Pools } from "./pool.ts";
 import { Snapshots } from "./snapshot.ts";
@@ -12,4 +13,5 @@ export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
   Volumes,
   VolumeAttachments,
   Snapshots,
+  GroupSnapshots,
 ];

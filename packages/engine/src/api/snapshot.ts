@@ -4,7 +4,13 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** A point-in-time copy of one volume. Cluster scoped; the name is the CSI snapshot id `s-<pool>-<uuid>`. */
 export interface Snapshot extends KubeObject {
-  spec: { volume: string; pool: string; request?: Record<string, unknown> };
+  spec: {
+    volume: string;
+    pool: string;
+    /** Name of the GroupSnapshot that it is a member of: cut, committed and removed with all the others. */
+    group?: string;
+    request?: Record<string, unknown>;
+  };
   status?: SnapshotStatus;
 }
 

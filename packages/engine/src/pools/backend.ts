@@ -1,3 +1,5 @@
+import type { Copy, GroupCut } from "./group-cut.ts";
+
 /** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
 export interface Image {
   id: string;
@@ -36,6 +38,11 @@ export interface PoolBackend {
   create(id: string, size: number, signal?: AbortSignal): Promise<Image>;
   /** A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. */
   clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  /**
+   * Copies of several images at one moment, see `GroupCut`; each as large as its source. Nobody else may copy, grow or
+   * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
+   */
+  beginCut(copies: readonly Copy[]): Promise<GroupCut>;
   /** Only ever grows. */
   grow(id: string, size: number): Promise<Image>;
   /** Resolves when the data is gone; an absent image is fine. */

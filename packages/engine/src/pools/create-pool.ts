@@ -9,6 +9,8 @@ import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, require
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
+import type { Copy, GroupCut, GroupCutter } from "./group-cut.ts";
+import { cutterOf } from "./group-cutters.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout } from "./layout.ts";
@@ -41,6 +43,7 @@ class LocalPool implements PoolBackend {
   readonly #options: PoolOptions;
   readonly #layout: PoolLayout;
   readonly #images: ImageStore;
+  readonly #cutter: GroupCutter;
   readonly #work = new KeyedLock();
   /** Sizes of all images and of those being made: what has been promised. */
   readonly #promised = new Map<string, number>();
@@ -53,6 +56,7 @@ class LocalPool implements PoolBackend {
     this.#layout = poolLayout(type, options.path);
     const { images } = this.#layout;
     this.#images = this.block ? fileImages(images, options.host.loops) : folderImages(images, options.host);
+    this.#cutter = cutterOf(type, options.host, this.#layout, this.#images);
   }
 
   get isOpen(): boolean {
@@ -67,6 +71,7 @@ class LocalPool implements PoolBackend {
     try {
       await this.#prepare();
       await this.#images.sweep();
+      await this.#cutter.sweep();
       this.#promised.clear();
       for (const image of await this.#images.list()) this.#promised.set(image.id, image.size);
     } catch (error) {
@@ -164,6 +169,46 @@ class LocalPool implements PoolBackend {
         throw error;
       }
     });
+  }
+
+  async beginCut(copies: readonly Copy[]): Promise<GroupCut> {
+    this.#requireOpen();
+    const reserved: string[] = [];
+    const giveBack = (): void => {
+      for (const id of reserved.splice(0)) this.#promised.delete(id);
+    };
+    try {
+      const works = await Promise.all(copies.map((copy) => this.#sourceOf(copy)));
+      for (const { id, from } of works) {
+        await this.#reserve(id, from.size);
+        reserved.push(id);
+      }
+      const cut = await this.#cutter.begin(works);
+      return {
+        atomicity: this.#cutter.atomicity,
+        cut: () => cut.cut(),
+        finish: () => cut.finish(),
+        abandon: async () => {
+          await cut.abandon();
+          for (const { id } of works) await this.#images.remove(id);
+          giveBack();
+        },
+      };
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  async #sourceOf(copy: Copy): Promise<Copy & { from: Image }> {
+    const [from, present] = await Promise.all([
+      this.#images.find(checkImageId(copy.source)),
+      this.#images.find(checkImageId(copy.id)),
+    ]);
+    if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${copy.source} to clone`);
+    if (present !== undefined)
+      throw new EngineError("ALREADY_EXISTS", `there is an image ${copy.id} already`);
+    return { ...copy, from };
   }
 
   /** Counted before the image is there, so that many at once cannot promise the same bytes. */

@@ -12,6 +12,33 @@ export const IMAGE_SUFFIX = ".img";
 const afterTemporary = failpoint("engine/pool/image-written");
 const afterRename = failpoint("engine/pool/image-renamed");
 
+/** One ioctl: atomic for the file, but a kill in the middle leaves a part of it in the new one. */
+export async function reflink(source: Image, path: string): Promise<void> {
+  const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = constants;
+  await copyFile(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE).catch((error: unknown) => {
+    throw cannotClone(source, error);
+  });
+}
+
+/** A file that is whole and on disk, and the image that it is to become. */
+export interface MadeFile {
+  id: string;
+  made: string;
+  size: number;
+}
+
+/** The rename is the commit: before it there is no image, after it a whole one. */
+export async function commitImages(folder: string, files: readonly MadeFile[]): Promise<Image[]> {
+  afterTemporary();
+  const images = files.map(({ id, size }) => ({ id, size, path: join(folder, `${id}${IMAGE_SUFFIX}`) }));
+  for (const [index, { made }] of files.entries()) {
+    await rename(made, images[index]?.path ?? "");
+    afterRename();
+  }
+  await syncFolder(folder);
+  return images;
+}
+
 /** Images as sparse files `<id>.img`, cloned by reflink. */
 export function fileImages(folder: string, loops: LoopDevices): ImageStore {
   const pathOf = (id: string): string => join(folder, `${id}${IMAGE_SUFFIX}`);
@@ -25,12 +52,8 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
     return { id, path, size: info.size };
   };
 
-  /** The rename is the commit: before it there is no image, after it a whole one. */
   const commit = async (made: string, id: string, size: number): Promise<Image> => {
-    afterTemporary();
-    await rename(made, pathOf(id));
-    afterRename();
-    await syncFolder(folder);
+    await commitImages(folder, [{ id, made, size }]);
     return { id, path: pathOf(id), size };
   };
 
@@ -54,13 +77,9 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
       });
     },
     clone: async (source, id, size) => {
-      const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = constants;
       const path = temporary(id);
       return orRemove(path, async () => {
-        // One ioctl: atomic for the file, but a kill in the middle leaves a part of it under the temporary name.
-        await copyFile(source.path, path, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE).catch((error: unknown) => {
-          throw cannotClone(source, error);
-        });
+        await reflink(source, path);
         await resizeFile(path, size);
         return commit(path, id, size);
       });

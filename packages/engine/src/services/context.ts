@@ -1,5 +1,7 @@
 import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
 import type { VolumeAttachment } from "../api/attachment.ts";
+import type { GroupSnapshot } from "../api/group-snapshot.ts";
+import type { Pool } from "../api/pool.ts";
 import type { Snapshot } from "../api/snapshot.ts";
 import type { Volume } from "../api/volume.ts";
 
@@ -7,6 +9,8 @@ export interface ServiceInformers {
   volumes: Informer<Volume>;
   attachments: Informer<VolumeAttachment>;
   snapshots: Informer<Snapshot>;
+  groups: Informer<GroupSnapshot>;
+  pools: Informer<Pool>;
 }
 
 /** What the data services share. They decide who needs a volume for what; nodes' agents do the work. */

@@ -1,9 +1,12 @@
 import { createInformer, EventRecorder, type Logger, type ObjectStore } from "@mooring/store";
 import { VolumeAttachments } from "../api/attachment.ts";
+import { GroupSnapshots } from "../api/group-snapshot.ts";
 import { DRIVER_NAME } from "../api/names.ts";
+import { Pools } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import type { ServiceInformers, ServicesContext } from "./context.ts";
+import { runGroupSnapshots } from "./group-snapshot/index.ts";
 import { runSnapshotHolds } from "./snapshot/index.ts";
 
 export interface ServicesOptions {
@@ -20,10 +23,14 @@ export interface Services {
   readonly done: Promise<void>;
 }
 
-const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [runSnapshotHolds];
+const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
+  runSnapshotHolds,
+  runGroupSnapshots,
+];
 
 /**
- * The data services: each follows its objects and holds volumes, through tickets, for as long as it needs them. One
+ * The data services: each follows its objects and holds volumes, through tickets, for as long as it needs them; group
+ * snapshots are led through their phases. One
  * instance per cluster, beside the arbiter. Resolves when it has seen all objects once.
  */
 export async function startServices({ store, logger, signal, now }: ServicesOptions): Promise<Services> {
@@ -47,6 +54,8 @@ function createInformers(store: ObjectStore, logger: Logger): ServiceInformers {
   return {
     volumes: createInformer(store, Volumes, { logger }),
     attachments: createInformer(store, VolumeAttachments, { logger }),
+    groups: createInformer(store, GroupSnapshots, { logger }),
+    pools: createInformer(store, Pools, { logger }),
     snapshots: createInformer(store, Snapshots, {
       logger,
       indexers: { volume: ({ spec }) => [spec.volume] },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import type { NodeAgent, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
+import type { GroupSnapshot, NodeAgent, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
 import type { VolumeGroupRestore } from "@mooring/sidecars";
 import type {
   KubeObject,
@@ -107,7 +107,7 @@ const attachment: Full<VolumeAttachment> = {
 const snapshot: Full<Snapshot> = {
   ...ours,
   kind: "Snapshot",
-  spec: { volume: "v", pool: "p", request: { any: 1 } },
+  spec: { volume: "v", pool: "p", group: "g", request: { any: 1 } },
   status: {
     readyToUse: true,
     creationTime: "2026-01-01T00:00:00.123Z",
@@ -116,6 +116,39 @@ const snapshot: Full<Snapshot> = {
     formatted: "ext4",
     failures: 1,
     failedAt: time,
+    error,
+    conditions,
+  },
+};
+
+const engineGroup: Full<GroupSnapshot> = {
+  ...ours,
+  kind: "GroupSnapshot",
+  spec: {
+    members: [{ volume: "v", snapshot: "s-1", pool: "p" }],
+    deadlineSeconds: 5,
+    request: { any: 1 },
+  },
+  status: {
+    state: "ready",
+    attempt: 1,
+    readyToUse: true,
+    nodes: {
+      n: {
+        attempt: 1,
+        phase: "done",
+        methods: { v: "freeze" },
+        startTime: time,
+        endTime: time,
+        pauseMilliseconds: 1.5,
+        heldThroughCut: true,
+        error,
+        interrupted: false,
+      },
+    },
+    barrier: { method: "freeze", startTime: time, endTime: time, pauseMilliseconds: 1.5 },
+    members: [{ volume: "v", snapshot: "s-1", nodeID: "n", method: "freeze" }],
+    creationTime: time,
     error,
     conditions,
   },
@@ -284,6 +317,7 @@ const samples: KubeObject[] = [
   volume,
   attachment,
   snapshot,
+  engineGroup,
   pool,
   agent,
   groupRestore,

@@ -16,6 +16,17 @@ export interface SnapshotView {
   /** The volume to cut; undefined when there is none. */
   volume: Volume | undefined;
   now: Date;
+  /** The group that it is a member of. */
+  group?:
+    | {
+        /** This process may still be making images for it. */
+        underWay: boolean;
+        /** It has failed, is being deleted or is gone. */
+        going: boolean;
+        /** The one moment of all members; absent before the group is committed. */
+        creationTime?: string;
+      }
+    | undefined;
 }
 
 export type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
@@ -34,15 +45,34 @@ export function decide(view: SnapshotView): SnapshotStep {
   const deleting = isDeleting(snapshot);
   if (!hasFinalizer(snapshot, ENGINE_FINALIZER)) return deleting ? REST : { do: "add-finalizer" };
   if (!poolOpen) return fail("UNAVAILABLE", `pool ${snapshot.spec.pool} is not open on this node`);
-  if (deleting) return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+  if (deleting) return deletion(view);
   const { status } = snapshot;
   if (status?.creationTime !== undefined) return afterCut(view, status);
+  if (view.group !== undefined && view.group.creationTime === undefined) return member(view);
   return image === undefined ? beforeCut(view) : record("ready", view);
 }
 
-function beforeCut(view: SnapshotView): SnapshotStep {
-  const { snapshot, volume } = view;
+/** A member alone cannot go: the others would be no group any more. */
+function deletion({ snapshot, image, group }: SnapshotView): SnapshotStep {
   const { name } = snapshot.metadata;
+  if (group?.underWay) return fail("UNAVAILABLE", `the barrier of ${snapshot.spec.group} has not ended yet`);
+  if (group !== undefined && !group.going) {
+    const message = `snapshot ${name} is a member of group snapshot ${snapshot.spec.group} and goes with it`;
+    return fail("FAILED_PRECONDITION", message, `delete group snapshot ${snapshot.spec.group}`);
+  }
+  return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+}
+
+/** It is cut by its group, for all members at once; an image without the group's word means nothing yet. */
+function member(view: SnapshotView): SnapshotStep {
+  const step = beforeCut(view);
+  return step.do === "cut" ? REST : step;
+}
+
+function beforeCut(view: SnapshotView): SnapshotStep {
+  const { snapshot, volume, group } = view;
+  const { name } = snapshot.metadata;
+  if (group?.creationTime !== undefined) return lost(view);
   if (volume === undefined) return fail("NOT_FOUND", `volume ${snapshot.spec.volume} does not exist`);
   if (volume.spec.pool !== snapshot.spec.pool) {
     const message = `volume ${snapshot.spec.volume} is in pool ${volume.spec.pool}, not in ${snapshot.spec.pool}`;
@@ -102,10 +132,11 @@ const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: Snaps
       };
     },
     // The image's own time: the same after a kill between the cut and this record.
-    ready: (status, { image }) => ({
+    ready: (status, { image, group }) => ({
       ...status,
       readyToUse: true,
-      creationTime: status.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
+      creationTime:
+        status.creationTime ?? group?.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
       restoreSize: image?.size ?? 0,
     }),
     lost: (status, { snapshot }) => ({

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
 import { isImageId } from "../../pools/image-id.ts";
@@ -15,7 +16,22 @@ export async function readSnapshot(context: AgentContext, name: string): Promise
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
   const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
-  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, now: context.host.clock.now() };
+  const group = await groupOf(context, snapshot);
+  const now = context.host.clock.now();
+  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, group, now };
+}
+
+async function groupOf(
+  { store, sessions, signal }: AgentContext,
+  { spec: { group: name } }: Snapshot,
+): Promise<SnapshotView["group"]> {
+  if (name === undefined) return undefined;
+  // Asked first: a session that begins later sees that the group is on its way out.
+  const underWay = sessions.has(name);
+  const group = await store.get(GroupSnapshots, { name }, signal).catch(whenNotFound);
+  const { state, creationTime } = group?.status ?? {};
+  const going = group === undefined || group.metadata.deletionTimestamp !== undefined || state === "failing";
+  return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };
 }
 
 function isOurs({ poolObjects, nodeID }: AgentContext, snapshot: Snapshot): boolean {

@@ -99,7 +99,9 @@ async function changeData(
       return;
     case "open-device":
       // A folder is its own device.
-      if (pool.backend.block) await host.loops.attach(present(file).path);
+      if (!pool.backend.block) return;
+      // Not in the middle of a cut: a device that appears then would be written to unseen.
+      await context.cuts.after(cutKey(pool.name, name), () => host.loops.attach(present(file).path));
       return;
     case "refresh-device":
       if (device !== undefined) await host.loops.refresh(device.path);

@@ -1,0 +1,158 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import {
+  type GroupMember,
+  type GroupSnapshot,
+  GroupSnapshots,
+  MAX_GROUP_MEMBERS,
+  MOORING_API_VERSION,
+} from "@mooring/engine";
+import { failpoint, isAlreadyExists } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { CREATED_AT, findGroupSnapshot, getVolume } from "../controller/objects.ts";
+import { withdraw } from "../controller/withdraw.ts";
+import { fromEngine } from "../errors.ts";
+import { groupMemberIdOf, groupSnapshotIdOf } from "../names.ts";
+import { waitUntil } from "../wait.ts";
+import { groupAnswer } from "./answer.ts";
+import { deadlineSecondsOf } from "./parameters.ts";
+
+const recorded = failpoint("driver/create-group-snapshot/group-recorded");
+const cut = failpoint("driver/create-group-snapshot/group-cut");
+
+interface GroupRequest extends Record<string, unknown> {
+  name: string;
+  parameters: Record<string, string>;
+}
+
+/** CreateVolumeGroupSnapshot. Answers when all members are cut, at one moment, and on disk. */
+export async function createGroupSnapshot(
+  driver: DriverContext,
+  request: v1.CreateVolumeGroupSnapshotRequest,
+  { signal }: CallContext,
+) {
+  requireMembers(request.sourceVolumeIds);
+  const deadlineSeconds = deadlineSecondsOf(request.parameters);
+  const group = await adoptOrCreate(driver, request, deadlineSeconds, signal);
+  const ready = await untilReady(driver, group, signal);
+  cut();
+  return { groupSnapshot: await groupAnswer(driver, ready, signal) };
+}
+
+function requireMembers(ids: readonly string[]): void {
+  if (ids.length === 0) throw CsiError.invalidArgument("source_volume_ids has no volume");
+  if (ids.length > MAX_GROUP_MEMBERS) {
+    throw CsiError.invalidArgument(
+      `source_volume_ids has ${ids.length} volumes, at most ${MAX_GROUP_MEMBERS} can be cut at one moment`,
+    );
+  }
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw CsiError.invalidArgument(`source_volume_ids has "${twice}" twice`);
+}
+
+async function adoptOrCreate(
+  driver: DriverContext,
+  request: v1.CreateVolumeGroupSnapshotRequest,
+  deadlineSeconds: number | undefined,
+  signal: AbortSignal,
+): Promise<GroupSnapshot> {
+  const id = groupSnapshotIdOf(request.name);
+  for (;;) {
+    const present = await findGroupSnapshot(driver.store, id, signal);
+    if (present !== undefined) {
+      requireSame(present, request);
+      if (present.status?.state !== "failed") return present;
+      await withdraw(driver, GroupSnapshots, present, signal);
+      continue;
+    }
+    const members = await membersOf(driver, request, signal);
+    const object = groupObject(driver, request, members, deadlineSeconds);
+    try {
+      const created = await driver.store.create(GroupSnapshots, object, { signal });
+      recorded();
+      return created;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      throw CsiError.aborted(`group snapshot "${request.name}" is being created by another call`);
+    }
+  }
+}
+
+async function membersOf(
+  { store }: DriverContext,
+  { name, sourceVolumeIds }: v1.CreateVolumeGroupSnapshotRequest,
+  signal: AbortSignal,
+): Promise<GroupMember[]> {
+  const volumes = await Promise.all(sourceVolumeIds.map((id) => getVolume(store, id, signal)));
+  return volumes.map(({ metadata, spec }) => {
+    if (metadata.deletionTimestamp !== undefined) {
+      throw CsiError.notFound(`volume "${metadata.name}" is being deleted`);
+    }
+    return { volume: metadata.name, snapshot: groupMemberIdOf(name, metadata.name), pool: spec.pool };
+  });
+}
+
+function groupObject(
+  driver: DriverContext,
+  { name, parameters }: v1.CreateVolumeGroupSnapshotRequest,
+  members: GroupMember[],
+  deadlineSeconds: number | undefined,
+): GroupSnapshot {
+  const request: GroupRequest = { name, parameters };
+  return {
+    apiVersion: MOORING_API_VERSION,
+    kind: "GroupSnapshot",
+    metadata: {
+      name: groupSnapshotIdOf(name),
+      annotations: { [CREATED_AT]: driver.host.clock.now().toISOString() },
+    },
+    spec: { members, request, ...(deadlineSeconds === undefined ? {} : { deadlineSeconds }) },
+  };
+}
+
+/** The same volumes in any order and the same parameters, or ALREADY_EXISTS. */
+function requireSame(present: GroupSnapshot, request: v1.CreateVolumeGroupSnapshotRequest): void {
+  const { name } = request;
+  if (present.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.aborted(`group snapshot "${present.metadata.name}" of this name is being deleted`);
+  }
+  const hint = "Use another name: a group snapshot never changes.";
+  const has = present.spec.members.map(({ volume }) => volume).sort();
+  if (has.join(" ") !== [...request.sourceVolumeIds].sort().join(" ")) {
+    throw CsiError.alreadyExists(`group snapshot "${name}" exists, but of ${has.join(", ")}`, { hint });
+  }
+  const stored = present.spec.request as GroupRequest | undefined;
+  const text = (parameters: Record<string, string>) => JSON.stringify(Object.entries(parameters).sort());
+  if (stored !== undefined && text(stored.parameters) !== text(request.parameters)) {
+    throw CsiError.alreadyExists(`group snapshot "${name}" exists with other parameters`, { hint });
+  }
+}
+
+async function untilReady(
+  driver: DriverContext,
+  { metadata: { name, uid } }: GroupSnapshot,
+  signal: AbortSignal,
+) {
+  const settled = (group: GroupSnapshot | undefined): boolean =>
+    group === undefined ||
+    group.metadata.uid !== uid ||
+    group.status?.state === "ready" ||
+    group.status?.state === "failed" ||
+    (group.status?.state === "committed" && group.status.error !== undefined);
+  const group = await waitUntil(
+    driver.store,
+    GroupSnapshots,
+    name,
+    {
+      what: `group snapshot "${name}" to be cut`,
+      until: settled,
+      describe: (object) => object?.status?.error?.message ?? `it is ${object?.status?.state ?? "new"}`,
+    },
+    signal,
+  );
+  if (group === undefined || group.metadata.uid !== uid) {
+    throw CsiError.aborted(`group snapshot "${name}" was deleted while it was being made`);
+  }
+  if (group.status?.state === "ready") return group;
+  if (group.status?.state === "failed") await withdraw(driver, GroupSnapshots, group, signal);
+  throw fromEngine(group.status?.error ?? { code: "INTERNAL", message: "no reason is recorded" });
+}

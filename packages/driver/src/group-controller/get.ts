@@ -1,0 +1,19 @@
+import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import type { DriverContext } from "../context.ts";
+import { findGroupSnapshot } from "../controller/objects.ts";
+import { groupAnswer, requireMembers } from "./answer.ts";
+
+/** GetVolumeGroupSnapshot. */
+export async function getGroupSnapshot(
+  driver: DriverContext,
+  { groupSnapshotId, snapshotIds }: v1.GetVolumeGroupSnapshotRequest,
+  { signal }: CallContext,
+) {
+  const group = await findGroupSnapshot(driver.store, groupSnapshotId, signal);
+  const cut = group?.status?.creationTime !== undefined && group.metadata.deletionTimestamp === undefined;
+  if (group === undefined || !cut) {
+    throw CsiError.notFound(`group snapshot "${groupSnapshotId}" does not exist`);
+  }
+  requireMembers(group, snapshotIds);
+  return { groupSnapshot: await groupAnswer(driver, group, signal) };
+}

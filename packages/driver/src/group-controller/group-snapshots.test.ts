@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { v1 } from "@mooring/csi";
+import type { PoolType } from "@mooring/engine";
+import {
+  capability,
+  codeOf,
+  createVolume,
+  failureOf,
+  MIB,
+  stage,
+  startWorld,
+  type World,
+} from "../testing/world.ts";
+
+for (const pool of ["xfs", "btrfs"] as PoolType[]) {
+  describe(`group snapshots in a ${pool} pool`, () => {
+    let world: World;
+    before(async () => {
+      world = await startWorld({ pool });
+    });
+    after(() => world.end());
+
+    const volumes = (names: string[]) =>
+      Promise.all(names.map((name) => createVolume(world, name, { fsType: "ext4", size: 64n * MIB })));
+    const group = async (
+      name: string,
+      sourceVolumeIds: string[],
+      parameters: Record<string, string> = {},
+    ) => {
+      const { client } = world;
+      const answer = await client.groupController.createVolumeGroupSnapshot({
+        name,
+        sourceVolumeIds,
+        parameters,
+      });
+      assert.ok(answer.groupSnapshot);
+      return answer.groupSnapshot;
+    };
+    const idsOf = ({ snapshots }: v1.VolumeGroupSnapshot) => snapshots.map(({ snapshotId }) => snapshotId);
+    const removeGroup = (made: v1.VolumeGroupSnapshot) =>
+      world.client.groupController.deleteVolumeGroupSnapshot({
+        groupSnapshotId: made.groupSnapshotId,
+        snapshotIds: idsOf(made),
+      });
+    const removeVolumes = async (ids: string[]) => {
+      for (const volumeId of ids) await world.client.controller.deleteVolume({ volumeId });
+    };
+
+    test("[KEP-071] [KEP-072] the service and its capability are announced", async () => {
+      const { capabilities } = await world.client.identity.getPluginCapabilities({});
+      const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
+      assert.ok(services.includes(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE));
+      const group = await world.client.groupController.groupControllerGetCapabilities({});
+      assert.deepEqual(
+        group.capabilities.map(({ type }) => type.value?.type),
+        [v1.GroupControllerServiceCapability_RPC_Type.CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT],
+      );
+    });
+
+    test("[KEP-002] [KEP-014] [KEP-022] [KEP-073] [KEP-080] [KEP-081] [KEP-083] [KEP-084] [KEP-086] one name, one cut of all members at one moment; each can be restored", async () => {
+      const ids = await volumes(["data", "log"]);
+      const [data = "", log = ""] = ids;
+      const [one, two] = [
+        await stage(world, data, { fsType: "ext4" }),
+        await stage(world, log, { fsType: "ext4" }),
+      ];
+      await writeFile(join(one.path, "file"), "data", { flush: true });
+      await writeFile(join(two.path, "file"), "log", { flush: true });
+      const made = await group("both", ids);
+      for (const path of [one.path, two.path]) await writeFile(join(path, "late"), "after", { flush: true });
+      assert.equal(made.readyToUse, true);
+      assert.deepEqual(made.snapshots.map(({ sourceVolumeId }) => sourceVolumeId).sort(), [...ids].sort());
+      for (const snapshot of made.snapshots) {
+        assert.equal(snapshot.groupSnapshotId, made.groupSnapshotId);
+        assert.equal(snapshot.readyToUse, true);
+        assert.deepEqual(snapshot.creationTime, made.creationTime);
+      }
+      assert.deepEqual(await group("both", [log, data]), made, "the order of the volumes says nothing");
+      const got = await world.client.groupController.getVolumeGroupSnapshot({
+        groupSnapshotId: made.groupSnapshotId,
+        snapshotIds: idsOf(made),
+      });
+      assert.deepEqual(got.groupSnapshot, made);
+      for (const snapshot of made.snapshots) {
+        const { volume } = await world.client.controller.createVolume({
+          name: `restored ${snapshot.snapshotId}`,
+          capacityRange: { requiredBytes: 64n * MIB },
+          volumeCapabilities: [capability({ fsType: "ext4" })],
+          volumeContentSource: { type: { case: "snapshot", value: { snapshotId: snapshot.snapshotId } } },
+        });
+        const volumeId = volume?.volumeId ?? "";
+        const copy = await stage(world, volumeId, { fsType: "ext4" });
+        const expected = snapshot.sourceVolumeId === data ? "data" : "log";
+        assert.equal(await readFile(join(copy.path, "file"), "utf8"), expected);
+        await assert.rejects(readFile(join(copy.path, "late")), { code: "ENOENT" });
+        await copy.undo();
+        await removeVolumes([volumeId]);
+      }
+      await one.undo();
+      await two.undo();
+      await removeGroup(made);
+      await removeVolumes(ids);
+    });
+
+    test("[KEP-029] [KEP-032] a group goes as a whole: members are listed with it, refused alone, gone after it", async () => {
+      const ids = await volumes(["a", "b", "c"]);
+      const made = await group("three", ids);
+      const { controller, groupController } = world.client;
+      const listed = (await controller.listSnapshots({})).entries.map(({ snapshot }) => snapshot);
+      assert.deepEqual(listed.map((s) => s?.snapshotId).sort(), idsOf(made).sort());
+      assert.ok(listed.every((s) => s?.groupSnapshotId === made.groupSnapshotId));
+      const [snapshotId = "", ...others] = idsOf(made);
+      assert.equal(await codeOf(controller.deleteSnapshot({ snapshotId })), "INVALID_ARGUMENT");
+      assert.equal((await controller.getSnapshot({ snapshotId })).snapshot?.readyToUse, true);
+      const { groupSnapshotId } = made;
+      for (const snapshotIds of [others, [...idsOf(made), "s-strange"]]) {
+        const request = { groupSnapshotId, snapshotIds };
+        assert.equal(await codeOf(groupController.deleteVolumeGroupSnapshot(request)), "INVALID_ARGUMENT");
+        assert.equal(await codeOf(groupController.getVolumeGroupSnapshot(request)), "INVALID_ARGUMENT");
+      }
+      // Members outlive their volumes.
+      await removeVolumes(ids);
+      assert.equal((await controller.listSnapshots({})).entries.length, 3);
+      await removeGroup(made);
+      await removeGroup(made);
+      assert.deepEqual((await controller.listSnapshots({})).entries, []);
+      const gone = { groupSnapshotId, snapshotIds: idsOf(made) };
+      assert.equal(await codeOf(groupController.getVolumeGroupSnapshot(gone)), "NOT_FOUND");
+    });
+
+    test("[KEP-116] another set or other parameters of the same name is ALREADY_EXISTS; bad requests leave nothing", async () => {
+      const ids = await volumes(["x", "y"]);
+      const [x = "", y = ""] = ids;
+      const made = await group("xy", ids);
+      assert.equal(await codeOf(group("xy", [x])), "ALREADY_EXISTS");
+      assert.equal(await codeOf(group("xy", ids, { deadlineSeconds: "3" })), "ALREADY_EXISTS");
+      assert.equal(await codeOf(group("new", [x, "v-unknown"])), "NOT_FOUND");
+      assert.equal(await codeOf(group("new", [x, "../../etc"])), "NOT_FOUND");
+      assert.equal(await codeOf(group("new", [x, x])), "INVALID_ARGUMENT");
+      assert.equal(await codeOf(group("new", [])), "INVALID_ARGUMENT");
+      const many = Array.from({ length: 101 }, (_, index) => `v-${index}`);
+      const refused = await failureOf(group("new", many));
+      assert.equal(refused.code, "INVALID_ARGUMENT");
+      assert.match(refused.message, /101 volumes, at most 100/);
+      for (const parameters of [
+        { deadlineSeconds: "0" },
+        { deadlineSeconds: "x" },
+        { colour: "red" },
+      ] as Record<string, string>[]) {
+        assert.equal(await codeOf(group("new", [x, y], parameters)), "INVALID_ARGUMENT");
+      }
+      assert.equal((await world.client.controller.listSnapshots({})).entries.length, 2);
+      await removeGroup(made);
+      await removeVolumes(ids);
+    });
+
+    test("two groups over the same volumes at once are both made", async () => {
+      const ids = await volumes(["p", "q"]);
+      const made = await Promise.all(["first", "second", "third"].map((name) => group(name, ids)));
+      assert.equal(new Set(made.flatMap(idsOf)).size, 6);
+      for (const one of made) await removeGroup(one);
+      await removeVolumes(ids);
+    });
+  });
+}

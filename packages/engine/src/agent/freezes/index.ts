@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { failpoint, type Logger } from "@mooring/store";
+import { armFreezer, type Freezer, type FreezeTarget } from "../../host/freezer/freezer.ts";
+import type { Exec } from "../../host/host.ts";
+import { absent } from "../../pools/file-images.ts";
+
+const noted = failpoint("engine/freezes/noted");
+const frozen = failpoint("engine/freezes/frozen");
+const thawed = failpoint("engine/freezes/thawed");
+
+/**
+ * Freezes that are noted on disk as long as they may last. The process that holds a freeze outlives us and undoes it,
+ * but not when everything of ours is killed at once, as with a container: then the next agent finds the note.
+ */
+export class Freezes {
+  readonly #folder: string;
+  readonly #logger: Logger;
+
+  /** `stateDir`: this node's state folder. */
+  constructor(stateDir: string, logger: Logger) {
+    this.#folder = join(stateDir, "freezes");
+    this.#logger = logger;
+  }
+
+  /** As `armFreezer`; nothing to freeze is fine. */
+  async arm(targets: readonly FreezeTarget[], maxSeconds: number): Promise<Freezer> {
+    if (targets.length === 0) return NOTHING;
+    const note = await this.#write(targets);
+    noted();
+    const freezer = await armFreezer(targets, maxSeconds).catch(async (error: unknown) => {
+      await rm(note, { force: true });
+      throw error;
+    });
+    return {
+      freeze: async () => {
+        await freezer.freeze();
+        frozen();
+      },
+      // A target that could not be thawed keeps its note.
+      thaw: async () => {
+        const covered = await freezer.thaw();
+        thawed();
+        await rm(note, { force: true });
+        return covered;
+      },
+    };
+  }
+
+  /** Undoes what an earlier life of this agent may have left. Called before anything is frozen. */
+  async undoLeftovers(exec: Exec): Promise<void> {
+    for (const name of (await readdir(this.#folder).catch(absent)) ?? []) {
+      const path = join(this.#folder, name);
+      for (const target of await readNote(path)) await this.#undo(exec, target);
+      await rm(path, { force: true });
+    }
+  }
+
+  async #write(targets: readonly FreezeTarget[]): Promise<string> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const path = join(this.#folder, `${randomUUID()}.json`);
+    await writeFile(`${path}.new`, JSON.stringify(targets), { flush: true, mode: 0o600 });
+    await rename(`${path}.new`, path);
+    const folder = await open(this.#folder);
+    await folder.sync().finally(() => folder.close());
+    return path;
+  }
+
+  async #undo(exec: Exec, { kind, path }: FreezeTarget): Promise<void> {
+    if (kind === "cgroup") {
+      await writeFile(join(path, "cgroup.freeze"), "0").catch(absent);
+      return;
+    }
+    // Fails where nothing is frozen any more, which is the usual case.
+    const { exitCode } = await exec.try("fsfreeze", ["--unfreeze", path]);
+    if (exitCode === 0)
+      this.#logger.warn({ path }, "thawed a file system that an earlier run had left frozen");
+  }
+}
+
+const NOTHING: Freezer = { freeze: async () => {}, thaw: async () => true };
+
+/** A note is renamed into place whole; what cannot be read was never acted on. */
+async function readNote(path: string): Promise<FreezeTarget[]> {
+  if (!path.endsWith(".json")) return [];
+  const targets: unknown = JSON.parse(await readFile(path, "utf8"));
+  return Array.isArray(targets) ? targets.filter(isTarget) : [];
+}
+
+function isTarget(value: unknown): value is FreezeTarget {
+  if (typeof value !== "object" || value === null || !("kind" in value) || !("path" in value)) return false;
+  const { kind, path } = value;
+  return (kind === "filesystem" || kind === "cgroup") && typeof path === "string" && path.startsWith("/");
+}

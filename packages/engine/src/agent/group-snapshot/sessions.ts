@@ -1,0 +1,90 @@
+import type { NodeBarrier } from "../../api/group-snapshot.ts";
+import { asRecorded } from "../failure.ts";
+import type { Barrier, BarrierReport } from "./barrier.ts";
+
+export type SessionPhase = NodeBarrier["phase"];
+
+/** A barrier under way in this process. What it has reached is told on the object, and lost with the process. */
+export class Session {
+  readonly attempt: number;
+  readonly #barrier: Barrier;
+  phase: SessionPhase | "begun" = "begun";
+  error: { code: string; message: string } | undefined;
+  report: BarrierReport | undefined;
+
+  constructor(attempt: number, barrier: Barrier) {
+    this.attempt = attempt;
+    this.#barrier = barrier;
+  }
+
+  async prepare(): Promise<void> {
+    await this.#step("prepared", () => this.#barrier.prepare());
+  }
+
+  async quiesce(): Promise<void> {
+    await this.#step("quiesced", () => this.#barrier.quiesce());
+  }
+
+  async cut(): Promise<void> {
+    await this.#step("cut", () => this.#barrier.cut());
+  }
+
+  async release(): Promise<void> {
+    await this.#step("done", async () => {
+      await this.#barrier.release();
+      this.report = await this.#barrier.finish();
+    });
+  }
+
+  /** The whole barrier, when no other node has to be waited for. */
+  async run(): Promise<void> {
+    await this.quiesce();
+    if (this.phase === "quiesced") await this.cut();
+    if (this.phase === "cut") await this.release();
+  }
+
+  /** Removes what is not done; a barrier that is done leaves its images. */
+  async drop(): Promise<void> {
+    if (this.phase !== "done" && this.phase !== "failed") await this.#barrier.abandon();
+  }
+
+  /** A step that fails ends the session with everybody going on; the failure is for the object. */
+  async #step(next: SessionPhase, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.phase = next;
+    } catch (error) {
+      this.error = asRecorded(error);
+      this.phase = "failed";
+      await this.#barrier.abandon();
+    }
+  }
+}
+
+/** The sessions of this process, by group. */
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+
+  get(group: string): Session | undefined {
+    return this.#sessions.get(group);
+  }
+
+  set(group: string, session: Session): void {
+    this.#sessions.set(group, session);
+  }
+
+  async drop(group: string): Promise<void> {
+    const session = this.#sessions.get(group);
+    await session?.drop();
+    this.#sessions.delete(group);
+  }
+
+  /** True while images of the group may appear. */
+  has(group: string): boolean {
+    return this.#sessions.has(group);
+  }
+
+  async dropAll(): Promise<void> {
+    for (const group of [...this.#sessions.keys()]) await this.drop(group);
+  }
+}

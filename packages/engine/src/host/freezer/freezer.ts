@@ -1,0 +1,183 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { EngineError } from "../../errors.ts";
+import { HOLDER_SCRIPT } from "./holder-script.ts";
+
+/** Something whose writers can be kept still. */
+export interface FreezeTarget {
+  kind: "filesystem" | "cgroup";
+  /** Where the file system is mounted, or the folder of a version 2 control group. */
+  path: string;
+}
+
+/** Why a target could not be frozen. */
+export class FreezeError extends EngineError {
+  /** The one, or all that were not still in time. */
+  readonly targets: readonly FreezeTarget[];
+  /** Frozen by somebody else already. */
+  readonly busy: boolean;
+
+  constructor(targets: readonly FreezeTarget[], message: string, hint: string, busy = false) {
+    super("FAILED_PRECONDITION", message, { hint });
+    this.targets = targets;
+    this.busy = busy;
+  }
+}
+
+/** Ready to freeze; nothing is frozen before `freeze`. */
+export interface Freezer {
+  /** Resolves when all targets are still. Throws a FreezeError, with everything thawed again. */
+  freeze(): Promise<void>;
+  /** Lets everybody go on. False: the time was over before, so what was done meanwhile was not covered. */
+  thaw(): Promise<boolean>;
+}
+
+/** How long a thaw may take before its target is reported: another program may be holding it. */
+const THAW_MS = 15_000;
+
+/** Starts what will hold the targets, at most `maxSeconds` from the moment of `freeze` on. */
+export async function armFreezer(targets: readonly FreezeTarget[], maxSeconds: number): Promise<Freezer> {
+  const holder = new Holder(targets, maxSeconds);
+  await holder.armed();
+  return holder;
+}
+
+type Phase = "waiting" | "frozen" | "failed" | "thawed" | "stuck";
+
+class Holder implements Freezer {
+  readonly #targets: readonly FreezeTarget[];
+  readonly #seconds: number;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #phases: Phase[];
+  readonly #watchers = new Set<() => void>();
+  #armed = false;
+  #ended = false;
+  /** Exit code of what waits for our word; undefined while it does. */
+  #released: number | undefined;
+  #complaint = "";
+
+  constructor(targets: readonly FreezeTarget[], seconds: number) {
+    this.#targets = targets;
+    this.#seconds = seconds;
+    this.#phases = targets.map(() => "waiting");
+    const args = targets.flatMap(({ kind, path }) => [kind, path]);
+    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", String(seconds), ...args], {
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, LC_ALL: "C" },
+    });
+    this.#child.stdin.on("error", () => {});
+    this.#child.stderr.on("data", (chunk: Buffer) => {
+      this.#complaint = (this.#complaint + chunk.toString()).slice(-2000);
+    });
+    createInterface({ input: this.#child.stdout }).on("line", (line) => this.#hear(line));
+    this.#child.once("error", (error) => {
+      this.#complaint = error.message;
+      this.#end();
+    });
+    this.#child.once("close", () => this.#end());
+  }
+
+  async armed(): Promise<void> {
+    await this.#until(() => this.#armed);
+    if (!this.#armed) throw new EngineError("INTERNAL", `cannot start a freeze: ${this.#complaint.trim()}`);
+  }
+
+  async freeze(): Promise<void> {
+    this.#child.stdin.write("go\n");
+    const over = (): boolean => this.#released !== undefined || this.#phases.includes("failed");
+    await this.#until(() => over() || this.#phases.every((phase) => phase === "frozen"));
+    if (!over() && !this.#ended) await this.#groupsStill();
+    if (!over() && !this.#ended) return;
+    const failure = await this.#failure();
+    await this.thaw().catch(() => {});
+    throw failure;
+  }
+
+  async thaw(): Promise<boolean> {
+    this.#child.stdin.end();
+    const busy = (phase: Phase): boolean => phase === "frozen";
+    await this.#until(() => this.#released !== undefined && !this.#phases.some(busy), THAW_MS);
+    const stuck = this.#targets.filter((_, index) => ["frozen", "stuck"].includes(this.#phases[index] ?? ""));
+    if (stuck.length > 0) {
+      const paths = stuck.map(({ path }) => path).join(", ");
+      throw new EngineError("INTERNAL", `${paths} may still be frozen: ${this.#complaint.trim()}`, {
+        hint: stuck.map(undoCommand).join("; "),
+      });
+    }
+    return this.#released === 0;
+  }
+
+  /** Control groups are still only when their last process has come to its stop. */
+  async #groupsStill(): Promise<void> {
+    for (const [index, { kind, path }] of this.#targets.entries()) {
+      if (kind !== "cgroup") continue;
+      for (
+        let wait = 1;
+        this.#released === undefined && !(await isStill(path));
+        wait = Math.min(wait * 2, 20)
+      ) {
+        this.#phases[index] = "waiting";
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+      this.#phases[index] = this.#released === undefined ? "frozen" : (this.#phases[index] ?? "waiting");
+    }
+  }
+
+  async #failure(): Promise<FreezeError> {
+    const failed = this.#targets.filter((_, index) => this.#phases[index] === "failed");
+    // The complaint comes through another pipe.
+    if (failed.length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const complaint = this.#complaint.trim();
+    if (failed.length > 0) {
+      const busy = /busy/i.test(complaint);
+      const hint = busy ? "it is frozen by someone else: thaw it first" : "is it still there?";
+      return new FreezeError(failed, `cannot freeze ${namesOf(failed)}: ${complaint}`, hint, busy);
+    }
+    const late = this.#targets.filter((_, index) => this.#phases[index] === "waiting");
+    const message = `${namesOf(late)} did not come to a stop within ${this.#seconds} s`;
+    return new FreezeError(late, message, "look for a device that does not answer, or raise the deadline");
+  }
+
+  #hear(line: string): void {
+    const [word = "", number = ""] = line.split(" ");
+    if (word === "armed") this.#armed = true;
+    else if (word === "released") this.#released = Number(number);
+    else this.#phases[Number(number)] = word as Phase;
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#released ??= -1;
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #until(done: () => boolean, maxMs?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        clearTimeout(timer);
+        this.#watchers.delete(check);
+        resolve();
+      };
+      const check = (): void => {
+        if (this.#ended || done()) finish();
+      };
+      const timer = maxMs === undefined ? undefined : setTimeout(finish, maxMs);
+      this.#watchers.add(check);
+      check();
+    });
+  }
+}
+
+const namesOf = (targets: readonly FreezeTarget[]): string => targets.map(({ path }) => path).join(", ");
+
+function undoCommand({ kind, path }: FreezeTarget): string {
+  return kind === "filesystem" ? `fsfreeze --unfreeze ${path}` : `echo 0 > ${path}/cgroup.freeze`;
+}
+
+async function isStill(group: string): Promise<boolean> {
+  return /^frozen 1$/m.test(await readFile(join(group, "cgroup.events"), "utf8").catch(() => ""));
+}

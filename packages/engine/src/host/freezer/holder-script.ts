@@ -1,0 +1,59 @@
+/**
+ * A process that outlives us and undoes every freeze that it has made: when its input ends (our `thaw`, or our death,
+ * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name SECONDS KIND PATH [KIND PATH ...]`
+ *
+ * It freezes nothing before it has read a line, so that it can be started ahead of time. Each target has a process of
+ * its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also when
+ * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
+ * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
+ * KILL for the one that is timed.
+ */
+export const HOLDER_SCRIPT = `
+trap '' HUP INT TERM PIPE
+seconds=$1
+shift
+echo armed
+read -r go || exit 0
+
+thaw_filesystem() {
+  tries=0
+  until fsfreeze --unfreeze "$2"; do
+    [ -d "$2" ] || break
+    grep -qF " $2 " /proc/self/mountinfo || break
+    tries=$((tries + 1))
+    [ "$tries" -gt 50 ] && { echo "stuck $1"; return; }
+    sleep 0.1
+  done
+  echo "thawed $1"
+}
+
+hold_filesystem() {
+  fsfreeze --freeze "$2" || { echo "failed $1"; return; }
+  echo "frozen $1"
+  read -r end <&5
+  thaw_filesystem "$1" "$2"
+}
+
+hold_cgroup() {
+  echo 1 >"$2/cgroup.freeze" || { echo "failed $1"; return; }
+  echo "frozen $1"
+  read -r end <&5
+  echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return; }
+  echo "thawed $1"
+}
+
+exec 3<&0 4>&1
+{
+  timeout --signal=KILL "$seconds" cat <&3 >/dev/null 2>&1
+  echo "released $?" >&4
+} | {
+  exec 5<&0 3<&-
+  index=0
+  while [ "$#" -gt 0 ]; do
+    "hold_$1" "$index" "$2" &
+    index=$((index + 1))
+    shift 2
+  done
+  wait
+}
+`;

@@ -1,0 +1,35 @@
+import type { Image } from "./backend.ts";
+
+/** One image of a group to be copied. */
+export interface Copy {
+  /** Image to copy. */
+  source: string;
+  /** Image to make; nothing of the name may be there. */
+  id: string;
+}
+
+/**
+ * Copies of several images in three parts, so that only the middle one lies between the moment at which writers are
+ * quiet and the moment at which they go on. Space for all copies is set aside when it is begun.
+ */
+export interface GroupCut {
+  /**
+   * `one-moment`: all images are cut by a single operation, whatever is written meanwhile. `each`: every image at a
+   * moment of its own, so writers must be quiet from the first to the last.
+   */
+  readonly atomicity: "one-moment" | "each";
+  /** Fixes the content. Nothing of it has a name of its own yet. */
+  cut(): Promise<void>;
+  /** Turns what was cut into images, on disk when this resolves. */
+  finish(): Promise<Image[]>;
+  /** Removes whatever has been made; also after a failure of the others, and more than once. */
+  abandon(): Promise<void>;
+}
+
+/** How a kind of pool cuts; sources are there, ids and space have been seen to. */
+export interface GroupCutter {
+  readonly atomicity: GroupCut["atomicity"];
+  /** Removes what killed processes left, when the pool is opened. */
+  sweep(): Promise<void>;
+  begin(copies: readonly (Copy & { from: Image })[]): Promise<Pick<GroupCut, "cut" | "finish" | "abandon">>;
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { failpoint } from "@mooring/store";
+import type { Host } from "../host/host.ts";
+import { syncFolder } from "./durable.ts";
+import { absent, commitImages, reflink } from "./file-images.ts";
+import type { GroupCutter } from "./group-cut.ts";
+import { temporaryName } from "./image-store.ts";
+import { settled } from "./reflink-cutter.ts";
+
+const snapshotted = failpoint("engine/pool/group-subvolume-made");
+const extracted = failpoint("engine/pool/group-images-extracted");
+const dropped = failpoint("engine/pool/group-subvolume-dropped");
+
+/**
+ * One snapshot of the subvolume that holds all images: one transaction, so one moment, without stopping anybody. The
+ * images are reflinked out of it afterwards, off the path of those who write, and the snapshot is dropped.
+ */
+export function subvolumeCutter(host: Host, images: string, cuts: string): GroupCutter {
+  return {
+    atomicity: "one-moment",
+    sweep: async () => {
+      for (const name of (await readdir(cuts).catch(absent)) ?? [])
+        await dropSubvolume(host, join(cuts, name));
+    },
+    begin: async (copies) => {
+      await mkdir(cuts, { recursive: true, mode: 0o700 });
+      const snapshot = join(cuts, randomUUID());
+      const works = copies.map((copy) => ({ ...copy, made: join(images, temporaryName(copy.id)) }));
+      const drop = async (): Promise<void> => dropSubvolume(host, snapshot);
+      return {
+        cut: async () => {
+          await host.exec.run("btrfs", ["subvolume", "snapshot", "-r", images, snapshot]);
+          snapshotted();
+        },
+        finish: async () => {
+          const inside = (path: string): string => join(snapshot, basename(path));
+          await settled(works.map(({ from, made }) => reflink({ ...from, path: inside(from.path) }, made)));
+          // One commit of the file system for all of them, not one each.
+          await host.exec.run("sync", ["--file-system", images]);
+          extracted();
+          const made = works.map(({ id, made, from }) => ({ id, made, size: from.size }));
+          const result = await commitImages(images, made);
+          await drop();
+          dropped();
+          return result;
+        },
+        abandon: async () => {
+          await Promise.all(works.map(({ made }) => rm(made, { force: true })));
+          await drop();
+          await syncFolder(images);
+        },
+      };
+    },
+  };
+}
+
+/** Its space comes back later, in the background. */
+async function dropSubvolume(host: Host, path: string): Promise<void> {
+  const present = await readdir(path).catch(absent);
+  if (present !== undefined) await host.exec.run("btrfs", ["subvolume", "delete", path]);
+}

@@ -1,0 +1,99 @@
+import type { GroupSnapshotStatus, NodeBarrier } from "../../api/group-snapshot.ts";
+import type { CoordinatorStep, CoordinatorView, GroupRecord } from "./view.ts";
+
+interface Failure {
+  code: string;
+  message: string;
+  hint?: string | undefined;
+}
+
+const NEW: GroupSnapshotStatus = { state: "preparing", attempt: 0, readyToUse: false };
+
+/** A status write that says what happened; optional fields are absent, never undefined. */
+export function record(what: GroupRecord, view: CoordinatorView, failure?: Failure): CoordinatorStep {
+  const { error: _, ...before } = view.group.status ?? NEW;
+  const hint = failure?.hint === undefined ? "" : ` (${failure.hint})`;
+  const error =
+    failure === undefined ? undefined : { code: failure.code, message: `${failure.message}${hint}` };
+  const status = NEXT[what](before, view);
+  return { do: "record", what, status: error === undefined ? status : { ...status, error } };
+}
+
+const NEXT: Readonly<
+  Record<GroupRecord, (status: GroupSnapshotStatus, view: CoordinatorView) => GroupSnapshotStatus>
+> = {
+  preparing: (status, view) => ({
+    ...status,
+    state: "preparing",
+    attempt: status.attempt + 1,
+    nodes: { ...noWords(view), ...status.nodes },
+    members: view.group.spec.members.map(({ volume, snapshot, pool }) => ({
+      volume,
+      snapshot,
+      nodeID: view.poolNodes.get(pool) ?? "",
+    })),
+  }),
+  quiescing: (status, { now }) => ({
+    ...status,
+    state: "quiescing",
+    barrier: {
+      method: "none",
+      startTime: now.toISOString(),
+      endTime: now.toISOString(),
+      pauseMilliseconds: 0,
+    },
+  }),
+  cutting: (status) => ({ ...status, state: "cutting" }),
+  releasing: (status) => ({ ...status, state: "releasing" }),
+  committed,
+  ready: (status) => ({ ...status, state: "ready", readyToUse: true }),
+  unready: (status) => ({ ...status, readyToUse: false }),
+  failing: (status) => ({ ...status, state: "failing", readyToUse: false }),
+  failed: (status, view) => ({ ...status, ...keepError(view), state: "failed", readyToUse: false }),
+  deleting: (status) => ({ ...status, state: "deleting", readyToUse: false }),
+};
+
+/** A place for the word of every node that has members; its name there is the wish that it takes part. */
+function noWords({ group, poolNodes }: CoordinatorView): Record<string, NodeBarrier> {
+  const nodes = group.spec.members.map(({ pool }) => poolNodes.get(pool) ?? "");
+  return Object.fromEntries(
+    [...new Set(nodes)].sort().map((node) => [node, { attempt: 0, phase: "prepared" }]),
+  );
+}
+
+/**
+ * The one write by which the group exists. Its moment is the beginning of the barrier: whatever was written before is
+ * in it. On a single node that node's clock counts; clocks of several are never compared.
+ */
+function committed(status: GroupSnapshotStatus, { now }: CoordinatorView): GroupSnapshotStatus {
+  const words = Object.values(status.nodes ?? {});
+  const methods = Object.assign({}, ...words.map((word) => word.methods ?? {})) as Record<string, string>;
+  const [only] = words.length === 1 ? words : [];
+  const startTime = only?.startTime ?? status.barrier?.startTime ?? now.toISOString();
+  return {
+    ...status,
+    state: "committed",
+    readyToUse: false,
+    creationTime: startTime,
+    members: (status.members ?? []).map((member) => {
+      const method = methods[member.volume];
+      return method === undefined ? member : { ...member, method };
+    }),
+    barrier: {
+      method: joined(Object.values(methods)),
+      startTime,
+      endTime: only?.endTime ?? now.toISOString(),
+      pauseMilliseconds: Math.max(0, ...words.map((word) => word.pauseMilliseconds ?? 0)),
+    },
+  };
+}
+
+function joined(methods: readonly string[]): string {
+  const all = [...new Set(methods)].filter((method) => method !== "none").sort();
+  return all.length === 0 ? "none" : all.join("+");
+}
+
+function keepError({ group }: CoordinatorView): Pick<GroupSnapshotStatus, "error"> {
+  const error = group.status?.error;
+  return error === undefined ? {} : { error };
+}
