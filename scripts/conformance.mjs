@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // Writes docs/conformance.md: which requirement is proved by which test. A test proves a row by naming its id in
-// brackets in its title. `--check` only tells whether the page is up to date.
+// brackets in its title. Makes docs/reference/attachment-states.md as well. `--check` only tells whether the page is up to date.
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { run } from "./lib/run.mjs";
 import { ROOT } from "./lib/setup.mjs";
 
 const PAGE = join(ROOT, "docs/conformance.md");
@@ -104,6 +105,11 @@ function render(rows, byId, why) {
 
 const open = (reason) => (reason === undefined ? "**open**" : `**open**: ${cell(reason)}`);
 
+const pages = await run(process.execPath, [
+  join(ROOT, "scripts/attachment-states.mjs"),
+  ...process.argv.slice(2),
+]);
+if (pages !== 0) process.exit(pages);
 const page = render(await requirements(), await proofs(), await reasons());
 if (process.argv.includes("--check")) {
   if ((await readFile(PAGE, "utf8").catch(() => "")) !== page) {

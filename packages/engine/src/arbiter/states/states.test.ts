@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, test } from "node:test";
+import { decide } from "../decide.ts";
+import { agentStep, type SimVolume } from "../simulation/agent.ts";
+import type { ArbiterView } from "../view.ts";
+import { statesPage } from "./page.ts";
+import { CASES, type Case, ELSEWHERE, HERE, type StateRow, stateRows, viewOf } from "./rows.ts";
+
+/** Both agents and the arbiter, in turn, until nobody has anything to do. */
+function settle(view: ArbiterView, opener: string): SimVolume {
+  const status = view.volume.status ?? { state: "detached" as const };
+  let volume: SimVolume = { ...view.volume, status, opener };
+  const open = new Set(opener === "" ? [] : [opener]);
+  for (let round = 0; round < 50; round += 1) {
+    const before = JSON.stringify([volume, [...open]]);
+    const { placement } = decide({ ...view, volume });
+    if (placement !== undefined) volume = { ...volume, spec: { ...volume.spec, ...placement } };
+    for (const node of [HERE, ELSEWHERE]) {
+      const step = agentStep(node, volume, open.has(node));
+      if (step?.do === "record") volume = step.next;
+      else if (step?.do === "open") open.add(node);
+      else if (step?.do === "close") open.delete(node);
+      assert.ok(open.size <= 1, "two devices are open");
+    }
+    if (before === JSON.stringify([volume, [...open]])) return volume;
+  }
+  assert.fail(`it never comes to rest: ${JSON.stringify(volume)}`);
+}
+
+/** Who has the device open: who is named; and where nobody is, in between, the node that the row is about. */
+function openerOf({ wanted, current, state }: StateRow): string {
+  if (current !== "nowhere") return current;
+  if (state === "detached") return "";
+  return wanted === "nowhere" ? HERE : wanted;
+}
+
+describe("[LHA-004] [LHA-080] every combination of wanted node, current node and state", () => {
+  for (const row of stateRows()) {
+    const { wanted, current, state } = row;
+    for (const tickets of Object.keys(CASES) as Case[]) {
+      test(`wanted ${wanted}, current ${current}, ${state}; ticket: ${tickets}`, () => {
+        const [asker = ""] = CASES[tickets];
+        const end = settle(viewOf(row, CASES[tickets]), openerOf(row));
+        const { state: last, currentNodeID = "" } = end.status;
+        assert.deepEqual([end.spec.nodeID, currentNodeID], [asker, asker]);
+        assert.equal(last, asker === "" ? "detached" : "attached");
+      });
+    }
+  }
+
+  test("no row sets a node over another one, or clears what a ticket keeps", () => {
+    for (const { wanted, arbiter, state, current } of stateRows()) {
+      for (const { spec } of Object.values(arbiter)) {
+        if (spec === "set") assert.deepEqual([wanted, current, state], ["nowhere", "nowhere", "detached"]);
+      }
+      if (wanted === "here") assert.equal(arbiter.here.spec, "keep");
+      if (wanted === "elsewhere") assert.equal(arbiter.elsewhere.spec, "keep");
+      if (wanted !== "nowhere") assert.equal(arbiter.none.spec, "clear");
+    }
+  });
+
+  test("8735, 11142: the page says what the code does", async () => {
+    const page = new URL("../../../../../docs/reference/attachment-states.md", import.meta.url);
+    assert.equal(await readFile(page, "utf8"), statesPage(), "run: npm run conformance");
+  });
+});
