@@ -22,6 +22,7 @@ function program(): Command {
   ];
   for (const command of commands.map((make) => make())) {
     root.addCommand(command.copyInheritedSettings(root));
+    for (const below of command.commands) below.copyInheritedSettings(root);
   }
   return root;
 }

@@ -18,6 +18,7 @@ export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index
 export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
 export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
 export type * from "./arbiter/view.ts";
+export { WAITS } from "./arbiter/waits.ts";
 export * from "./errors.ts";
 export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import type { Context } from "../why/context.ts";
+import { explainAttachment } from "../why/explain-attachment.ts";
 import { explainClaim } from "../why/explain-claim.ts";
 import { explainPod } from "../why/explain-pod.ts";
 import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.ts";
@@ -20,6 +21,10 @@ const KINDS: Readonly<Record<string, Explain>> = Object.fromEntries(
       [["persistentvolumeclaim", "persistentvolumeclaims", "pvc", "claim"], explainClaim],
       [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
       [["volume", "volumes"], (context, _, name) => explainVolume(context, name)],
+      [
+        ["volumeattachment", "volumeattachments", "mva"],
+        (context, _, name) => explainAttachment(context, name),
+      ],
       [["snapshot", "snapshots"], (context, _, name) => explainEngineSnapshot(context, name)],
     ] satisfies [string[], Explain][]
   ).flatMap(([names, explain]) => names.map((name) => [name, explain])),
@@ -35,7 +40,7 @@ async function why(target: string, options: WhyOptions): Promise<void> {
   const explain = KINDS[kind.toLowerCase()];
   if (explain === undefined || name === undefined || name === "" || rest.length > 0) {
     throw new CommandError(`cannot explain ${JSON.stringify(target)}`, {
-      next: "name it as KIND/NAME with one of: pod, pvc, volumesnapshot, volume, snapshot",
+      next: "name it as KIND/NAME with one of: pod, pvc, volumesnapshot, volume, volumeattachment, snapshot",
     });
   }
   const root = await explain({ store: await openClient(options) }, options.namespace, name);
@@ -47,7 +52,7 @@ async function why(target: string, options: WhyOptions): Promise<void> {
 export function whyCommand(): Command {
   return new Command("why")
     .description("say what an object waits for, down to the ticket or the error")
-    .argument("<kind/name>", "pod, pvc, volumesnapshot, volume or snapshot, and its name")
+    .argument("<kind/name>", "pod, pvc, volumesnapshot, volume, volumeattachment or snapshot, and its name")
     .option("-n, --namespace <name>", "namespace of the object", "default")
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the tree as JSON")

@@ -1,30 +1,38 @@
-import { KubeVolumeAttachments, type Pod, Pods } from "@mooring/store";
+import { KubeVolumeAttachments, PersistentVolumeClaims, type Pod, Pods } from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
+import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { type Finding, finding } from "./finding.ts";
 
-async function claims(context: Context, pod: Pod): Promise<Finding[]> {
-  const namespace = pod.metadata.namespace ?? "default";
-  const names = (pod.spec?.volumes ?? []).flatMap((volume) => {
+function claimNames(pod: Pod): string[] {
+  return (pod.spec?.volumes ?? []).flatMap((volume) => {
     if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
     return volume.ephemeral === undefined ? [] : [`${pod.metadata.name}-${volume.name}`];
   });
-  return Promise.all(names.map((name) => explainClaim(context, namespace, name)));
 }
 
-async function attachErrors(context: Context, pod: Pod): Promise<Finding[]> {
+function claims(context: Context, pod: Pod): Promise<Finding[]> {
+  const namespace = pod.metadata.namespace ?? "default";
+  return Promise.all(claimNames(pod).map((name) => explainClaim(context, namespace, name)));
+}
+
+/** Attachments of the pod's volumes to its node that are not done, each with its error and the tickets behind it. */
+async function attachments(context: Context, pod: Pod): Promise<Finding[]> {
   const node = pod.spec?.nodeName;
   if (node === undefined) return [];
+  const namespace = pod.metadata.namespace ?? "default";
+  const bound = await Promise.all(
+    claimNames(pod).map((name) => read(context, PersistentVolumeClaims, { namespace, name })),
+  );
+  const volumes = new Set(bound.map((claim) => claim?.spec?.volumeName));
   const { items } = await context.store.list(KubeVolumeAttachments);
-  return items
-    .filter((item) => item.spec.nodeName === node && item.status?.attachError !== undefined)
-    .map((item) =>
-      finding(
-        "failed",
-        `VolumeAttachment ${item.metadata.name}`,
-        item.status?.attachError?.message ?? "attach failed",
-      ),
-    );
+  const undone = items.filter(
+    ({ spec, status }) =>
+      spec.nodeName === node &&
+      status?.attached !== true &&
+      volumes.has(spec.source.persistentVolumeName ?? ""),
+  );
+  return Promise.all(undone.map((attachment) => ofKubernetes(context, attachment)));
 }
 
 function waitingContainers(pod: Pod): string[] {
@@ -42,7 +50,7 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const pod = await read(context, Pods, { namespace, name });
   if (pod === undefined)
     return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
-  const children = [...(await claims(context, pod)), ...(await attachErrors(context, pod))];
+  const children = [...(await claims(context, pod)), ...(await attachments(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
   if (phase === "Running" || phase === "Succeeded") return finding("ok", subject, phase, { children });
   if (phase === "Failed") {

@@ -1,26 +1,11 @@
-import { type AttachmentTicketStatus, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import { type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
+import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
-
-function ofTicket(
-  id: string,
-  node: string,
-  type: string,
-  status: AttachmentTicketStatus | undefined,
-): Finding {
-  const subject = `ticket ${id} (${type}, node ${node})`;
-  if (status?.satisfied === true) return finding("ok", subject, "satisfied");
-  const condition = status?.conditions.find((entry) => entry.type === "Satisfied");
-  return finding("waiting", subject, condition?.message || "not looked at yet by the arbiter");
-}
 
 async function tickets(context: Context, volume: Volume): Promise<Finding[]> {
   const attachment = await read(context, VolumeAttachments, { name: volume.metadata.name });
-  if (attachment === undefined) return [];
-  const statuses = attachment.status?.attachmentTicketStatuses ?? {};
-  return Object.values(attachment.spec.attachmentTickets ?? {}).map((ticket) =>
-    ofTicket(ticket.id, ticket.nodeID, ticket.type, statuses[ticket.id]),
-  );
+  return attachment === undefined ? [] : explainTickets(attachment, new Date());
 }
 
 /** Mooring's own volume: its state, its last error, and every ticket on it. */

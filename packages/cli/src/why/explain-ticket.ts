@@ -1,0 +1,57 @@
+import {
+  type AttachmentTicket,
+  ticketStatus,
+  type VerdictReason,
+  type VolumeAttachment,
+  WAITS,
+} from "@mooring/engine";
+import { age } from "../output/table.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** What a person can do about a wait that does not end by itself, by the ticket's volume. */
+const NEXT: Partial<Record<VerdictReason, (ticket: AttachmentTicket, volume: string) => string>> = {
+  BlockedByUninterruptible: (_, volume) => `see who has it: mooring ticket list ${volume}`,
+  AttachedWithIncompatibleParameters: (_, volume) => `see who has it: mooring ticket list ${volume}`,
+  NodeNotFound: ({ id }, volume) =>
+    `name a node of \`kubectl get nodeagents\`, or: mooring ticket rm ${volume} ${id}`,
+  NodeNotReady: ({ nodeID }) => `look at the node: kubectl describe nodeagent ${nodeID}`,
+  NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
+  NodeUnfenced: () =>
+    "make sure that the silent node is off, then: kubectl taint node NODE node.kubernetes.io/out-of-service=true:NoExecute",
+};
+
+/** Who it is for: a person, or the object that it dies with. */
+function forWhom({ owner, parameters }: AttachmentTicket): string {
+  if (owner !== undefined) return `for ${owner.kind} ${owner.name}`;
+  return `for ${parameters?.lastAttachedBy ?? "nobody known"}`;
+}
+
+/** One ticket: whether it has the volume, since when, and what would end its wait. */
+export function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, now: Date): Finding {
+  const { id, type, nodeID, expiresAt, createdAt } = ticket;
+  const until = expiresAt === undefined ? "" : `, until ${expiresAt}`;
+  const subject = `ticket ${id} (${type}, node ${nodeID}, ${forWhom(ticket)}${until})`;
+  const status = ticketStatus(attachment, id);
+  const condition = status?.conditions.find((entry) => entry.type === "Satisfied");
+  const since = age(condition?.lastTransitionTime ?? createdAt, now);
+  if (status?.satisfied === true) return finding("ok", subject, `satisfied for ${since}`);
+  if (condition === undefined) {
+    return finding("waiting", subject, `not looked at yet by the arbiter, asked ${since} ago`);
+  }
+  const reason = condition.reason as VerdictReason;
+  const ends = WAITS[reason];
+  const next = NEXT[reason]?.(ticket, attachment.spec.volume);
+  return finding(
+    "waiting",
+    subject,
+    `waits for ${since}: ${condition.reason}: ${condition.message}${ends === undefined ? "" : `; ends when: ${ends}`}`,
+    next === undefined ? {} : { next },
+  );
+}
+
+/** All of them: who has the volume first. */
+export function explainTickets(attachment: VolumeAttachment, now: Date): Finding[] {
+  const tickets = Object.entries(attachment.spec.attachmentTickets ?? {});
+  const findings = tickets.map(([id, ticket]) => explainTicket(attachment, { ...ticket, id }, now));
+  return findings.sort((a, b) => Number(a.state !== "ok") - Number(b.state !== "ok"));
+}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { csiTicketId, ticketStatus, VolumeAttachments, Volumes } from "@mooring/engine";
+import { type ObjectStore, PersistentVolumeClaims, PersistentVolumes, Pods } from "@mooring/store";
+import { eventually } from "../support/eventually.ts";
+import { Kubectl } from "../support/kubectl.ts";
+import { claim, pod } from "../support/manifests.ts";
+import { Up } from "../support/up.ts";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
+const NAMESPACE = "default";
+const KIND = "volumeattachments.storage.mooring.dev";
+
+const up = await Up.create();
+let store: ObjectStore;
+let kubectl: Kubectl;
+let volume = "";
+before(async () => {
+  await up.start();
+  store = await up.store();
+  kubectl = new Kubectl(up.kubeconfig);
+  await store.create(PersistentVolumeClaims, claim(NAMESPACE, "data"));
+  const bound = await eventually("the claim to be bound", async () => {
+    return (await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "data" })).spec?.volumeName;
+  });
+  const pv = await store.get(PersistentVolumes, { name: bound });
+  volume = pv.spec?.csi?.volumeHandle ?? "";
+});
+after(() => up.dispose());
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function mooring(...args: string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const all = [BUNDLE, ...args, "--kubeconfig", up.kubeconfig];
+    execFile(process.execPath, all, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await mooring(...args);
+  assert.equal(code, 0, `${args.join(" ")}: ${stderr}${stdout}`);
+  return stdout;
+}
+
+const tickets = async () =>
+  Object.keys((await store.get(VolumeAttachments, { name: volume })).spec.attachmentTickets ?? {});
+const isSatisfied = async (id: string) => {
+  const attachment = await store.get(VolumeAttachments, { name: volume });
+  return ticketStatus(attachment, id)?.satisfied === true;
+};
+const phase = async () => (await store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.phase;
+const startedAt = async () =>
+  (await store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.containerStatuses?.[0]?.containerID;
+
+test("[LHA-044] [LHA-045] a person attaches a volume by name, sees it in every list, and gives it back", async () => {
+  assert.match(await done("volume", "list"), new RegExp(`^${volume} +detached +64 MiB`, "m"));
+  const told = await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann", "--for", "2h");
+  assert.match(told, /is attached to node-a as \/dev\/loop\d+ \(ticket longhorn-ui\)/);
+  assert.match(
+    await done("ticket", "list", volume),
+    /longhorn-ui +longhorn-api +1000 +node-a +ann +yes +Attached +\d+s +\d{4}-/,
+  );
+  assert.match(await kubectl.run("get", KIND, volume), /node-a +attached +1 +0 +ann/);
+  assert.match(await done("volume", "show", volume), /for ann, until \d{4}.*satisfied for/);
+  assert.match(await done("volume", "detach", volume), /ended: longhorn-ui/);
+  await eventually("the volume to be detached", async () => {
+    return (await store.get(Volumes, { name: volume })).status?.state === "detached";
+  });
+  assert.match(await done("ticket", "rm", volume, "longhorn-ui"), /there is no ticket/);
+});
+
+test("a Pod and a person hold a volume together; a third who wants it otherwise waits and is told for whom", async () => {
+  await store.create(
+    Pods,
+    pod(NAMESPACE, "user", "while :; do date > /data/now; sync /data/now; sleep 1; done", {
+      "/data": "data",
+    }),
+  );
+  await eventually("the Pod to run", async () => (await phase()) === "Running");
+  await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann");
+  await done("ticket", "add", volume, "--node", "node-a", "--holder", "bob", "--id", "bob", "--maintenance");
+  const why = await eventually("the ticket to be judged", async () => {
+    const ran = await mooring("why", `volume/${volume}`);
+    return ran.stdout.includes("AttachedWithIncompatibleParameters") && ran;
+  });
+  assert.equal(why.code, 1);
+  assert.match(
+    why.stdout,
+    /ticket bob .*for bob\): waits for \d+s: .*with its device by ticket .*ends when: the ticket that has/,
+  );
+  assert.match(why.stdout, new RegExp(`^next: see who has it: mooring ticket list ${volume}`, "m"));
+  const shown = await mooring("why", `volumeattachment/${volume}`);
+  assert.match(shown.stdout, /ann and 1 more has the volume on node node-a \(attached\); 1 wait/);
+  const rows = JSON.parse(await done("ticket", "list", volume, "--json")) as {
+    id: string;
+    satisfied: boolean;
+  }[];
+  assert.deepEqual(
+    rows.filter(({ satisfied }) => !satisfied).map(({ id }) => id),
+    ["bob"],
+  );
+  await done("ticket", "rm", volume, "bob", "--holder", "bob");
+  assert.match(await done("why", "pod/user"), /ticket csi-.*for VolumeAttachment csi-.*satisfied/);
+});
+
+test("the ticket of a running Pod cannot be ended by a person, and comes back when it is torn out", async () => {
+  const csi = csiTicketId(volume, "node-a");
+  const refused = await mooring("ticket", "rm", volume, csi);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /belongs to csi-attacher and ends with VolumeAttachment/);
+  await done("volume", "detach", volume);
+  const before = await startedAt();
+  const tear = JSON.stringify({ spec: { attachmentTickets: { [csi]: null } } });
+  await kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);
+  await eventually("the ticket to be back", () => isSatisfied(csi));
+  assert.match(await kubectl.run("describe", KIND, volume), /TicketRestored/);
+  const bare = JSON.stringify({ metadata: { finalizers: null } });
+  await kubectl.run("delete", KIND, volume, "--wait=false");
+  await kubectl.run("patch", KIND, volume, "--type=merge", "-p", bare);
+  await eventually("the object to be made again", () => isSatisfied(csi).catch(() => false));
+  assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
+});
+
+test("6120: an attached volume stays so over a kill and a restart", async () => {
+  const device = (await store.get(Volumes, { name: volume })).status?.device;
+  const before = await startedAt();
+  await up.end("SIGKILL");
+  await up.start();
+  store = await up.store();
+  kubectl = new Kubectl(up.kubeconfig);
+  await eventually("the ticket to be satisfied", () => isSatisfied(csiTicketId(volume, "node-a")));
+  const { status } = await store.get(Volumes, { name: volume });
+  assert.deepEqual([status?.state, status?.device], ["attached", device]);
+  assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
+});
+
+/** What is wrong, the command, its exit code and what it says. */
+const REFUSED: [string, string[], number, RegExp][] = [
+  [
+    "a node that does not exist",
+    ["volume", "attach", "VOLUME", "--node", "mars"],
+    1,
+    /node "mars" does not exist/,
+  ],
+  [
+    "a node that is a path",
+    ["ticket", "add", "VOLUME", "--node", "../a"],
+    2,
+    /node id "\.\.\/a" is not valid/,
+  ],
+  [
+    "a volume that does not exist",
+    ["volume", "attach", "v-none", "--node", "node-a"],
+    1,
+    /volume "v-none" does not exist/,
+  ],
+  ["a ticket id that is a path", ["ticket", "rm", "VOLUME", "a/b"], 2, /ticket id "a\/b" is not valid/],
+  [
+    "a time without unit",
+    ["ticket", "add", "VOLUME", "--node", "node-a", "--for", "5"],
+    2,
+    /write it like 30m/,
+  ],
+  ["no node at all", ["ticket", "add", "VOLUME"], 2, /--node/],
+  ["an attachment that does not exist", ["why", "volumeattachment/v-none"], 1, /./],
+];
+for (const [what, args, exit, message] of REFUSED) {
+  test(`bad input on the command line: ${what}`, async () => {
+    const { code, stderr, stdout } = await mooring(...args.map((arg) => (arg === "VOLUME" ? volume : arg)));
+    assert.equal(code, exit, stderr);
+    assert.match(stderr + stdout, message);
+  });
+}
+
+test("when the Pod goes its ticket goes, and the volume is detached", async () => {
+  await kubectl.run("delete", "pod", "user", "--wait=true");
+  await eventually("the volume to be detached", async () => {
+    return (await store.get(Volumes, { name: volume })).status?.state === "detached";
+  });
+  assert.deepEqual(await tickets(), []);
+  await kubectl.run("delete", "pvc", "data");
+  await eventually("the volume to be gone", async () => (await store.list(Volumes)).items.length === 0);
+});
