@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import type { GroupSnapshot, NodeAgent, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
+import {
+  type GroupSnapshot,
+  type NodeAgent,
+  ownerKinds,
+  type Pool,
+  type Snapshot,
+  type Volume,
+  type VolumeAttachment,
+} from "@mooring/engine";
 import type { VolumeGroupRestore } from "@mooring/sidecars";
 import type {
   KubeObject,
@@ -87,7 +95,13 @@ const attachment: Full<VolumeAttachment> = {
         nodeID: "n",
         parameters: { disableFrontend: "any" },
         generation: 1,
-        owner: { apiVersion: "v1", kind: "K", namespace: "a", name: "o", uid: "u" },
+        owner: {
+          apiVersion: "storage.mooring.dev/v1alpha1",
+          kind: "Snapshot",
+          namespace: "a",
+          name: "o",
+          uid: "u",
+        },
         createdAt: time,
         expiresAt: time,
       },
@@ -368,6 +382,14 @@ test("every definition describes all its fields and ends its columns with the ag
       assert.equal(version.additionalPrinterColumns?.at(-1)?.name, "Age");
     }
   }
+});
+
+test("a ticket dies with an object of just those kinds that the arbiter watches", async () => {
+  const crd = (await definitions()).find(({ metadata }) => metadata.name.startsWith("volumeattachments."));
+  const schema = JSON.stringify(crd?.spec.versions[0]?.schema);
+  const [, list = ""] = /self\.owner\.kind\) in \[([^\]]*)\]/.exec(schema) ?? [];
+  const allowed = [...list.matchAll(/'([^']+)'/g)].map(([, kind]) => kind);
+  assert.deepEqual(allowed.sort(), Object.keys(ownerKinds(true)).sort());
 });
 
 test("[K8S-142] our VolumeAttachment and the Kubernetes one are two kinds in two groups", async () => {

@@ -64,6 +64,17 @@ const REFUSED: [string, string, object, RegExp][] = [
     { id: "t", type: "backup-controller", nodeID: "a" },
     /may be without an owner/,
   ],
+  [
+    "an owner that nobody watches",
+    "t",
+    {
+      id: "t",
+      type: "backup-controller",
+      nodeID: "a",
+      owner: { apiVersion: "v1", kind: "Secret", name: "s" },
+    },
+    /of no kind that tickets may die with/,
+  ],
   ["an end that is no time", "t", person({ expiresAt: "soon" }), /expiresAt: Invalid value: "soon"/],
   ["a number below zero", "t", person({ generation: -1 }), /generation: Invalid value: -1/],
 ];
