@@ -96,7 +96,8 @@ test("doctor finds nothing wrong here, and a leak that is made for it", async ()
   }
 });
 
-test("SIGTERM ends it with 0 and leaves nothing in use; without a server, commands say so", async () => {
+test("SIGTERM ends it with 0 and leaves nothing in use, heard or not; without a server, commands say so", async () => {
+  up.hangUp();
   assert.equal(await up.end("SIGTERM"), 0);
   assert.deepEqual(await machineRemains(up.stateDir), []);
   const { code, stderr } = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);

@@ -93,6 +93,12 @@ export class Up {
     return child.exitCode;
   }
 
+  /** Closes our ends of its output, as a `tee` does that a Ctrl-C has ended. */
+  hangUp(): void {
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+  }
+
   async store(): Promise<RestStore> {
     return RestStore.fromKubeconfig(this.kubeconfig);
   }

@@ -3,9 +3,13 @@ import { Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
 
-/** Aborts with the first SIGINT or SIGTERM; a second one ends the process at once. */
+/**
+ * Aborts with the first SIGINT or SIGTERM; a second one ends the process at once. From here on nobody has to read what
+ * we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
+ */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const stop = (name: string): void => {
     if (controller.signal.aborted) process.exit(130);
     process.stderr.write(`${name}: stopping (again to stop at once)\n`);
