@@ -22,7 +22,7 @@ function nodeOf(
     ...(more.spec === undefined ? {} : { spec: more.spec }),
     status: { conditions: [{ type: "Ready", status: more.ready ?? "True" }], allocatable: { pods: "10" } },
   };
-  return { node, used: new Map(), limits: new Map(), pods: 0 };
+  return { node, used: new Map(), limits: new Map(), pods: 0, requested: new Map() };
 }
 
 function podOf(spec: Partial<NonNullable<Pod["spec"]>> = {}): Pod {
@@ -136,6 +136,35 @@ test("each reason why not is named, counted, and comes with what to do", () => {
     ],
   ];
   for (const [view, expected] of rows) assert.match(refusal(view), expected);
+});
+
+test("what pods ask for has to fit beside what is there: sidecars and init containers as they run", () => {
+  const asks = (requests: Record<string, string>, more = {}) => ({
+    name: "c",
+    image: "host",
+    resources: { requests },
+    ...more,
+  });
+  const plain = nodeOf("n");
+  const status = { ...plain.node.status, allocatable: { pods: "10", cpu: "2", memory: "4Gi" } };
+  const node = { ...plain, node: { ...plain.node, status } };
+  const with_ = (requested: [string, bigint][]) => [{ ...node, requested: new Map(requested) }];
+  const half = podOf({ containers: [asks({ cpu: "500m", memory: "2Gi" }), asks({ cpu: "500m" })] });
+  assert.deepEqual(run({ pod: half, nodes: with_([["cpu", 1000n]]) }), { do: "bind", node: "n" });
+  assert.match(
+    refusal({ pod: half, nodes: with_([["cpu", 1001n]]) }),
+    /^0\/1 nodes are available: 1 Insufficient cpu\./,
+  );
+  const greedy = podOf({ containers: [asks({ cpu: "64", memory: "1Ti", "example.com/gpu": "1" })] });
+  assert.match(
+    refusal({ pod: greedy, nodes: [node] }),
+    /1 Insufficient cpu, 1 Insufficient example\.com\/gpu, 1 Insufficient memory\. .*resources\.requests/,
+  );
+  const sidecar = asks({ cpu: "1" }, { restartPolicy: "Always" });
+  const fits = podOf({ initContainers: [asks({ cpu: "2" }), sidecar], containers: [asks({ cpu: "1" })] });
+  assert.equal(run({ pod: fits, nodes: [node] }).do, "bind");
+  const late = podOf({ initContainers: [sidecar, asks({ cpu: "2" })], containers: [asks({ cpu: "1" })] });
+  assert.match(refusal({ pod: late, nodes: [node] }), /Insufficient cpu/);
 });
 
 test("a volume that a pod on the node uses already does not count twice against the limit", () => {

@@ -11,6 +11,7 @@ import { findVolume } from "../binder/match.ts";
 import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
 import { allowsTopology, selectsNode } from "../node-selector.ts";
 import { hasCapacity } from "./capacity.ts";
+import { type Amounts, lacking, requestsOf } from "./requests.ts";
 import { untolerated } from "./taints.ts";
 
 /** A claim of the pod that is to be scheduled. */
@@ -35,6 +36,8 @@ export interface NodeView {
   /** Attach limit of each driver. */
   limits: ReadonlyMap<string, number>;
   pods: number;
+  /** What the pods on the node have asked for, together. */
+  requested: Amounts;
 }
 
 export interface SchedulingView {
@@ -59,15 +62,21 @@ export type SchedulingStep =
 export function decide(view: SchedulingView): SchedulingStep {
   const missing = claimProblem(view);
   if (missing !== undefined) return missing;
-  const reasons = view.nodes.map((node) => ({ node, reason: nodeProblem(view, node) }));
+  const verdicts = view.nodes.map((node) => ({ node, reasons: nodeProblems(view, node) }));
   const delayed = view.claims.filter(({ volume }) => volume === undefined);
-  const feasible = reasons.filter(({ reason }) => reason === undefined).map(({ node }) => node);
+  const feasible = verdicts.filter(({ reasons }) => reasons.length === 0).map(({ node }) => node);
   const promised = delayed.map(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE]);
   // A node that was chosen before stays chosen while it will do: its volumes may be on their way.
   const chosen =
     feasible.find(({ node }) => promised.includes(node.metadata.name)) ?? feasible.sort(byLoad)[0];
   if (chosen === undefined)
-    return { do: "reject", message: explain(reasons.map(({ reason }) => reason ?? "")) };
+    return {
+      do: "reject",
+      message: explain(
+        view.nodes.length,
+        verdicts.flatMap(({ reasons }) => reasons),
+      ),
+    };
   const node = chosen.node.metadata.name;
   const selected = delayed.filter(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
   for (const { claim } of selected) {
@@ -123,9 +132,9 @@ function claimProblem({ claims }: SchedulingView): SchedulingStep | undefined {
   return undefined;
 }
 
-type Check = (view: SchedulingView, node: NodeView) => string | undefined;
+type Check = (view: SchedulingView, node: NodeView) => string | readonly string[] | undefined;
 
-/** In this order; the first reason counts for a node. */
+/** In this order; the first that fails counts for a node. */
 const CHECKS: readonly Check[] = [
   (_, { node }) => (isReady(node) ? undefined : "node(s) were not ready"),
   ({ pod }, { node }) => {
@@ -138,6 +147,7 @@ const CHECKS: readonly Check[] = [
     BigInt(pods) < parseQuantity(node.status?.allocatable?.pods ?? Number.MAX_SAFE_INTEGER)
       ? undefined
       : "Too many pods",
+  ({ pod }, { node, requested }) => lacking(requestsOf(pod), requested, node.status?.allocatable),
   ({ claims }, { node }) =>
     claims.every(({ volume }) => selectsNode(volume?.spec?.nodeAffinity?.required, node))
       ? undefined
@@ -147,12 +157,12 @@ const CHECKS: readonly Check[] = [
     view.claims.map((claim) => delayedProblem(view, claim, node)).find((reason) => reason !== undefined),
 ];
 
-function nodeProblem(view: SchedulingView, node: NodeView): string | undefined {
+function nodeProblems(view: SchedulingView, node: NodeView): readonly string[] {
   for (const check of CHECKS) {
-    const reason = check(view, node);
-    if (reason !== undefined) return reason;
+    const reasons = [check(view, node) ?? []].flat();
+    if (reasons.length > 0) return reasons;
   }
-  return undefined;
+  return [];
 }
 
 function isReady(node: Node): boolean {
@@ -211,6 +221,8 @@ const ADVICE: readonly [start: string, advice: string][] = [
     "node(s) had volume node affinity",
     "The pod's volumes can only be used on the nodes that their spec.nodeAffinity names.",
   ],
+  ["Too many pods", "Delete pods that are not needed."],
+  ["Insufficient ", "Ask for less in resources.requests, or delete pods that hold what is missing."],
   ["node(s) exceed max volume count", "Delete pods that use volumes of this driver."],
   ["node(s) did not have enough", "Ask for less in the claim, enlarge the pool, or delete volumes."],
   ["node(s) did not match the topology", "Change allowedTopologies of the storage class, or label a node."],
@@ -218,8 +230,7 @@ const ADVICE: readonly [start: string, advice: string][] = [
 ];
 
 /** In the words that users of Kubernetes know, with the number of nodes per reason. */
-function explain(reasons: readonly string[]): string {
-  const total = reasons.length;
+function explain(total: number, reasons: readonly string[]): string {
   if (total === 0)
     return "0/0 nodes are available: no nodes available to schedule pods. Is the kubelet running?";
   const counts = new Map<string, number>();

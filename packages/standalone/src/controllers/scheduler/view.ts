@@ -4,6 +4,7 @@ import { isForeign } from "../binder/ephemeral.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimNameOf, isFinished } from "../pod-claims.ts";
 import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
+import { requestsOf, sumOf } from "./requests.ts";
 
 /** Everything that the decision about one pod may look at. `assumed`: pods bound a moment ago, before the caches know. */
 export function schedulingView(
@@ -76,5 +77,5 @@ function nodeView(view: ClusterView, node: Node, assumed: ReadonlyMap<string, st
   for (const driver of view.csiNodes.get(name)?.spec?.drivers ?? []) {
     if (driver.allocatable?.count !== undefined) limits.set(driver.name, driver.allocatable.count);
   }
-  return { node, used, limits, pods: pods.length };
+  return { node, used, limits, pods: pods.length, requested: sumOf(pods.map(requestsOf)) };
 }

@@ -1,0 +1,63 @@
+import { type Pod, parseMilli } from "@mooring/store";
+
+type Container = NonNullable<Pod["spec"]>["containers"][number];
+
+/** Amounts by resource name, in thousandths: `cpu` -> 250n, `memory` -> bytes times 1000. */
+export type Amounts = ReadonlyMap<string, bigint>;
+
+/**
+ * What a pod needs on its node: its containers side by side, or its largest init container if that is more. Sidecars
+ * run from their place among the init containers on, so they count with those after them and with the containers.
+ */
+export function requestsOf({ spec }: Pod): Amounts {
+  const largest = new Map<string, bigint>();
+  const sidecars = new Map<string, bigint>();
+  for (const each of spec?.initContainers ?? []) {
+    const staying = each.restartPolicy === "Always";
+    if (staying) add(sidecars, amountsOf(each));
+    const atOnce = new Map(sidecars);
+    if (!staying) add(atOnce, amountsOf(each));
+    for (const [name, amount] of atOnce) largest.set(name, max(largest.get(name), amount));
+  }
+  const together = new Map(sidecars);
+  for (const each of spec?.containers ?? []) add(together, amountsOf(each));
+  for (const [name, amount] of largest) together.set(name, max(together.get(name), amount));
+  add(together, quantities(spec?.overhead));
+  return together;
+}
+
+/** All of these together. */
+export function sumOf(all: Iterable<Amounts>): Amounts {
+  const sum = new Map<string, bigint>();
+  for (const each of all) add(sum, each);
+  return sum;
+}
+
+/** Names of the resources of which `allocatable` has too little left for `wanted`, in the words of Kubernetes. */
+export function lacking(
+  wanted: Amounts,
+  used: Amounts,
+  allocatable: Readonly<Record<string, string>> | undefined,
+): string[] {
+  return [...wanted]
+    .filter(([, amount]) => amount > 0n)
+    .filter(([name, amount]) => (used.get(name) ?? 0n) + amount > parseMilli(allocatable?.[name] ?? "0"))
+    .map(([name]) => `Insufficient ${name}`);
+}
+
+/** A limit without a request is a request. */
+function amountsOf({ resources }: Container): Amounts {
+  return quantities({ ...resources?.limits, ...resources?.requests });
+}
+
+function quantities(list: Readonly<Record<string, string | number>> = {}): Amounts {
+  return new Map(Object.entries(list).map(([name, quantity]) => [name, parseMilli(quantity)]));
+}
+
+function add(to: Map<string, bigint>, amounts: Amounts): void {
+  for (const [name, amount] of amounts) to.set(name, (to.get(name) ?? 0n) + amount);
+}
+
+function max(a: bigint | undefined, b: bigint): bigint {
+  return a !== undefined && a > b ? a : b;
+}
