@@ -40,6 +40,8 @@ export interface ApiServer {
   token: string;
   /** Path of the kubeconfig. */
   kubeconfig: string;
+  /** Signs tokens for service accounts. */
+  tokens: ServiceAccountTokens;
   /** Settles when the server has stopped and let go of its port. */
   done: Promise<void>;
 }
@@ -95,7 +97,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     else signal.addEventListener("abort", stop, { once: true });
   });
   logger.info({ url }, "The API server listens");
-  return { url, caPem: pki.caPem, token: pki.token, kubeconfig, done };
+  return { url, caPem: pki.caPem, token: pki.token, kubeconfig, tokens, done };
 }
 
 /** `127.0.0.1:6443`, `[::1]:6443`, `:6443`. Throws a RangeError. */

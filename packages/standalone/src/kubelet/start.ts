@@ -21,6 +21,7 @@ import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
 import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/manager.ts";
+import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 
 export interface KubeletOptions {
   store: ObjectStore;
@@ -34,6 +35,8 @@ export interface KubeletOptions {
   csiEndpoints: Readonly<Record<string, string>>;
   /** Closed with the kubelet. */
   runtime: Runtime;
+  /** Signs the service account tokens that pods ask for; without it they get none. */
+  issueToken?: IssueToken;
   logger: Logger;
   host?: Host;
   /** Ends everything cleanly: see {@link startKubelet}. */
@@ -97,7 +100,8 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     signal: working,
   });
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
-  const volumes = createPodVolumes({ store, view, host, paths, node, manager, events });
+  const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => queue.add(uid) });
+  const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   return {
     store,
     view,

@@ -3,6 +3,7 @@ import { type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import type { ClusterView } from "../controllers/cluster-view.ts";
 import { type Kubelet, startKubelet } from "../kubelet/index.ts";
 import type { NodeSettings } from "../kubelet/node/node-object.ts";
+import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { createProcessRuntime } from "../runtime/index.ts";
 import type { Parts } from "./parts.ts";
 import type { StateFolder } from "./state-folder.ts";
@@ -17,17 +18,20 @@ export interface NodePart {
   logger: Logger;
   /** Shared with controllers in the same process; absent: the kubelet opens its own. */
   view?: ClusterView;
+  /** Of the API server, when that is in the same process. */
+  issueToken?: IssueToken;
 }
 
 /** The kubelet of this machine, and the runtime that its pods' processes live in. */
 export async function startNode(node: NodePart): Promise<Kubelet> {
-  const { store, nodeName, settings, folder, parts, logger, view } = node;
+  const { store, nodeName, settings, folder, parts, logger, view, issueToken } = node;
   const runtime = await createProcessRuntime({ stateDir: folder.kubelet, hidden: [folder.root], logger });
   return parts.start("kubelet", (signal) =>
     startKubelet({
       store: managedBy(store, "kubelet"),
       ...(view === undefined ? {} : { view }),
       ...(settings === undefined ? {} : { settings }),
+      ...(issueToken === undefined ? {} : { issueToken }),
       nodeName,
       stateDir: folder.kubelet,
       csiEndpoints: { [DRIVER_NAME]: `unix://${folder.socket}` },

@@ -2,6 +2,7 @@ import type { Logger } from "@mooring/store";
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
+import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { startApi } from "./api.ts";
 import { startControllers } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
@@ -46,7 +47,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);
     await startStorage(starting);
-    api.serveLogs(await startNode({ ...starting, nodeName: options.nodeName, view }));
+    const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
+    api.serveLogs(await startNode({ ...starting, nodeName: options.nodeName, view, issueToken }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

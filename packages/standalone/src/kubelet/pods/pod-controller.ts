@@ -15,6 +15,7 @@ import type { NodeFacts } from "./field-ref.ts";
 import { lookAtPod } from "./look.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import { createProber, type Prober } from "./prober.ts";
+import { followReferences } from "./references.ts";
 import { reportStatus } from "./report.ts";
 
 export interface PodControllerOptions {
@@ -40,13 +41,14 @@ const CONCURRENCY = 64;
 
 /** Brings each pod of this node, by uid, to what its object says; also those that have no object any more. */
 export async function runPods(options: PodControllerOptions): Promise<void> {
-  const { view, runtime, node, queue, signal, logger } = options;
+  const { store, view, runtime, node, queue, signal, logger } = options;
   const context: PodContext = { ...options, prober: proberOf(options), startErrors: new Map() };
   const unfollow = runtime.onChange((podUID) => queue.add(podUID));
   const here = (pods: readonly Pod[]) =>
     pods.filter((pod) => pod.spec?.nodeName === node.nodeName).map((pod) => pod.metadata.uid ?? "");
   const usersOf = (claim: { namespace?: string; name?: string } | undefined) =>
     here(view.pods.byIndex("claim", `${claim?.namespace}/${claim?.name}`));
+  const read = followReferences(store, () => view.pods.byIndex("node", node.nodeName), options);
   try {
     await runController(
       {
@@ -55,6 +57,7 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
           source(view.pods, (pod) => here([pod])),
           source(view.claims, ({ metadata }) => usersOf(metadata)),
           source(view.volumes, ({ spec }) => usersOf(spec?.claimRef)),
+          ...read.sources,
         ],
         reconcile: (uid) => syncPod(context, uid),
       },
@@ -63,6 +66,7 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
   } finally {
     unfollow();
     context.prober.close();
+    await read.done;
   }
 }
 

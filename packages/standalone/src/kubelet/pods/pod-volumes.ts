@@ -5,7 +5,7 @@ import type { EventRecorder, Pod } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { KubeletPaths } from "../paths.ts";
 import { type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
-import { type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
+import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
 import type { VolumeManager } from "../volumes/manager.ts";
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
 
@@ -33,7 +33,7 @@ export interface PodVolumesOptions extends LocalVolumeContext {
 
 export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
   const { view, host, paths, manager, events } = options;
-  const prepared = new Map<string, Map<string, string>>();
+  const prepared = new Map<string, Map<string, LocalVolume>>();
 
   function trace(pod: Pod): { volumes: CsiVolume[]; problems: string[] } {
     const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
@@ -46,17 +46,13 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
 
   async function prepareLocal(pod: Pod): Promise<void> {
     const uid = pod.metadata.uid ?? "";
-    const done = prepared.get(uid) ?? new Map<string, string>();
+    const done = prepared.get(uid) ?? new Map<string, LocalVolume>();
     prepared.set(uid, done);
     for (const volume of pod.spec?.volumes ?? []) {
-      if (
-        done.has(volume.name) ||
-        volume.persistentVolumeClaim !== undefined ||
-        volume.ephemeral !== undefined
-      )
-        continue;
+      if (volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined) continue;
+      const before = done.get(volume.name);
       try {
-        done.set(volume.name, await prepareLocalVolume(options, pod, volume));
+        done.set(volume.name, await prepareLocalVolume(options, pod, volume, before));
       } catch (error) {
         const text = error instanceof Error ? error.message : String(error);
         events.event(
@@ -65,7 +61,8 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
           "FailedMount",
           `MountVolume.SetUp failed for volume "${volume.name}" : ${text}`,
         );
-        throw error;
+        // What was there once stays as it was: a running container does not lose its files.
+        if (before === undefined) throw error;
       }
     }
   }
@@ -88,7 +85,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
         (volume) => [volume.name, { path: manager.pathOf(uid, volume), readOnly: volume.readOnly }] as const,
       );
       const local = [...(prepared.get(uid) ?? [])].map(
-        ([name, path]) => [name, { path, readOnly: isPayload(pod, name) }] as const,
+        ([name, { path }]) => [name, { path, readOnly: isPayload(pod, name) }] as const,
       );
       return new Map([...csi, ...local]);
     },
@@ -99,6 +96,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
     },
     async release(podUID) {
       prepared.delete(podUID);
+      options.tokens.forget(podUID);
       // They are mounts of the volumes themselves, which would stay busy.
       await removeSubPaths(host, subPaths(podUID));
       manager.release(podUID);

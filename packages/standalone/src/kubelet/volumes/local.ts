@@ -1,26 +1,49 @@
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import type { Host } from "@mooring/engine";
-import { type ObjectStore, type Pod, parseQuantity } from "@mooring/store";
+import { type Pod, parseQuantity } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
-import { configMapEntries, secretEntries } from "../pods/environment.ts";
-import { type NodeFacts, readField, readResource } from "../pods/field-ref.ts";
 import type { PodVolume } from "./csi-volume.ts";
 import { takeOwnership } from "./ownership.ts";
-import { type Payload, writePayload } from "./payload.ts";
+import { fingerprintOf, writePayload } from "./payload.ts";
+import { type PayloadContext, payloadOf } from "./payload-sources.ts";
 
-export interface LocalVolumeContext {
-  store: ObjectStore;
+export interface LocalVolumeContext extends PayloadContext {
   host: Host;
   paths: KubeletPaths;
-  node: NodeFacts;
 }
 
-/** Makes a volume that needs no driver, and returns where it is. Doing it again refreshes it. */
+/** A volume that needs no driver, as it was made. */
+export interface LocalVolume {
+  path: string;
+  /** Of a volume that is made of API objects: what was in them. */
+  fingerprint?: string;
+}
+
+/**
+ * Makes a volume that needs no driver. Doing it again (`before`: what it was) brings one that is made of API objects up
+ * to date, and costs next to nothing when they have not changed.
+ */
 export async function prepareLocalVolume(
   context: LocalVolumeContext,
   pod: Pod,
   volume: PodVolume,
-): Promise<string> {
+  before?: LocalVolume,
+): Promise<LocalVolume> {
+  const kind = PAYLOAD_KINDS.find((each) => volume[each] !== undefined);
+  if (kind === undefined) return before ?? { path: await prepareFolder(context, pod, volume) };
+  const uid = pod.metadata.uid ?? "";
+  const path = context.paths.localVolume(uid, `kubernetes.io~${kind.toLowerCase()}`, volume.name);
+  const payload = await payloadOf(context, pod, volume);
+  const fingerprint = fingerprintOf(payload);
+  if (before?.fingerprint === fingerprint) return before;
+  const group = pod.spec?.securityContext?.fsGroup;
+  await writePayload(path, payload, async (made) => {
+    if (group !== undefined) await takeOwnership(made, group);
+  });
+  return { path, fingerprint };
+}
+
+async function prepareFolder(context: LocalVolumeContext, pod: Pod, volume: PodVolume): Promise<string> {
   if (volume.hostPath !== undefined) return hostPath(volume.hostPath.path, volume.hostPath.type ?? "");
   const uid = pod.metadata.uid ?? "";
   const group = pod.spec?.securityContext?.fsGroup;
@@ -30,17 +53,10 @@ export async function prepareLocalVolume(
     if (group !== undefined) await takeOwnership(path, group, "OnRootMismatch");
     return path;
   }
-  const kind = PAYLOAD_KINDS.find((each) => volume[each] !== undefined);
-  if (kind === undefined) {
-    const type = Object.keys(volume).find((key) => key !== "name") ?? "none";
-    throw new Error(
-      `volume "${volume.name}" is of type ${type}, which is not supported here; use a persistentVolumeClaim`,
-    );
-  }
-  const path = context.paths.localVolume(uid, `kubernetes.io~${kind.toLowerCase()}`, volume.name);
-  await writePayload(path, await payloadOf(context, pod, volume));
-  if (group !== undefined) await takeOwnership(path, group);
-  return path;
+  const type = Object.keys(volume).find((key) => key !== "name") ?? "none";
+  throw new Error(
+    `volume "${volume.name}" is of type ${type}, which is not supported here; use a persistentVolumeClaim`,
+  );
 }
 
 const PAYLOAD_KINDS = ["configMap", "secret", "downwardAPI", "projected"] as const;
@@ -84,92 +100,4 @@ async function hostPath(path: string, type: string): Promise<string> {
   if (check !== undefined && !info[check]())
     throw new Error(`hostPath type check failed: ${path} is not a ${type}`);
   return path;
-}
-
-type Item = { key: string; path: string; mode?: number };
-type Source = Pick<PodVolume, "configMap" | "secret" | "downwardAPI">;
-
-async function payloadOf(context: LocalVolumeContext, pod: Pod, volume: PodVolume): Promise<Payload> {
-  const payload: Payload = new Map();
-  if (volume.projected === undefined) {
-    const mode =
-      volume.configMap?.defaultMode ?? volume.secret?.defaultMode ?? volume.downwardAPI?.defaultMode;
-    await addSource(context, pod, volume, mode ?? 0o644, payload);
-    return payload;
-  }
-  for (const source of volume.projected.sources ?? []) {
-    const { configMap, downwardAPI, secret, ...others } = source;
-    const unsupported = Object.keys(others)[0];
-    if (unsupported !== undefined) throw new Error(`projected source ${unsupported} is not supported here`);
-    const named =
-      secret === undefined
-        ? {}
-        : { secret: { ...secret, ...(secret.name === undefined ? {} : { secretName: secret.name }) } };
-    const wanted: Source = {
-      ...(configMap === undefined ? {} : { configMap }),
-      ...(downwardAPI === undefined ? {} : { downwardAPI }),
-      ...named,
-    };
-    await addSource(context, pod, wanted, volume.projected.defaultMode ?? 0o644, payload);
-  }
-  return payload;
-}
-
-async function addSource(
-  context: LocalVolumeContext,
-  pod: Pod,
-  source: Source,
-  mode: number,
-  payload: Payload,
-): Promise<void> {
-  const namespace = pod.metadata.namespace ?? "";
-  const { configMap, secret, downwardAPI } = source;
-  if (configMap !== undefined) {
-    const entries = await configMapEntries(
-      context.store,
-      namespace,
-      configMap.name ?? "",
-      configMap.optional === true,
-    );
-    addEntries(entries, configMap.items, configMap.optional === true, mode, payload);
-  }
-  if (secret !== undefined) {
-    const entries = await secretEntries(
-      context.store,
-      namespace,
-      secret.secretName ?? "",
-      secret.optional === true,
-    );
-    addEntries(entries, secret.items, secret.optional === true, mode, payload);
-  }
-  for (const item of downwardAPI?.items ?? []) {
-    const { fieldRef, resourceFieldRef } = item;
-    const container = pod.spec?.containers.find(({ name }) => name === resourceFieldRef?.containerName);
-    let text = "";
-    if (fieldRef !== undefined) text = readField(fieldRef.fieldPath, pod, context.node);
-    else if (resourceFieldRef !== undefined && container !== undefined) {
-      text = readResource(
-        { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
-        container,
-        context.node,
-      );
-    }
-    payload.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode });
-  }
-}
-
-/** With items only those, under their paths; without, every entry under its key. */
-function addEntries(
-  entries: Readonly<Record<string, Buffer>>,
-  items: readonly Item[] | undefined,
-  optional: boolean,
-  mode: number,
-  payload: Payload,
-): void {
-  const wanted: readonly Item[] = items ?? Object.keys(entries).map((key) => ({ key, path: key }));
-  for (const item of wanted) {
-    const data = entries[item.key];
-    if (data !== undefined) payload.set(item.path, { data, mode: item.mode ?? mode });
-    else if (!optional) throw new Error(`references non-existent key: ${item.key}`);
-  }
 }

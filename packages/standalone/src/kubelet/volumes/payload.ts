@@ -1,15 +1,28 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 
 /** Files of a volume that is made of API objects, by path relative to the volume. */
 export type Payload = Map<string, { data: Buffer; mode: number }>;
 
+/** Equal for payloads of equal files. A hash: the files may be secrets. */
+export function fingerprintOf(payload: Payload): string {
+  const hash = createHash("sha256");
+  for (const [path, { data, mode }] of [...payload].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(`${JSON.stringify(path)} ${mode} ${data.length}\n`).update(data);
+  }
+  return hash.digest("hex");
+}
+
 /**
  * Writes all files at once: they are made in a hidden folder, and a link is switched to it. A reader sees the old
- * ones or the new ones, never some of each; the same layout as in Kubernetes.
+ * ones or the new ones, never some of each; the same layout as in Kubernetes. `finish`: before anyone sees them.
  */
-export async function writePayload(folder: string, payload: Payload): Promise<void> {
+export async function writePayload(
+  folder: string,
+  payload: Payload,
+  finish: (made: string) => Promise<void> = async () => {},
+): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   await chmod(folder, 0o755);
   const version = `..${randomBytes(8).toString("hex")}`;
@@ -20,7 +33,10 @@ export async function writePayload(folder: string, payload: Payload): Promise<vo
     await chmod(file, mode);
   }
   await mkdir(join(folder, version), { recursive: true });
+  await finish(join(folder, version));
   const old = await readlink(join(folder, "..data")).catch(() => undefined);
+  // A kill between the next two leaves the first one's work behind.
+  await rm(join(folder, "..data.new"), { force: true });
   await symlink(version, join(folder, "..data.new"));
   await rename(join(folder, "..data.new"), join(folder, "..data"));
   const wanted = new Set([...payload.keys()].map((path) => safe(path).split("/")[0] ?? ""));

@@ -1,0 +1,106 @@
+import type { ObjectStore, Pod } from "@mooring/store";
+import { configMapEntries, secretEntries } from "../pods/environment.ts";
+import { type NodeFacts, readField, readResource } from "../pods/field-ref.ts";
+import type { PodVolume } from "./csi-volume.ts";
+import type { Payload } from "./payload.ts";
+import type { PodTokens } from "./tokens.ts";
+
+export interface PayloadContext {
+  store: ObjectStore;
+  node: NodeFacts;
+  tokens: PodTokens;
+}
+
+type Item = { key: string; path: string; mode?: number };
+type Source = Pick<PodVolume, "configMap" | "secret" | "downwardAPI">;
+
+/** The files of a volume that is made of API objects, as the objects are now. Throws when something is missing. */
+export async function payloadOf(context: PayloadContext, pod: Pod, volume: PodVolume): Promise<Payload> {
+  const payload: Payload = new Map();
+  if (volume.projected === undefined) {
+    const mode =
+      volume.configMap?.defaultMode ?? volume.secret?.defaultMode ?? volume.downwardAPI?.defaultMode;
+    await addSource(context, pod, volume, mode ?? 0o644, payload);
+    return payload;
+  }
+  for (const source of volume.projected.sources ?? []) {
+    const { configMap, downwardAPI, secret, serviceAccountToken, ...others } = source;
+    const unsupported = Object.keys(others)[0];
+    if (unsupported !== undefined) throw new Error(`projected source ${unsupported} is not supported here`);
+    const named =
+      secret === undefined
+        ? {}
+        : { secret: { ...secret, ...(secret.name === undefined ? {} : { secretName: secret.name }) } };
+    const wanted: Source = {
+      ...(configMap === undefined ? {} : { configMap }),
+      ...(downwardAPI === undefined ? {} : { downwardAPI }),
+      ...named,
+    };
+    const mode = volume.projected.defaultMode ?? 0o644;
+    await addSource(context, pod, wanted, mode, payload);
+    if (serviceAccountToken !== undefined) {
+      const token = await context.tokens.get(pod, serviceAccountToken);
+      payload.set(serviceAccountToken.path, { data: Buffer.from(token), mode });
+    }
+  }
+  return payload;
+}
+
+async function addSource(
+  context: PayloadContext,
+  pod: Pod,
+  source: Source,
+  mode: number,
+  payload: Payload,
+): Promise<void> {
+  const namespace = pod.metadata.namespace ?? "";
+  const { configMap, secret, downwardAPI } = source;
+  if (configMap !== undefined) {
+    const entries = await configMapEntries(
+      context.store,
+      namespace,
+      configMap.name ?? "",
+      configMap.optional === true,
+    );
+    addEntries(entries, configMap.items, configMap.optional === true, mode, payload);
+  }
+  if (secret !== undefined) {
+    const entries = await secretEntries(
+      context.store,
+      namespace,
+      secret.secretName ?? "",
+      secret.optional === true,
+    );
+    addEntries(entries, secret.items, secret.optional === true, mode, payload);
+  }
+  for (const item of downwardAPI?.items ?? []) {
+    const { fieldRef, resourceFieldRef } = item;
+    const container = pod.spec?.containers.find(({ name }) => name === resourceFieldRef?.containerName);
+    let text = "";
+    if (fieldRef !== undefined) text = readField(fieldRef.fieldPath, pod, context.node);
+    else if (resourceFieldRef !== undefined && container !== undefined) {
+      text = readResource(
+        { ...resourceFieldRef, divisor: String(resourceFieldRef.divisor ?? "1") },
+        container,
+        context.node,
+      );
+    }
+    payload.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode });
+  }
+}
+
+/** With items only those, under their paths; without, every entry under its key. */
+function addEntries(
+  entries: Readonly<Record<string, Buffer>>,
+  items: readonly Item[] | undefined,
+  optional: boolean,
+  mode: number,
+  payload: Payload,
+): void {
+  const wanted: readonly Item[] = items ?? Object.keys(entries).map((key) => ({ key, path: key }));
+  for (const item of wanted) {
+    const data = entries[item.key];
+    if (data !== undefined) payload.set(item.path, { data, mode: item.mode ?? mode });
+    else if (!optional) throw new Error(`references non-existent key: ${item.key}`);
+  }
+}

@@ -1,0 +1,96 @@
+import { isNotFound, type ObjectStore, type Pod, ServiceAccounts } from "@mooring/store";
+
+/** A token that is to be made; it dies with the pod. */
+export interface TokenOrder {
+  namespace: string;
+  account: { name: string; uid: string };
+  audiences: readonly string[];
+  seconds: number;
+  boundTo: { kind: "Pod"; name: string; uid: string };
+}
+
+/** Whoever signs tokens. */
+export type IssueToken = (order: TokenOrder, now: Date) => { token: string; expires: Date };
+
+/** What a projected volume says about its token (core/v1 ServiceAccountTokenProjection). */
+interface Projection {
+  path: string;
+  audience?: string;
+  expirationSeconds?: number;
+}
+
+export interface PodTokensOptions {
+  store: ObjectStore;
+  /** Absent: nobody here signs tokens. */
+  issue?: IssueToken | undefined;
+  /** The pod's tokens are to be looked at again. */
+  due: (podUID: string) => void;
+}
+
+interface Held {
+  token: string;
+  renewAt: number;
+  timer: NodeJS.Timeout;
+}
+
+const DEFAULT_SECONDS = 3600;
+/** Renewed when so much of its time is over, as the kubelet does; and after a day at the latest. */
+const RENEW_FRACTION = 0.8;
+const LONGEST_MS = 24 * 3600 * 1000;
+
+/** Service account tokens of the pods here, each kept until it is time for a new one. */
+export class PodTokens {
+  readonly #options: PodTokensOptions;
+  readonly #held = new Map<string, Map<string, Held>>();
+
+  constructor(options: PodTokensOptions) {
+    this.#options = options;
+  }
+
+  async get(pod: Pod, { audience, expirationSeconds = DEFAULT_SECONDS }: Projection): Promise<string> {
+    const { uid = "" } = pod.metadata;
+    const own = this.#held.get(uid) ?? new Map<string, Held>();
+    this.#held.set(uid, own);
+    const key = `${expirationSeconds} ${audience ?? ""}`;
+    const present = own.get(key);
+    if (present !== undefined && present.renewAt > Date.now()) return present.token;
+    clearTimeout(present?.timer);
+    const held = await this.#issue(pod, audience, expirationSeconds);
+    own.set(key, held);
+    return held.token;
+  }
+
+  /** The pod is gone. */
+  forget(podUID: string): void {
+    for (const { timer } of this.#held.get(podUID)?.values() ?? []) clearTimeout(timer);
+    this.#held.delete(podUID);
+  }
+
+  async #issue({ metadata, spec }: Pod, audience: string | undefined, seconds: number): Promise<Held> {
+    const { issue, store, due } = this.#options;
+    if (issue === undefined) throw new Error("there is nobody here who signs service account tokens");
+    const { namespace = "", name, uid = "" } = metadata;
+    const key = { namespace, name: spec?.serviceAccountName || "default" };
+    const account = await store.get(ServiceAccounts, key).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      throw new Error(`serviceaccount "${key.name}" not found`);
+    });
+    const now = new Date();
+    const { token, expires } = issue(
+      {
+        namespace,
+        account: { name: key.name, uid: account.metadata.uid ?? "" },
+        audiences: audience === undefined ? [] : [audience],
+        seconds,
+        boundTo: { kind: "Pod", name, uid },
+      },
+      now,
+    );
+    const lastsMs = Math.min((expires.getTime() - now.getTime()) * RENEW_FRACTION, LONGEST_MS);
+    return {
+      token,
+      renewAt: now.getTime() + lastsMs,
+      timer: setTimeout(() => due(uid), lastsMs + 1).unref(),
+    };
+  }
+}
