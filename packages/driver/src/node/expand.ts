@@ -1,5 +1,6 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { deviceSize, type Volume, Volumes } from "@mooring/engine";
+import { deviceSize, EngineError, type Volume, Volumes } from "@mooring/engine";
+import { failpoint, mutate } from "@mooring/store";
 import { getVolume } from "../controller/objects.ts";
 import { parseCapability } from "../request/capability.ts";
 import { parseRange } from "../request/size.ts";
@@ -40,7 +41,7 @@ export async function expandOnNode(
   if (access === "mount") {
     const top = (await node.host.mounts.at(path)).at(-1);
     if (top === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not mounted at ${path}`);
-    await growOnline(node, { device: attached.path, mountPath: path, type: top.fsType });
+    await growOrNote(node, volume, { device: attached.path, mountPath: path, type: top.fsType });
   }
   return { capacityBytes: BigInt(await deviceSize(attached.path)) };
 }
@@ -60,4 +61,26 @@ async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: Abort
     { what: `the device of volume "${name}" to grow`, until: grown },
     signal,
   );
+}
+
+const noted = failpoint("driver/expand/offline-noted");
+
+/** Where the kernel does not let it grow in use, it grows as soon as nobody uses it: that is noted on the volume. */
+async function growOrNote(
+  node: NodeContext,
+  volume: Volume,
+  at: { device: string; mountPath: string; type: string },
+): Promise<void> {
+  try {
+    await growOnline(node, at);
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.code !== "FAILED_PRECONDITION") throw error;
+    const note = (v: Volume) => {
+      if (v.status?.expansion?.size === v.spec.size || v.status === undefined) return;
+      v.status.expansion = { size: v.spec.size };
+    };
+    await mutate(node.store, Volumes, { name: volume.metadata.name }, note, { subresource: "status" });
+    noted();
+    throw error;
+  }
 }

@@ -7,6 +7,7 @@ import {
   source,
   WorkQueue,
 } from "@mooring/store";
+import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { type GroupSnapshot, GroupSnapshots } from "../api/group-snapshot.ts";
 import { type Pool, Pools } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
@@ -22,6 +23,7 @@ export interface AgentInformers {
   volumes: Informer<Volume>;
   snapshots: Informer<Snapshot>;
   groups: Informer<GroupSnapshot>;
+  attachments: Informer<VolumeAttachment>;
 }
 
 /** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
@@ -35,6 +37,7 @@ export function createInformers(store: ObjectStore, logger: Logger): AgentInform
     spec.source === undefined ? [] : [`${spec.source.kind}/${spec.source.name}`];
   return {
     pools: createInformer(store, Pools, { logger }),
+    attachments: createInformer(store, VolumeAttachments, { logger }),
     volumes: createInformer(store, Volumes, {
       logger,
       indexers: { source: sourceKey, pool: ({ spec }) => [spec.pool] },
@@ -77,7 +80,10 @@ export function runPools(context: AgentContext, informers: AgentInformers): Prom
   );
 }
 
-export function runVolumes(context: AgentContext, { volumes, snapshots }: AgentInformers): Promise<void> {
+export function runVolumes(
+  context: AgentContext,
+  { volumes, snapshots, attachments }: AgentInformers,
+): Promise<void> {
   const queue = new WorkQueue(BACKOFF);
   const copiesOf = (kind: "Volume" | "Snapshot", name: string): string[] =>
     volumes
@@ -96,6 +102,10 @@ export function runVolumes(context: AgentContext, { volumes, snapshots }: AgentI
       sources: [
         source(volumes, (volume) => [nameOf(volume), ...copiesOf("Volume", nameOf(volume))]),
         source(snapshots, (snapshot) => copiesOf("Snapshot", nameOf(snapshot))),
+        // A second job may come to a volume that is out of reach of workloads already.
+        source(attachments, ({ metadata: { name } }) =>
+          volumes.get(name)?.spec.disableFrontend === true ? [name] : [],
+        ),
       ],
       reconcile: (name) => reconcileVolume(context, name),
     },

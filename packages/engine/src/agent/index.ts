@@ -68,7 +68,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   setMaxListeners(0, signal);
   const logger = options.logger.child({ node: nodeID });
   const informers = createInformers(store, logger);
-  const all = [informers.pools, informers.volumes, informers.snapshots, informers.groups];
+  const { pools, volumes, snapshots, groups, attachments } = informers;
+  const all = [pools, volumes, snapshots, groups, attachments];
   const context: AgentContext = {
     ...{ store, host, nodeID, logger, signal },
     poolObjects: informers.pools,

@@ -6,6 +6,9 @@ export interface Attempts {
   failedAt?: string;
 }
 
+/** Jobs that fail this often in a row give up until a person asks again. */
+export const MOST_ATTEMPTS = 5;
+
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
 

@@ -1,4 +1,5 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import type { Attempts } from "./attempts.ts";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** Where a volume's first bytes come from. */
@@ -32,6 +33,11 @@ export interface VolumeSpec {
   /** Attached for maintenance only: no workload may use the device. Written by the arbiter alone. */
   disableFrontend?: boolean;
   lastAttachedBy?: string;
+  /**
+   * Put the bytes of one of its snapshots in place of its own, once: everything written since is lost. Another
+   * `request` (any text) asks again for the same snapshot.
+   */
+  restoreFrom?: { snapshot: string; request?: string };
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
   mutableParameters?: Record<string, string>;
   /** What CreateVolume was called with, so that a repeat can be compared argument by argument. */
@@ -56,9 +62,28 @@ export interface VolumeStatus {
   /** Set once, by the stage step, when a file system was made; never cleared. A clone inherits it. */
   formatted?: string;
   remountRequestedAt?: string;
+  /** The file system is smaller than the device, and grows only while nobody uses it. */
+  expansion?: VolumeExpansion;
+  /** What became of the last `spec.restoreFrom`. */
+  restore?: VolumeRestore;
   /** gRPC-style code (`RESOURCE_EXHAUSTED`, ...) and message of the last failure; absent when all is well. */
   error?: { code: string; message: string };
   conditions?: Condition[];
+}
+
+export interface VolumeExpansion extends Attempts {
+  /** Bytes that the file system is to have. */
+  size: number;
+  message?: string;
+}
+
+export interface VolumeRestore extends Attempts {
+  snapshot: string;
+  request?: string;
+  state: "Pending" | "Restored" | "Failed";
+  /** When it was restored, or given up. */
+  finishedAt?: string;
+  message?: string;
 }
 
 export const Volumes = defineResource<Volume>(MOORING_GROUP, MOORING_VERSION, "Volume", "volumes", false);

@@ -43,6 +43,11 @@ export interface PoolBackend {
    * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
    */
   beginCut(copies: readonly Copy[]): Promise<GroupCut>;
+  /**
+   * Puts a copy of `source` in the place of `id`, whose bytes are gone then: the old image or the new one is there at
+   * any moment, never none. `size` is the least that the image has afterwards. Refused while the image is attached.
+   */
+  replace(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   /** Only ever grows. */
   grow(id: string, size: number): Promise<Image>;
   /** Resolves when the data is gone; an absent image is fine. */

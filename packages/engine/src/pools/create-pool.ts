@@ -148,6 +148,19 @@ class LocalPool implements PoolBackend {
     });
   }
 
+  async replace(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image> {
+    this.#requireOpen();
+    checkImageId(source);
+    return this.#work.run(checkImageId(id), async () => {
+      signal?.throwIfAborted();
+      const from = await this.#images.find(source);
+      if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to restore`);
+      const bytes = Math.max(wholeSectors(size), from.size);
+      await this.#reserve(id, bytes);
+      return this.#images.replace(from, id, bytes, signal);
+    });
+  }
+
   async #make(
     id: string,
     size: number,

@@ -57,6 +57,21 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
     return { id, path: pathOf(id), size };
   };
 
+  const requireDetached = async (id: string): Promise<void> => {
+    const device = await loops.find(pathOf(id));
+    if (device === undefined) return;
+    throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
+  };
+
+  const copy = async (source: Image, id: string, size: number): Promise<Image> => {
+    const path = temporary(id);
+    return orRemove(path, async () => {
+      await reflink(source, path);
+      await resizeFile(path, size);
+      return commit(path, id, size);
+    });
+  };
+
   return {
     find,
     sweep: async () => {
@@ -76,23 +91,18 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
         return commit(path, id, size);
       });
     },
-    clone: async (source, id, size) => {
-      const path = temporary(id);
-      return orRemove(path, async () => {
-        await reflink(source, path);
-        await resizeFile(path, size);
-        return commit(path, id, size);
-      });
+    clone: copy,
+    // The rename of the commit puts the new file in the old one's place.
+    replace: async (source, id, size) => {
+      await requireDetached(id);
+      return copy(source, id, size);
     },
     grow: async (image, size) => {
       await resizeFile(image.path, size);
       return { ...image, size };
     },
     remove: async (id) => {
-      const device = await loops.find(pathOf(id));
-      if (device !== undefined) {
-        throw new EngineError("FAILED_PRECONDITION", `image ${id} is attached as ${device.path}`);
-      }
+      await requireDetached(id);
       await unlink(pathOf(id)).catch(absent);
       await syncFolder(folder);
     },

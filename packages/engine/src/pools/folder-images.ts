@@ -8,9 +8,10 @@ import type { Image } from "./backend.ts";
 import { syncFolder } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import { folderUsers } from "./folder-users.ts";
-import { GOING, type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
+import { GOING, type ImageStore, NEXT, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
 const afterTemporary = failpoint("engine/pool/folder-written");
+const afterNext = failpoint("engine/pool/folder-next");
 const afterGoing = failpoint("engine/pool/folder-renamed-away");
 
 /**
@@ -28,8 +29,26 @@ export function folderImages(folder: string, host: Host): ImageStore {
     return { id, path: join(pathOf(id), "data"), size: Number(size) };
   };
 
+  const requireUnused = async (id: string): Promise<void> => {
+    const users = folderUsers(await host.mounts.list(), pathOf(id));
+    if (users.length === 0) return;
+    throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
+  };
+
+  const discard = async (id: string): Promise<void> => {
+    const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
+    await rename(pathOf(id), going).catch(absent);
+    afterGoing();
+    await rm(going, { recursive: true, force: true });
+  };
+
   /** The rename is the commit: before it there is no image, after it a whole one. */
-  const make = async (id: string, size: number, fill: (data: string) => Promise<unknown>): Promise<Image> => {
+  const make = async (
+    id: string,
+    size: number,
+    fill: (data: string) => Promise<unknown>,
+    target = pathOf(id),
+  ): Promise<Image> => {
     const made = temporary(id);
     return orRemove(made, async () => {
       const data = join(made, "data");
@@ -38,7 +57,7 @@ export function folderImages(folder: string, host: Host): ImageStore {
       await fill(data);
       await host.exec.run("sync", ["--file-system", made]);
       afterTemporary();
-      await rename(made, pathOf(id));
+      await rename(made, target);
       await syncFolder(folder);
       return { id, path: join(pathOf(id), "data"), size };
     });
@@ -48,6 +67,12 @@ export function folderImages(folder: string, host: Host): ImageStore {
     find,
     sweep: async () => {
       const names = await readdir(folder);
+      // Killed between the two renames of a replacement: the new folder is whole, and the old one is out of the way.
+      for (const next of names.filter((name) => name.startsWith(NEXT))) {
+        const id = next.slice(NEXT.length);
+        if (names.includes(id)) await rm(join(folder, next), { recursive: true, force: true });
+        else await rename(join(folder, next), pathOf(id));
+      }
       const leftovers = names.filter((name) => name.startsWith(TEMPORARY) || name.startsWith(GOING));
       await Promise.all(leftovers.map((name) => rm(join(folder, name), { recursive: true, force: true })));
     },
@@ -57,27 +82,33 @@ export function folderImages(folder: string, host: Host): ImageStore {
       return images.filter((image) => image !== undefined);
     },
     create: (id, size) => make(id, size, async () => {}),
-    clone: (source, id, size, signal) =>
-      make(id, size, (data) => {
-        const args = ["--archive", "--reflink=auto", "--sparse=auto", `${source.path}/.`, data];
-        return host.exec.run("cp", args, signal === undefined ? {} : { signal });
-      }),
+    clone: (source, id, size, signal) => make(id, size, (data) => copyFolder(host, source, data, signal)),
+    replace: async (source, id, size, signal) => {
+      await requireUnused(id);
+      const next = join(folder, `${NEXT}${id}`);
+      await rm(next, { recursive: true, force: true });
+      await make(id, size, (data) => copyFolder(host, source, data, signal), next);
+      afterNext();
+      await discard(id);
+      await rename(next, pathOf(id));
+      await syncFolder(folder);
+      return { id, path: join(pathOf(id), "data"), size };
+    },
     grow: async (image, size) => {
       await writeSize(pathOf(image.id), size);
       return { ...image, size };
     },
     remove: async (id) => {
-      const users = folderUsers(await host.mounts.list(), pathOf(id));
-      if (users.length > 0) {
-        throw new EngineError("FAILED_PRECONDITION", `folder ${id} is mounted at ${users.join(", ")}`);
-      }
-      const going = join(folder, `${GOING}${id}-${randomUUID().slice(0, 8)}`);
-      await rename(pathOf(id), going).catch(absent);
-      afterGoing();
-      await rm(going, { recursive: true, force: true });
+      await requireUnused(id);
+      await discard(id);
       await syncFolder(folder);
     },
   };
+}
+
+function copyFolder(host: Host, source: Image, data: string, signal?: AbortSignal): Promise<unknown> {
+  const args = ["--archive", "--reflink=auto", "--sparse=auto", `${source.path}/.`, data];
+  return host.exec.run("cp", args, signal === undefined ? {} : { signal });
 }
 
 /** Replaced whole, so that a kill leaves the old number or the new one. */

@@ -13,6 +13,8 @@ export interface ImageStore {
   find(id: string): Promise<Image | undefined>;
   create(id: string, size: number): Promise<Image>;
   clone(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
+  /** Like clone, but in the place of an image that is there. */
+  replace(source: Image, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   grow(image: Image, size: number): Promise<Image>;
   remove(id: string): Promise<void>;
 }
@@ -20,6 +22,8 @@ export interface ImageStore {
 /** Names with these beginnings are work in progress; no image has one. */
 export const TEMPORARY = ".new-";
 export const GOING = ".gone-";
+/** A whole folder that is about to take its image's place; `<prefix><id>`. */
+export const NEXT = ".next-";
 
 /** New each time: a copy that a killed process has left running must not write into ours. */
 export function temporaryName(id: string): string {

@@ -6,9 +6,11 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { failpointNames, LocalStore } from "@mooring/store";
 import { findLeaks } from "../agent/leaks/find-leaks.ts";
+import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
 import { bundleChild } from "../testing/bundle.ts";
+import { OF_JOBS } from "../testing/gaps-of-jobs.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import "./index.ts";
 
@@ -16,14 +18,12 @@ const host = createHost();
 const child = await bundleChild(fileURLToPath(new URL("testing/crash-child.ts", import.meta.url)));
 after(child.remove);
 
-/** Gaps of the agent that only jobs pass. */
-const OF_THE_AGENT: readonly string[] = ["engine/volume/device-hidden"];
 /** Gaps that the story does not come through; each has its own test beside its service. */
 const ELSEWHERE: readonly string[] = [];
 
-async function live(dir: string, failpoint: string | undefined): Promise<unknown> {
+async function live(dir: string, type: PoolType, failpoint: string | undefined): Promise<unknown> {
   const { MOORING_FAILPOINT: _, ...env } = process.env;
-  const life = spawn(process.execPath, [child.path, dir], {
+  const life = spawn(process.execPath, [child.path, dir, type], {
     stdio: ["ignore", "ignore", "inherit"],
     env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
   });
@@ -33,12 +33,13 @@ async function live(dir: string, failpoint: string | undefined): Promise<unknown
 
 const names = failpointNames()
   .filter((name) => name.startsWith("engine/services/"))
-  .concat(OF_THE_AGENT);
+  .concat(OF_JOBS);
 for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
   test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
     const dir = await scratch(t, host);
-    assert.equal(await live(dir, name), "SIGKILL", "the gap was not passed");
-    assert.equal(await live(dir, undefined), 0);
+    const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
+    assert.equal(await live(dir, type, name), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(dir, type, undefined), 0);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
     await store.close();

@@ -6,7 +6,9 @@ import { Pools } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import type { ServiceInformers, ServicesContext } from "./context.ts";
+import { runExpansions } from "./expansion/index.ts";
 import { runGroupSnapshots } from "./group-snapshot/index.ts";
+import { runRestores } from "./restore/index.ts";
 import { runSnapshotHolds } from "./snapshot/index.ts";
 
 export interface ServicesOptions {
@@ -26,6 +28,8 @@ export interface Services {
 const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runSnapshotHolds,
   runGroupSnapshots,
+  runExpansions,
+  runRestores,
 ];
 
 /**

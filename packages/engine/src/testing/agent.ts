@@ -18,7 +18,7 @@ import { ENGINE_KINDS } from "../api/kinds.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
 import type { PoolType } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
-import { type Volume, type VolumeSpec, Volumes } from "../api/volume.ts";
+import { type Volume, type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../arbiter/index.ts";
 import { addTicket, removeTickets } from "../arbiter/tickets.ts";
 import { createHost } from "../host/create-host.ts";
@@ -122,6 +122,17 @@ export class Bench {
     return until(this.store, Volumes, name, (v) => v.status?.state === state && more(v));
   }
 
+  volumeWhere(name: string, test: (volume: Volume) => boolean): Promise<Volume> {
+    return until(this.store, Volumes, name, test);
+  }
+
+  patchStatus(name: string, change: Partial<VolumeStatus>): Promise<Volume> {
+    const put = (volume: Volume): void => {
+      volume.status = { ...(volume.status ?? { state: "detached" }), ...change };
+    };
+    return mutate(this.store, Volumes, { name }, put, { subresource: "status" });
+  }
+
   snapshot(
     name: string,
     test: (snapshot: Snapshot) => boolean = (s) => s.status?.readyToUse === true,
@@ -130,7 +141,7 @@ export class Bench {
   }
 
   async gone(resource: Resource, name: string): Promise<void> {
-    const signal = AbortSignal.timeout(20_000);
+    const signal = AbortSignal.timeout(60_000);
     await waitFor(this.store, resource, { name }, (object) => object === undefined, signal);
   }
 
@@ -182,14 +193,14 @@ export class Bench {
   }
 }
 
-/** Resolves with the object once the test holds for it; fails after 20 s with what it was last. */
+/** Resolves with the object once the test holds for it; fails after a minute with what it was last. */
 export async function until<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   name: string,
   test: (object: T) => boolean,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   try {
     const found = await waitFor(store, resource, { name }, (o) => o !== undefined && test(o), signal);
     if (found === undefined) throw new Error("gone");

@@ -8,8 +8,9 @@ import type { AgentContext } from "../context.ts";
 import { cut } from "../cut.ts";
 import { cutKey } from "../cuts.ts";
 import type { OpenPool } from "../open-pools.ts";
+import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
-import type { VolumeRecord, VolumeStep } from "./view.ts";
+import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
 
 type ActiveStep = Exclude<VolumeStep, { do: "rest" | "fail" }>;
 
@@ -72,6 +73,11 @@ export async function applyVolumeStep(
     case "remove-finalizer":
       await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
       break;
+    case "restore-image":
+    case "grow-filesystem":
+      await applyJob(context, step, view, openPool(view));
+      context.pools.touched(volume.spec.pool);
+      return;
     default:
       await changeData(context, step.do, view, openPool(view));
       context.pools.touched(volume.spec.pool);
@@ -79,7 +85,10 @@ export async function applyVolumeStep(
   after[step.do]();
 }
 
-type DataStep = Exclude<ActiveStep["do"], "record" | "hide-device" | "add-finalizer" | "remove-finalizer">;
+type DataStep = Exclude<
+  ActiveStep["do"],
+  JobStep["do"] | "record" | "hide-device" | "add-finalizer" | "remove-finalizer"
+>;
 
 async function changeData(
   context: AgentContext,

@@ -74,6 +74,7 @@ const views: fc.Arbitrary<VolumeView> = fc
       image,
       device,
       source,
+      jobs: [],
       now: NOW,
     };
   });

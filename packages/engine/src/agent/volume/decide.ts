@@ -7,6 +7,7 @@ import {
   type AttachmentState,
   placeOf,
 } from "./attachment-table.ts";
+import { isAboutToRestore, jobStep } from "./jobs/decide.ts";
 import { damageOf, record, statusAfter } from "./statuses.ts";
 import type { VolumeStep, VolumeView } from "./view.ts";
 
@@ -17,7 +18,14 @@ export function decide(view: VolumeView): VolumeStep {
   if (!held) return isDeleting(volume) ? REST : { do: "add-finalizer" };
   if (pool === undefined) return fail("UNAVAILABLE", `pool ${volume.spec.pool} is not open on this node`);
   return (
-    deletion(view) ?? creation(view) ?? damage(view) ?? attachment(view) ?? growth(view) ?? tidy(view) ?? REST
+    deletion(view) ??
+    creation(view) ??
+    damage(view) ??
+    attachment(view) ??
+    growth(view) ??
+    job(view) ??
+    tidy(view) ??
+    REST
   );
 }
 
@@ -120,7 +128,17 @@ function keep(view: VolumeView): VolumeStep | undefined {
 
 function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
   const what = damageOf(view);
-  return what === undefined ? step : fail("DATA_LOSS", what);
+  if (what === undefined) return step;
+  // New bytes are on their way: for them it is opened, and they come before its device does.
+  if (isAboutToRestore(view)) return step.do === "open-device" ? (jobStep(view) ?? step) : step;
+  return fail("DATA_LOSS", what);
+}
+
+/** A job has the device for itself, once the record says that workloads cannot reach it. */
+function job(view: VolumeView): VolumeStep | undefined {
+  const { state, currentNodeID, frontendDisabled } = view.volume.status ?? {};
+  const inHand = state === "attached" && currentNodeID === view.nodeID && frontendDisabled === true;
+  return inHand && !isDeleting(view.volume) ? jobStep(view) : undefined;
 }
 
 function growth(view: VolumeView): VolumeStep | undefined {

@@ -1,6 +1,8 @@
 import { isNotFound } from "@mooring/store";
+import type { AttacherType } from "../../api/attachment.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
+import { getAttachment } from "../../arbiter/attachment-object.ts";
 import type { Image } from "../../pools/backend.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import { isImageId } from "../../pools/image-id.ts";
@@ -24,7 +26,17 @@ export async function readVolume(context: AgentContext, name: string): Promise<V
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
   const source = await sourceOf(context, volume);
   const pool = open === undefined ? undefined : { block: open.backend.block };
-  return { volume, nodeID, pool, image: file, device, source, now: host.clock.now(), open, file };
+  const jobs = await jobsOf(context, volume);
+  return { volume, nodeID, pool, image: file, device, source, jobs, now: host.clock.now(), open, file };
+}
+
+/** Tickets matter to an agent only where they hold the volume out of reach of workloads. */
+async function jobsOf({ store, nodeID, signal }: AgentContext, volume: Volume): Promise<AttacherType[]> {
+  const { disableFrontend = false, nodeID: wanted } = volume.spec;
+  if (!disableFrontend || wanted !== nodeID) return [];
+  const attachment = await getAttachment(store, volume.metadata.name, signal);
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  return tickets.filter((ticket) => ticket.nodeID === nodeID).map(({ type }) => type);
 }
 
 export function whenNotFound(error: unknown): undefined {

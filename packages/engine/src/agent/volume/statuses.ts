@@ -53,7 +53,8 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
   faulted: (status, view) =>
     change(status, { robustness: "faulted", error: { code: "DATA_LOSS", message: damageOf(view) ?? "" } }),
   recovered: (status) => change(status, { robustness: "unknown" }, ["error"]),
-  size: (status, { image }) => change(status, { size: image?.size ?? 0 }, ["error"]),
+  size: (status, { image }) =>
+    change(status, { size: image?.size ?? 0, ...expansion(status, image?.size ?? 0) }, ["error"]),
   settled: (status) => change(status, {}, ["error"]),
 };
 
@@ -63,6 +64,12 @@ export function record(what: VolumeRecord, view: VolumeView): VolumeStep {
 
 export function statusAfter(what: VolumeRecord, view: VolumeView): VolumeStatus {
   return NEXT[what]({ ...(view.volume.status ?? NEW), ownerID: view.nodeID }, view);
+}
+
+/** ext4 may not be allowed to grow while it is mounted, so it grows now that nobody uses it. */
+function expansion(status: VolumeStatus, size: number): Pick<VolumeStatus, "expansion"> {
+  const idle = status.state === "detached" && status.formatted === "ext4";
+  return idle && size > (status.size ?? 0) ? { expansion: { size } } : {};
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */

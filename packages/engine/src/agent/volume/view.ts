@@ -1,3 +1,4 @@
+import type { AttacherType } from "../../api/attachment.ts";
 import type { Volume, VolumeStatus } from "../../api/volume.ts";
 import type { EndStep } from "../converge.ts";
 
@@ -23,6 +24,8 @@ export interface VolumeView {
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
   device: { path: string; sizeBytes: number } | undefined;
   source: SourceView;
+  /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
+  jobs: readonly AttacherType[];
   now: Date;
 }
 
@@ -41,7 +44,15 @@ export type VolumeRecord =
   | "size"
   | "settled";
 
+/** What a job has come for: done while no workload can reach the device. */
+export type JobStep =
+  /** The bytes of a snapshot in place of the volume's own. */
+  | { do: "restore-image" }
+  /** A file system that cannot grow while it is mounted. */
+  | { do: "grow-filesystem" };
+
 export type VolumeStep =
+  | JobStep
   | EndStep
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }

@@ -1,16 +1,26 @@
-import { isAlreadyExists, isNotFound, type ObjectStore, type Resource, waitFor } from "@mooring/store";
+import {
+  isAlreadyExists,
+  isNotFound,
+  mutate,
+  type ObjectStore,
+  type Resource,
+  waitFor,
+} from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
+import { makeFilesystem } from "../../host/filesystems.ts";
 import type { Host } from "../../host/host.ts";
 import { NODE, POOL, snapshotObject, until, volumeObject } from "../../testing/agent.ts";
+import { MIB } from "../../testing/scratch.ts";
 
 export interface Stage {
   store: ObjectStore;
   host: Host;
-  dir: string;
+  /** The pool has devices. */
+  block: boolean;
 }
 
 /** What happens to the volumes of a crash test; every phase can be done again from its start. */
@@ -43,10 +53,62 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
       await removeTickets(store, "v-p-1", () => true);
     },
     () => untouched(stage, "v-p-1"),
+    ...restoring(stage),
     () => gone(store, Snapshots, "s-p-1"),
     () => gone(store, Volumes, "v-p-1"),
     () => gone(store, Pools, POOL),
   ];
+}
+
+/** A file system that grows while nobody uses it, goes back to its snapshot, and grows again. */
+function restoring(stage: Stage): (() => Promise<unknown>)[] {
+  const { store, block } = stage;
+  const restored = (snapshot: string, state: string) => async () => {
+    await mutate(store, Volumes, { name: "v-p-1" }, (v) => {
+      v.spec.restoreFrom = { snapshot };
+    });
+    await until(store, Volumes, "v-p-1", ({ status }) => {
+      const { restore, expansion } = status ?? {};
+      return restore?.snapshot === snapshot && restore.state === state && expansion === undefined;
+    });
+  };
+  const growing = [
+    () => format(stage, "v-p-1"),
+    async () => {
+      await store.create(Snapshots, snapshotObject("s-p-2", "v-p-1")).catch(made);
+      await until(store, Snapshots, "s-p-2", (s) => s.status?.readyToUse === true);
+    },
+    async () => {
+      await mutate(store, Volumes, { name: "v-p-1" }, (v) => {
+        v.spec.size = 128 * MIB;
+      });
+      const grown = (v: Volume) => v.status?.size === 128 * MIB && v.status.expansion === undefined;
+      await until(store, Volumes, "v-p-1", grown);
+    },
+    restored("s-p-2", "Restored"),
+    () => gone(store, Snapshots, "s-p-2"),
+  ];
+  return [
+    restored("s-none", "Failed"),
+    restored("s-p-1", "Restored"),
+    ...(block ? growing : []),
+    () => untouched(stage, "v-p-1"),
+  ];
+}
+
+/** What a workload does with a new volume. */
+async function format({ store, host }: Stage, name: string): Promise<void> {
+  await addTicket(store, name, { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+  const held = (v: Volume) => v.status?.state === "attached" && v.status.frontendDisabled === false;
+  const { status } = await until(store, Volumes, name, held);
+  const { device = "", formatted } = status ?? {};
+  await makeFilesystem(host.exec, { device, type: "ext4", formatted });
+  const note = (v: Volume) => {
+    if (v.status !== undefined) v.status.formatted = "ext4";
+  };
+  await mutate(store, Volumes, { name }, note, { subresource: "status" });
+  await removeTickets(store, name, ({ id }) => id === "csi");
+  await until(store, Volumes, name, (v) => v.status?.state === "detached");
 }
 
 function made(error: unknown): void {

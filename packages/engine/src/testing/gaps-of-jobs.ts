@@ -1,0 +1,9 @@
+/** Gaps of the agent that only the work of data services comes through. */
+export const OF_JOBS: readonly string[] = [
+  "engine/pool/folder-next",
+  "engine/volume/device-hidden",
+  "engine/volume/expansion-recorded",
+  "engine/volume/filesystem-grown",
+  "engine/volume/image-restored",
+  "engine/volume/restore-recorded",
+];
