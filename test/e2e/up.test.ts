@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Kubectl } from "../support/kubectl.ts";
 import { leaks } from "../support/leaks.ts";
+import { mooring } from "../support/mooring.ts";
 import { machineRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 const up = await Up.create();
 after(() => up.dispose());
-
-function mooring(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [BUNDLE, ...args], (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
 
 test("up makes a pool, the default classes and a private kubeconfig", async () => {
   await up.start();

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
+import { groupCommand } from "./commands/group.ts";
 import { nodeCommand } from "./commands/node.ts";
 import { ticketCommand } from "./commands/ticket.ts";
 import { upCommand } from "./commands/up.ts";
@@ -9,6 +10,12 @@ import { volumeCommand } from "./commands/volume.ts";
 import { whyCommand } from "./commands/why.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
+
+/** Also for the commands of a command: their wrong arguments end with the same code. */
+function inherit(parent: Command, command: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) inherit(command, child);
+}
 
 function program(): Command {
   const root = new Command("mooring")
@@ -18,11 +25,11 @@ function program(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   const commands = [
     ...[upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand],
-    ...[volumeCommand, ticketCommand],
+    ...[volumeCommand, ticketCommand, groupCommand],
   ];
   for (const command of commands.map((make) => make())) {
-    root.addCommand(command.copyInheritedSettings(root));
-    for (const below of command.commands) below.copyInheritedSettings(root);
+    inherit(root, command);
+    root.addCommand(command);
   }
   return root;
 }

@@ -4,6 +4,7 @@ import { EXIT } from "../output/exit-codes.ts";
 import type { Context } from "../why/context.ts";
 import { explainAttachment } from "../why/explain-attachment.ts";
 import { explainClaim } from "../why/explain-claim.ts";
+import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "../why/explain-group.ts";
 import { explainPod } from "../why/explain-pod.ts";
 import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.ts";
 import { explainVolume } from "../why/explain-volume.ts";
@@ -20,6 +21,9 @@ const KINDS: Readonly<Record<string, Explain>> = Object.fromEntries(
       [["pod", "pods", "po"], explainPod],
       [["persistentvolumeclaim", "persistentvolumeclaims", "pvc", "claim"], explainClaim],
       [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
+      [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
+      [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
+      [["groupsnapshot", "groupsnapshots"], (context, _, name) => explainEngineGroup(context, name)],
       [["volume", "volumes"], (context, _, name) => explainVolume(context, name)],
       [
         ["volumeattachment", "volumeattachments", "mva"],
@@ -29,6 +33,19 @@ const KINDS: Readonly<Record<string, Explain>> = Object.fromEntries(
     ] satisfies [string[], Explain][]
   ).flatMap(([names, explain]) => names.map((name) => [name, explain])),
 );
+
+/** The names that help and errors give. */
+const SHOWN = [
+  "pod",
+  "pvc",
+  "volumesnapshot",
+  "volumegroupsnapshot",
+  "volumegrouprestore",
+  "volume",
+  "volumeattachment",
+  "snapshot",
+  "groupsnapshot",
+];
 
 interface WhyOptions extends ClientOptions {
   namespace: string;
@@ -40,7 +57,7 @@ async function why(target: string, options: WhyOptions): Promise<void> {
   const explain = KINDS[kind.toLowerCase()];
   if (explain === undefined || name === undefined || name === "" || rest.length > 0) {
     throw new CommandError(`cannot explain ${JSON.stringify(target)}`, {
-      next: "name it as KIND/NAME with one of: pod, pvc, volumesnapshot, volume, volumeattachment, snapshot",
+      next: `name it as KIND/NAME with one of: ${SHOWN.join(", ")}`,
     });
   }
   const root = await explain({ store: await openClient(options) }, options.namespace, name);
@@ -52,7 +69,7 @@ async function why(target: string, options: WhyOptions): Promise<void> {
 export function whyCommand(): Command {
   return new Command("why")
     .description("say what an object waits for, down to the ticket or the error")
-    .argument("<kind/name>", "pod, pvc, volumesnapshot, volume, volumeattachment or snapshot, and its name")
+    .argument("<kind/name>", `${SHOWN.join(", ")}, and its name`)
     .option("-n, --namespace <name>", "namespace of the object", "default")
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the tree as JSON")

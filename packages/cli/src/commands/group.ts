@@ -1,0 +1,126 @@
+import { VolumeGroupSnapshots } from "@mooring/store";
+import { Command, InvalidArgumentError } from "commander";
+import { renderGroup, renderList } from "../group/render.ts";
+import { listGroups, showGroup } from "../group/report.ts";
+import { collectPair, createGroupRestore, renderRestore, untilComplete } from "../group/restore.ts";
+import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group/snapshot.ts";
+import { EXIT } from "../output/exit-codes.ts";
+import { type ClientOptions, openClient } from "./client.ts";
+
+interface Shared extends ClientOptions {
+  namespace: string;
+  json?: boolean;
+}
+interface Waiting extends Shared {
+  wait: boolean;
+  timeout: number;
+}
+
+function print(options: Shared, value: unknown, text: () => string): void {
+  process.stdout.write(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text());
+}
+
+async function list(options: Shared & { allNamespaces?: boolean }): Promise<void> {
+  const namespace = options.allNamespaces === true ? undefined : options.namespace;
+  const groups = await listGroups(await openClient(options), namespace);
+  print(options, groups, () => renderList(groups, new Date()));
+}
+
+async function show(name: string, options: Shared): Promise<void> {
+  const group = await showGroup(await openClient(options), options.namespace, name);
+  print(options, group, () => renderGroup(group));
+  if (!group.ready) process.exitCode = EXIT.negative;
+}
+
+interface SnapshotOptions extends Waiting {
+  selector: string;
+  class?: string;
+}
+
+async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
+  const { class: className, namespace, timeout } = options;
+  const selector = selectorOf(options.selector);
+  const store = await openClient(options);
+  const wish = { namespace, name, selector, ...(className === undefined ? {} : { className }) };
+  await createGroupSnapshot(store, wish);
+  if (options.wait) await untilReady(store, namespace, name, timeout);
+  const group = await showGroup(store, namespace, name);
+  print(options, group, () => renderGroup(group));
+}
+
+interface RestoreOptions extends Waiting {
+  from: string;
+  template?: string;
+  class?: string;
+  size: Record<string, string>;
+  name: Record<string, string>;
+}
+
+async function restore(name: string, options: RestoreOptions): Promise<void> {
+  const { class: className, from, namespace, template, timeout } = options;
+  const store = await openClient(options);
+  const created = await createGroupRestore(store, {
+    ...{ namespace, name, from, sizes: options.size, names: options.name },
+    ...(template === undefined ? {} : { template }),
+    ...(className === undefined ? {} : { className }),
+  });
+  const done = options.wait ? await untilComplete(store, namespace, name, timeout) : created;
+  const shown = done ?? created;
+  print(options, shown, () => renderRestore(shown));
+}
+
+async function remove(name: string, options: Waiting): Promise<void> {
+  const { namespace, timeout } = options;
+  const store = await openClient(options);
+  const left = await store.delete(VolumeGroupSnapshots, { namespace, name });
+  if (options.wait) await untilGone(store, namespace, name, timeout);
+  const what = options.wait ? "deleted" : "is being deleted";
+  print(options, left, () => `${namespace}/${name} ${what}; claims that were restored from it stay\n`);
+}
+
+function seconds(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("not a number of seconds");
+  return Number(text);
+}
+
+const shared = (command: Command): Command =>
+  command
+    .option("-n, --namespace <name>", "namespace of the objects", "default")
+    .option("--kubeconfig <file>", "how to reach the API server")
+    .option("--json", "print the answer as JSON");
+
+const waiting = (command: Command): Command =>
+  shared(command)
+    .option("--no-wait", "return when the wish is stored")
+    .option("--timeout <seconds>", "how long to wait", seconds, 300);
+
+/** `mooring group ...`: snapshots of several claims at one moment, and all of them back at once. */
+export function groupCommand(): Command {
+  const group = new Command("group").description(
+    "snapshots of several claims at one moment, and their restore",
+  );
+  shared(group.command("list").alias("ls").description("list group snapshots"))
+    .option("-A, --all-namespaces", "of all namespaces")
+    .action(list);
+  shared(group.command("show").description("one group snapshot: members, barrier, restores"))
+    .argument("<name>", "the group snapshot")
+    .action(show);
+  const snapshots = group.command("snapshot").description("group snapshots");
+  waiting(snapshots.command("create").description("cut all claims with these labels at one moment"))
+    .argument("<name>", "name of the new group snapshot")
+    .requiredOption("-l, --selector <labels>", "which claims: app=db,tier in (a,b)")
+    .option("--class <name>", "VolumeGroupSnapshotClass (default: the driver's default class)")
+    .action(snapshot);
+  waiting(group.command("restore").description("make one claim per member of a group snapshot"))
+    .argument("<name>", "name of the new restore")
+    .requiredOption("--from <name>", "the group snapshot")
+    .option("--template <text>", "names of the claims (default: {{claim}}-{{restore}})")
+    .option("--class <name>", "StorageClass of all claims (default: that of each source claim)")
+    .option("--size <claim=size>", "a larger size for the claim restored from this one", collectPair, {})
+    .option("--name <claim=name>", "another name for the claim restored from this one", collectPair, {})
+    .action(restore);
+  waiting(group.command("delete").alias("rm").description("delete a group snapshot and its members"))
+    .argument("<name>", "the group snapshot")
+    .action(remove);
+  return group;
+}

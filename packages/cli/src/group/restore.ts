@@ -1,0 +1,80 @@
+import { type ClaimOverrides, type VolumeGroupRestore, VolumeGroupRestores } from "@mooring/sidecars";
+import type { ObjectStore } from "@mooring/store";
+import { CommandError } from "../output/command-error.ts";
+import { table } from "../output/table.ts";
+import { waitForObject } from "./wait.ts";
+
+export interface RestoreWish {
+  namespace: string;
+  name: string;
+  from: string;
+  template?: string;
+  className?: string;
+  /** Source claim -> size. */
+  sizes: Readonly<Record<string, string>>;
+  /** Source claim -> name of the restored one. */
+  names: Readonly<Record<string, string>>;
+}
+
+/** Collects `CLAIM=VALUE` options. */
+export function collectPair(text: string, before: Record<string, string>): Record<string, string> {
+  const [claim = "", value = "", ...rest] = text.split("=");
+  if (claim === "" || value === "" || rest.length > 0)
+    throw new CommandError(`${JSON.stringify(text)} is not CLAIM=VALUE`, {
+      next: "name the source claim, such as --size data=10Gi",
+    });
+  return { ...before, [claim]: value };
+}
+
+export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promise<VolumeGroupRestore> {
+  const { className, from, name, names, namespace, sizes, template } = wish;
+  const defaults: ClaimOverrides = className === undefined ? {} : { storageClassName: className };
+  const claims = [...new Set([...Object.keys(sizes), ...Object.keys(names)])];
+  const members = claims.map((claim) => ({
+    claim,
+    ...(names[claim] === undefined ? {} : { name: names[claim] }),
+    ...(sizes[claim] === undefined ? {} : { size: sizes[claim] }),
+  }));
+  return store.create(VolumeGroupRestores, {
+    apiVersion: "storage.mooring.dev/v1alpha1",
+    kind: "VolumeGroupRestore",
+    metadata: { name, namespace },
+    spec: {
+      source: { volumeGroupSnapshotName: from },
+      ...(template === undefined ? {} : { claimNameTemplate: template }),
+      ...(className === undefined ? {} : { defaults }),
+      ...(members.length === 0 ? {} : { members }),
+    },
+  });
+}
+
+/** Until all claims are bound or wait for the Pod that uses them; a failure ends it at once. */
+export function untilComplete(store: ObjectStore, namespace: string, name: string, seconds: number) {
+  const holds = (restore: VolumeGroupRestore, type: string) =>
+    restore.status?.conditions?.some((each) => each.type === type && each.status === "True") ?? false;
+  return waitForObject(
+    store,
+    VolumeGroupRestores,
+    { namespace, name },
+    {
+      seconds,
+      done: (restore) => {
+        if (restore === undefined) return "it was deleted";
+        if (holds(restore, "Failed")) return restore.status?.message ?? "it failed";
+        return holds(restore, "Complete");
+      },
+      last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
+      next: `mooring why volumegrouprestore/${name} -n ${namespace}`,
+    },
+  );
+}
+
+export function renderRestore({ metadata, status }: VolumeGroupRestore): string {
+  const members = status?.members ?? [];
+  const head = `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;
+  if (members.length === 0) return head;
+  return `${head}\n${table(
+    ["FROM", "CLAIM", "SIZE", "CLASS", "PHASE", "MESSAGE"],
+    members.map((m) => [m.sourceClaim, m.claimName, m.size, m.storageClassName, m.phase, m.message]),
+  )}`;
+}

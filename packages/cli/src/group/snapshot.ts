@@ -1,0 +1,76 @@
+import {
+  type LabelSelector,
+  type ObjectStore,
+  parseLabelSelector,
+  type VolumeGroupSnapshot,
+  VolumeGroupSnapshots,
+} from "@mooring/store";
+import { CommandError } from "../output/command-error.ts";
+import { waitForObject } from "./wait.ts";
+
+export interface SnapshotWish {
+  namespace: string;
+  name: string;
+  selector: LabelSelector;
+  className?: string;
+}
+
+/** `app=db,tier in (a,b)` as objects carry it. Throws for a selector that selects everything: it is a slip. */
+export function selectorOf(text: string): LabelSelector {
+  const requirements = parseLabelSelector(text);
+  if (requirements.length === 0)
+    throw new CommandError("an empty selector would take every claim of the namespace", {
+      next: "name labels, such as --selector app=db",
+    });
+  return {
+    matchExpressions: requirements.map(({ key, operator, values }) => ({
+      key,
+      operator,
+      ...(values.length === 0 ? {} : { values }),
+    })),
+  };
+}
+
+export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Promise<VolumeGroupSnapshot> {
+  const { className, name, namespace, selector } = wish;
+  return store.create(VolumeGroupSnapshots, {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshot",
+    metadata: { name, namespace },
+    spec: {
+      source: { selector },
+      ...(className === undefined ? {} : { volumeGroupSnapshotClassName: className }),
+    },
+  });
+}
+
+/** Until all members can be restored. An error on the object may go away: it ends nothing before the time is over. */
+export function untilReady(store: ObjectStore, namespace: string, name: string, seconds: number) {
+  return waitForObject(
+    store,
+    VolumeGroupSnapshots,
+    { namespace, name },
+    {
+      seconds,
+      done: (group) => (group === undefined ? "it was deleted" : group.status?.readyToUse === true),
+      last: (group) => group?.status?.error?.message ?? "it is not ready yet",
+      next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
+    },
+  );
+}
+
+/** Until the object and, with it, its members are gone. */
+export function untilGone(store: ObjectStore, namespace: string, name: string, seconds: number) {
+  return waitForObject(
+    store,
+    VolumeGroupSnapshots,
+    { namespace, name },
+    {
+      seconds,
+      done: (group) => group === undefined,
+      last: (group) =>
+        group?.status?.error?.message ?? `it is held by ${group?.metadata.finalizers?.join(", ")}`,
+      next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
+    },
+  );
+}

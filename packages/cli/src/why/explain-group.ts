@@ -1,0 +1,106 @@
+import { DRIVER_NAME, GroupSnapshots } from "@mooring/engine";
+import { VolumeGroupRestores } from "@mooring/sidecars";
+import { VolumeGroupSnapshotContents, VolumeGroupSnapshots, VolumeSnapshots } from "@mooring/store";
+import { type Context, lastWarning, read } from "./context.ts";
+import { explainClaim } from "./explain-claim.ts";
+import { explainSnapshot } from "./explain-snapshot.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** Mooring's own group snapshot: the barrier. */
+export async function explainEngineGroup(context: Context, name: string): Promise<Finding> {
+  const subject = `GroupSnapshot ${name}`;
+  const group = await read(context, GroupSnapshots, { name });
+  if (group === undefined) return finding("failed", subject, "does not exist");
+  const { status } = group;
+  if (status?.error !== undefined)
+    return finding("failed", subject, `${status.error.code}: ${status.error.message}`);
+  if (status?.readyToUse !== true) return finding("waiting", subject, `is ${status?.state ?? "new"}`);
+  const { barrier } = status;
+  const how =
+    barrier === undefined ? "" : ` (${barrier.method}, writers waited ${barrier.pauseMilliseconds} ms)`;
+  return finding("ok", subject, `cut at ${status.creationTime}${how}`);
+}
+
+async function content(context: Context, name: string | undefined): Promise<Finding[]> {
+  if (name === undefined) return [];
+  const subject = `VolumeGroupSnapshotContent ${name}`;
+  const found = await read(context, VolumeGroupSnapshotContents, { name });
+  if (found === undefined) return [finding("failed", subject, "does not exist")];
+  const handle = found.status?.volumeGroupSnapshotHandle;
+  const children =
+    handle !== undefined && found.spec.driver === DRIVER_NAME
+      ? [await explainEngineGroup(context, handle)]
+      : [];
+  const error = found.status?.error?.message;
+  if (error !== undefined) return [finding("failed", subject, error, { children })];
+  const ready = found.status?.readyToUse === true;
+  return [
+    finding(ready ? "ok" : "waiting", subject, ready ? "ready" : `waits for ${found.spec.driver}`, {
+      children,
+    }),
+  ];
+}
+
+/** A user's group snapshot, down to the barrier and to each member that is not ready. */
+export async function explainGroupSnapshot(
+  context: Context,
+  namespace: string,
+  name: string,
+): Promise<Finding> {
+  const subject = `VolumeGroupSnapshot ${namespace}/${name}`;
+  const group = await read(context, VolumeGroupSnapshots, { namespace, name });
+  if (group === undefined)
+    return finding("failed", subject, "does not exist", { next: `mooring group list -n ${namespace}` });
+  const children = await content(context, group.status?.boundVolumeGroupSnapshotContentName);
+  const { items } = await context.store.list(VolumeSnapshots, { namespace });
+  for (const snapshot of items) {
+    const isMember = snapshot.metadata.ownerReferences?.some(({ uid }) => uid === group.metadata.uid);
+    if (isMember && snapshot.status?.readyToUse !== true)
+      children.push(await explainSnapshot(context, namespace, snapshot.metadata.name));
+  }
+  if (group.status?.readyToUse === true) return finding("ok", subject, "ready to use", { children });
+  const error = group.status?.error?.message ?? (await lastWarning(context, group))?.message;
+  return error === undefined
+    ? finding("waiting", subject, "not ready yet", { children })
+    : finding("failed", subject, error, { children });
+}
+
+/** A group restore, down to its group snapshot or to every claim that is not bound. */
+export async function explainGroupRestore(
+  context: Context,
+  namespace: string,
+  name: string,
+): Promise<Finding> {
+  const subject = `VolumeGroupRestore ${namespace}/${name}`;
+  const restore = await read(context, VolumeGroupRestores, { namespace, name });
+  if (restore === undefined)
+    return finding("failed", subject, "does not exist", {
+      next: `kubectl get volumegrouprestores -n ${namespace}`,
+    });
+  const { members, message = "nothing has taken it up", phase = "Waiting" } = restore.status ?? {};
+  const children: Finding[] = [];
+  if (members === undefined)
+    children.push(
+      await explainGroupSnapshot(context, namespace, restore.spec.source.volumeGroupSnapshotName),
+    );
+  for (const member of members ?? []) {
+    if (["Provisioning", "WaitForFirstConsumer"].includes(member.phase))
+      children.push(await explainClaim(context, namespace, member.claimName));
+    else if (member.phase !== "Bound")
+      children.push(
+        finding(
+          member.phase === "Failed" ? "failed" : "waiting",
+          `PersistentVolumeClaim ${namespace}/${member.claimName}`,
+          member.message,
+        ),
+      );
+  }
+  const state = phase === "Ready" ? "ok" : phase === "Failed" ? "failed" : "waiting";
+  const next =
+    phase === "Failed"
+      ? {
+          next: `put right what it says; spec is immutable: kubectl delete volumegrouprestore ${name} -n ${namespace}, and restore again`,
+        }
+      : {};
+  return finding(state, subject, `${phase}: ${message}`, { children, ...next });
+}
