@@ -41,7 +41,9 @@ async function judgeSnapshots(
   snapshots: readonly string[],
   acknowledged: number,
 ): Promise<Verdict> {
-  const copies = await mapSome(snapshots, (id) => publishVolume(driver, freshName("copy"), access, id));
+  const copies = await mapSome(snapshots, (id) =>
+    publishVolume(driver, freshName("copy"), access, { snapshotId: id }),
+  );
   const records = await mapSome(copies, readRecords);
   await mapSome(copies, ({ undo }) => undo());
   return judge(records, acknowledged);

@@ -9,6 +9,8 @@ export type Access = "mount" | "block";
 /** A volume that is published on the node, and where its records are. */
 export interface PublishedVolume {
   id: string;
+  /** Where it is published: a folder or a device. */
+  target: string;
   /** The file or the device that records are in. */
   path: string;
   /** Unpublishes, unstages, detaches and deletes it. */
@@ -20,12 +22,12 @@ export async function publishVolume(
   driver: Driver,
   name: string,
   access: Access,
-  snapshotId?: string,
+  { snapshotId, size = 32n * MIB }: { snapshotId?: string | undefined; size?: bigint } = {},
 ): Promise<PublishedVolume> {
   const choice = access === "block" ? { access } : { access, fsType: "ext4" };
   const { volumeId: id } = await createVolume(driver, name, {
     choice,
-    size: 32n * MIB,
+    size,
     ...(snapshotId === undefined
       ? {}
       : { volumeContentSource: { type: { case: "snapshot" as const, value: { snapshotId } } } }),
@@ -41,6 +43,7 @@ export async function publishVolume(
   if (access === "mount" && snapshotId === undefined) await (await open(path, "wx")).close();
   return {
     id,
+    target,
     path,
     undo: async () => {
       await driver.node.nodeUnpublishVolume({ volumeId: id, targetPath: target });
