@@ -85,7 +85,7 @@ df --output=size -B1 /restored | tail -n 1
 df --output=size -B1 /live | tail -n 1
 `;
 
-function pod(name: string, script: string, mounts: Record<string, string>): Pod {
+export function pod(name: string, script: string, mounts: Record<string, string>): Pod {
   const entries = Object.entries(mounts);
   return {
     apiVersion: "v1",

@@ -27,3 +27,10 @@ export async function podLog(kubeconfig: string, namespace: string, name: string
     call.end();
   });
 }
+
+/** The last line of a pod's log that is a number: what its program was told is durable. */
+export async function lastAcknowledged(kubeconfig: string, namespace: string, name: string): Promise<number> {
+  const text = await podLog(kubeconfig, namespace, name);
+  const numbers = text.split("\n").filter((line) => /^\d+$/.test(line));
+  return Number(numbers.at(-1) ?? 0);
+}

@@ -1,46 +1,32 @@
-import { Snapshots, Volumes } from "@mooring/engine";
+import { GroupSnapshots, Snapshots, Volumes } from "@mooring/engine";
 import {
   KubeVolumeAttachments,
   Namespaces,
-  type ObjectStore,
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
   type Resource,
   RestStore,
   StorageClasses,
+  VolumeGroupSnapshotContents,
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import { bytes } from "../output/table.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
+import { cleanUpGroup, groupPart } from "./group-part.ts";
 import { images, remains } from "./machine.ts";
 import * as manifests from "./manifests.ts";
-import { podLog } from "./pod-log.ts";
+import { lastAcknowledged, podLog } from "./pod-log.ts";
 import type { Progress } from "./progress.ts";
 import { until, untilGone, untilObject } from "./wait.ts";
+import { untilRunning, type World } from "./world.ts";
 
 const namespace = manifests.NAMESPACE;
 
-interface World {
-  store: ObjectStore;
-  daemon: Daemon;
-  progress: Progress;
-}
-
 /** Last row number that the writer was told is durable. */
-async function lastAcknowledged({ daemon }: World): Promise<number> {
-  const text = await podLog(daemon.kubeconfig, namespace, "writer");
-  const numbers = text.split("\n").filter((line) => /^\d+$/.test(line));
-  return Number(numbers.at(-1) ?? 0);
-}
-
-async function running(world: World, name: string): Promise<void> {
-  await untilObject(world.store, Pods, { namespace, name }, (pod) => {
-    if (pod.status?.phase === "Failed") throw new Error(`Pod ${name} failed: ${pod.status.message ?? ""}`);
-    return pod.status?.phase === "Running";
-  });
-}
+const writerLog = ({ daemon }: World): Promise<number> =>
+  lastAcknowledged(daemon.kubeconfig, namespace, "writer");
 
 async function startWriter(world: World): Promise<void> {
   const { store, progress } = world;
@@ -49,12 +35,12 @@ async function startWriter(world: World): Promise<void> {
     await store.create(StorageClasses, manifests.storageClass);
     await store.create(PersistentVolumeClaims, manifests.claim(manifests.LIVE, "512Mi"));
     await store.create(Pods, manifests.writer);
-    await running(world, "writer");
+    await untilRunning(world, "writer");
     return { detail: "Pod writer is Running on claim ledger", value: undefined };
   });
   await progress.step("a SQLite database under constant writes", async () => {
     const rows = await until("2,000 acknowledged rows", async () => {
-      const last = await lastAcknowledged(world);
+      const last = await writerLog(world);
       return last >= 2000 ? last : undefined;
     });
     return { detail: `${rows} rows acknowledged so far`, value: undefined };
@@ -64,7 +50,7 @@ async function startWriter(world: World): Promise<void> {
 /** Cuts the snapshot while the writer writes; answers with what had been acknowledged before. */
 async function cut(world: World): Promise<number> {
   return world.progress.step("snapshot while writing", async () => {
-    const before = await lastAcknowledged(world);
+    const before = await writerLog(world);
     await world.store.create(VolumeSnapshots, manifests.snapshot);
     const key = { namespace, name: manifests.SNAPSHOT };
     const ready = await untilObject(
@@ -142,7 +128,7 @@ function proveAudit(progress: Progress, audit: Audit, acknowledged: number): voi
 async function expand(world: World): Promise<void> {
   const { store, progress } = world;
   const key = { namespace, name: manifests.LIVE };
-  const before = await lastAcknowledged(world);
+  const before = await writerLog(world);
   await progress.step("expand the live claim while writing", async () => {
     const body = { spec: { resources: { requests: { storage: "1Gi" } } } };
     await store.patch(PersistentVolumeClaims, key, { type: "merge", body });
@@ -155,7 +141,7 @@ async function expand(world: World): Promise<void> {
     return { detail: `capacity ${grown.status?.capacity?.storage}`, value: undefined };
   });
   const after = await until("the writer to go on", async () => {
-    const last = await lastAcknowledged(world);
+    const last = await writerLog(world);
     return last > before ? last : undefined;
   });
   progress.prove(
@@ -167,7 +153,8 @@ async function expand(world: World): Promise<void> {
 
 async function cleanUp(world: World): Promise<void> {
   const { store, progress } = world;
-  await progress.step("delete pods, snapshot, claims, namespace", async () => {
+  await progress.step("delete pods, snapshots, claims, namespace", async () => {
+    await cleanUpGroup(world);
     for (const name of ["auditor", "writer"]) await store.delete(Pods, { namespace, name });
     for (const name of ["auditor", "writer"]) await untilGone(store, Pods, { namespace, name });
     await store.delete(VolumeSnapshots, { namespace, name: manifests.SNAPSHOT });
@@ -189,8 +176,10 @@ const LEFT: readonly Resource[] = [
   PersistentVolumes,
   KubeVolumeAttachments,
   VolumeSnapshotContents,
+  VolumeGroupSnapshotContents,
   Volumes,
   Snapshots,
+  GroupSnapshots,
 ];
 
 async function proveNothingLeft({ store, daemon, progress }: World): Promise<void> {
@@ -222,6 +211,7 @@ export async function runDemo(progress: Progress, options: { pool: string; keep:
     const acknowledged = await cut(world);
     proveAudit(progress, await restore(world), acknowledged);
     await expand(world);
+    await groupPart(world);
     if (!options.keep) {
       await cleanUp(world);
       await proveNothingLeft(world);
