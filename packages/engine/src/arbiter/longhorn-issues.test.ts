@@ -80,9 +80,10 @@ describe("bugs that a predecessor had, by their number there", () => {
     const source = await read("longhorn-issues.test.ts");
     for (const [number, what] of Object.entries(lists["tested"] ?? {})) {
       const named = (text: string) => new RegExp(`test\\("[0-9, ]*\\b${number}\\b[0-9, ]*: `).test(text);
-      // The tests of a data service are beside it: `services/...test.ts: ...`.
-      const elsewhere = /^(services\/\S+\.test\.ts): /.exec(what)?.[1];
-      const text = elsewhere === undefined ? source : await read(`../${elsewhere}`);
+      // Tests elsewhere are named by their file, from this package's folder or that of the repository.
+      const elsewhere = /^(\S+\.test\.ts): /.exec(what)?.[1];
+      const root = elsewhere?.startsWith("services/") === true ? ".." : "../../../..";
+      const text = elsewhere === undefined ? source : await read(`${root}/${elsewhere}`);
       assert.ok(named(text) || what.includes("see simulation"), number);
     }
   });

@@ -1,11 +1,16 @@
 import { describe, test } from "node:test";
 import type { KubeObject } from "@mooring/store";
-import type { VolumeAttachment } from "../api/attachment.ts";
+import type { AttacherType, VolumeAttachment } from "../api/attachment.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
+import { type Snapshot, Snapshots } from "../api/snapshot.ts";
+import { ATTACHER_RULES } from "./attacher-types.ts";
 import { ownerKinds } from "./owners.ts";
 import { withArbiter } from "./testing/run-arbiter.ts";
 import { addTicket, removeTickets } from "./tickets.ts";
 
+const apiVersion = MOORING_API_VERSION;
+const spec = { volume: "v-1", pool: "p" };
+const snapshot: Snapshot = { apiVersion, kind: "Snapshot", metadata: { name: "s-1" }, spec };
 const has = (id: string) => (a: VolumeAttachment | undefined) =>
   a?.spec.attachmentTickets?.[id] !== undefined;
 
@@ -47,6 +52,21 @@ describe("a ticket ends with the object that owns it", () => {
         await until.attachment((a) => !has("t")(a));
       }, true));
   }
+
+  test("6688: a ticket of every type ends with its object", () =>
+    withArbiter(async ({ store, until }) => {
+      const types = Object.keys(ATTACHER_RULES) as AttacherType[];
+      const object = await store.create(Snapshots, snapshot);
+      const owner = { apiVersion, kind: "Snapshot", name: "s-1", uid: object.metadata.uid ?? "" };
+      for (const type of types)
+        await addTicket(store, "v-1", { id: type, type, nodeID: "a", owner }, new Date());
+      await until.attachment(
+        (a) => Object.keys(a?.status?.attachmentTicketStatuses ?? {}).length === types.length,
+      );
+      await store.delete(Snapshots, { name: "s-1" });
+      await until.attachment((a) => Object.keys(a?.spec.attachmentTickets ?? {}).length === 0);
+      await until.volume((v) => v.spec.nodeID === "");
+    }));
 
   test("a person's ticket needs no owner, and one of a kind that nobody knows stays", () =>
     withArbiter(async ({ store, until }) => {

@@ -44,13 +44,7 @@ export class SimArbiter {
       world.tell("the arbiter reads the volume");
       return true;
     }
-    const seen: ArbiterView = {
-      volume: this.#volume.value,
-      attachment: world.attachment,
-      nodes: this.#nodes,
-      ownersGone: new Set(world.ownersGone),
-      now: world.date,
-    };
+    const seen = world.view(this.#nodes, this.#volume.value);
     const value = nextWrite(seen, decide(seen));
     if (value === undefined) {
       this.#volume = undefined;

@@ -31,7 +31,14 @@ const askers: fc.Arbitrary<Asker[]> = fc.uniqueArray(
 );
 
 /** How often things happen, compared with a fault. */
-const WEIGHTS: Partial<Record<EventName, number>> = { arbiter: 12, opener: 10, agent: 4, ask: 7, drop: 2 };
+const WEIGHTS: Partial<Record<EventName, number>> = {
+  arbiter: 12,
+  opener: 10,
+  agent: 4,
+  ask: 7,
+  drop: 2,
+  attacher: 4,
+};
 /** Those whose steps may come in a row, so that histories get far. */
 const STEPS: readonly EventName[] = ["arbiter", "opener", "agent"];
 
@@ -51,6 +58,7 @@ const events: fc.Arbitrary<HistoryEvent[]> = fc.array(
 
 const plans: fc.Arbitrary<Plan> = fc.record({
   shared: fc.boolean(),
+  kubernetes: fc.boolean(),
   home: fc.option(fc.constantFrom(...NODES), { nil: undefined, freq: 4 }),
   askers,
 });
@@ -66,7 +74,11 @@ function failureOf(plan: Plan, happened: readonly HistoryEvent[], end: End): str
     return undefined;
   } catch (error) {
     const place = plan.home === undefined ? "every node can reach" : `only node "${plan.home}" can reach`;
-    const lines = [`a ${plan.shared ? "shared" : "private"} volume that ${place}`, ...history.world.story];
+    const where = plan.kubernetes ? "in Kubernetes" : "of a driver alone";
+    const lines = [
+      `a ${plan.shared ? "shared" : "private"} volume ${where} that ${place}`,
+      ...history.world.story,
+    ];
     return [String(error), ...lines.map((line, i) => `${String(i).padStart(4)}. ${line}`)].join("\n");
   }
 }

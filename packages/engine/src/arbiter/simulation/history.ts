@@ -2,6 +2,7 @@ import type { AttacherType } from "../../api/attachment.ts";
 import { withoutTickets, withTicket } from "../tickets.ts";
 import { agentStep } from "./agent.ts";
 import { SimArbiter } from "./arbiter.ts";
+import { ownerFor } from "./kubernetes.ts";
 import { checkRecord, checkWorld, must } from "./safety.ts";
 import { NODES, World } from "./world.ts";
 
@@ -34,6 +35,9 @@ export const EVENTS = [
   "return",
   "fault",
   "repair",
+  "attacher",
+  "tear-out",
+  "strip",
   "time",
 ] as const;
 export type EventName = (typeof EVENTS)[number];
@@ -47,6 +51,8 @@ export interface HistoryEvent {
 
 export interface Plan {
   shared: boolean;
+  /** Kubernetes holds the volume by attachments of its own. */
+  kubernetes: boolean;
   /** The only node that can reach the data; absent: all can. */
   home?: string | undefined;
   askers: readonly Asker[];
@@ -82,11 +88,23 @@ export class History {
     opener: () => this.agentStep(this.world.volume.opener || (this.world.volume.spec.nodeID ?? "") || "a"),
     ask: (_, asker) => this.#ask(asker),
     drop: (_, asker) => this.#drop(asker),
-    move: (nodeID, asker) => this.#ask(asker === undefined ? undefined : { ...asker, nodeID }),
+    // The ticket of a Pod has the name of its node, so it never moves.
+    move: (nodeID, asker) =>
+      this.#claiming(asker) ? undefined : this.#ask(asker === undefined ? undefined : { ...asker, nodeID }),
+    attacher: () => {
+      this.world.kubernetes?.attach(this.world);
+      this.world.tell("the attacher looks at Kubernetes and the driver");
+    },
+    "tear-out": (_, asker) => this.#tearOut(asker),
+    strip: (nodeID) => {
+      this.world.kubernetes?.strip(nodeID);
+      this.world.tell(`the attachment of Kubernetes on node "${nodeID}" is stripped, if there is one`);
+    },
     "owner-gone": (_, asker) => {
       if (asker === undefined || this.world.attachment.spec.attachmentTickets?.[asker.id] === undefined)
         return;
-      this.world.ownersGone.add(asker.id);
+      if (this.#claiming(asker)) return;
+      this.world.lost.add(asker.id);
       this.world.tell(`the owner of ticket "${asker.id}" is gone`);
     },
     "arbiter-dies": () => {
@@ -162,25 +180,53 @@ export class History {
     this.world.tell("the volume is repaired");
   }
 
+  /** Nobody needs the volume any more. */
+  leaveAll(): void {
+    for (const nodeID of NODES) this.world.kubernetes?.leave(nodeID);
+    this.world.kubernetes?.attach(this.world);
+  }
+
+  /** Whether Kubernetes asks on somebody's behalf. */
+  #claiming(asker: Asker | undefined): boolean {
+    return this.world.kubernetes !== undefined && asker?.type === "csi-attacher";
+  }
+
+  /** A person deletes somebody's ticket, who does not know. */
+  #tearOut(asker: Asker | undefined): void {
+    const { world } = this;
+    const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);
+    if (next === undefined) return;
+    world.writeTickets(next);
+    world.tell(`ticket "${asker?.id}" is torn out`);
+  }
+
   #ask(asker: Asker | undefined): void {
     if (asker === undefined) return;
+    const claim = this.#claiming(asker) ? this.world.kubernetes?.claim(asker.nodeID) : undefined;
+    if (this.#claiming(asker) && claim === undefined) return;
     const { id, type, nodeID, parameters, expiresAfter } = asker;
     const { world } = this;
     const start = new Date(Date.UTC(2026, 0, 1)).getTime();
     const expiresAt = expiresAfter === undefined ? undefined : new Date(start + expiresAfter).toISOString();
-    const request = { id, type, nodeID, parameters, ...(expiresAt === undefined ? {} : { expiresAt }) };
+    const until = expiresAt === undefined ? {} : { expiresAt };
+    const request = { id, type, nodeID, parameters, ...until, ...ownerFor(claim) };
     const { result, next } = withTicket(world.attachment, request, world.date);
     world.tell(`ticket "${id}" (${type}, ${JSON.stringify(parameters)}) asks for node "${nodeID}"`);
     if (next === undefined) return;
     const highest = world.generations.get(id) ?? 0;
     must((result.generation ?? 0) > highest, "S7", `ticket "${id}" got number ${result.generation} again`);
-    world.ownersGone.delete(id);
+    world.lost.delete(id);
     world.writeTickets(next);
   }
 
   #drop(asker: Asker | undefined): void {
     if (asker === undefined) return;
     const { world } = this;
+    if (this.#claiming(asker)) {
+      world.kubernetes?.leave(asker.nodeID);
+      world.tell(`the Pod of ticket "${asker.id}" leaves`);
+      return;
+    }
     const nodeID = world.attachment.spec.attachmentTickets?.[asker.id]?.nodeID;
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker.id);
     world.tell(`ticket "${asker.id}" is dropped`);

@@ -11,7 +11,11 @@ test("every property of an attachment is checked by the simulation, or says wher
   const all = [...named("S", 23), ...named("L", 8), ...named("D", 4)];
   const listed = Object.values(lists).flatMap((list) => Object.keys(list));
   assert.deepEqual([...listed].sort(), [...all].sort());
-  const source = (await beside("safety.ts")) + (await beside("settle.ts")) + (await beside("history.ts"));
+  const source =
+    (await beside("safety.ts")) +
+    (await beside("settle.ts")) +
+    (await beside("history.ts")) +
+    (await beside("jobs.ts"));
   // S22 has no check of its own: it is that all the others hold in histories where everybody may die.
   for (const name of Object.keys(lists["checked"] ?? {})) {
     if (name !== "S22") assert.ok(source.includes(`"${name}"`), `${name} is nowhere checked`);

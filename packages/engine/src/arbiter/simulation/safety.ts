@@ -69,8 +69,21 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
   const silent = seen.nodes.get(from)?.status?.state !== "Ready" && before.status?.state === "detached";
   const allowed = before.status?.robustness === "faulted" || isFenced(seen, from) || silent;
   must(allowed || firm.length === 0, "S10", `it was taken from ticket "${firm[0]?.id}" (${firm[0]?.type})`);
+  checkClaims(before, from, seen, allowed);
   const workload = live.some((t) => ruleOf(t.type).workload && !keeps(t));
   must(allowed || workload || !live.some(keeps), "S10", "it was taken from a job and nobody needs it");
+}
+
+/** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
+function checkClaims({ spec }: Volume, from: string, seen: ArbiterView, allowed: boolean): void {
+  const shared =
+    spec.accessMode === "rwx" &&
+    ticketsOf(seen.attachment).some((t) => t.type === "share-manager-controller");
+  if (allowed || shared || spec.disableFrontend === true) return;
+  const claim = seen.claims?.find(
+    ({ nodeID, attached, deleting }) => nodeID === from && attached && !deleting,
+  );
+  must(claim === undefined, "S10", `it was taken from node "${from}", where Kubernetes has it attached`);
 }
 
 export function expired(ticket: AttachmentTicket, now: Date): boolean {

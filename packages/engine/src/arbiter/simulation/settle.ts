@@ -5,6 +5,7 @@ import { claimants } from "../pick.ts";
 import { nextStatus } from "../statuses.ts";
 import { type ArbiterView, ticketsOf } from "../view.ts";
 import type { History } from "./history.ts";
+import { endJobs } from "./jobs.ts";
 import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 
@@ -22,6 +23,8 @@ export function settle(history: History, how: "return" | "fence"): void {
   const before = world.moves;
   must(comesToRest(history), "L6", "it never comes to rest");
   must(world.moves - before <= MOST_MOVES, "L6", `it moved ${world.moves - before} times`);
+  checkRest(history);
+  endJobs(history, () => must(comesToRest(history), "L3", "it never comes to rest when jobs end"));
   checkRest(history);
 }
 
@@ -49,6 +52,8 @@ function comesToRest(history: History): boolean {
       checkWorld(world);
     }
     history.repair();
+    world.kubernetes?.attach(world);
+    checkWorld(world);
     if (!acted && versions === [world.volumeVersion, world.attachmentVersion].join()) return true;
   }
   return false;
@@ -57,13 +62,16 @@ function comesToRest(history: History): boolean {
 function checkRest({ world }: History): void {
   const { volume, attachment } = world;
   const nodes = world.agents();
-  const seen: ArbiterView = { volume, attachment, nodes, ownersGone: world.ownersGone, now: world.date };
+  const seen = world.view(nodes);
   const tickets = ticketsOf(attachment);
   const holders = claimants(seen, tickets);
   const { nodeID = "", disableFrontend = false } = volume.spec;
   must(volume.status.robustness !== "faulted", "L5", "it stays faulted");
   const stale = tickets.find((t) => world.ownersGone.has(t.id) || expired(t, world.date));
   must(stale === undefined, "S23", `ticket "${stale?.id}" outlived its owner or its time`);
+  const csi = new Set(tickets.filter((t) => t.type === "csi-attacher").map((t) => t.nodeID));
+  const lost = seen.claims?.find((c) => c.attached && !c.deleting && !csi.has(c.nodeID));
+  must(lost === undefined, "S10", `node "${lost?.nodeID}" uses the volume and has no ticket`);
   const open = NODES.filter((name) => world.node(name).open);
   if (tickets.length === 0) {
     const { state, currentNodeID = "" } = volume.status;

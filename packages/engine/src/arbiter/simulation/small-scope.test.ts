@@ -65,9 +65,29 @@ function explore(start: State, seen: Omit<ArbiterView, "volume">): void {
       before.set(key, (before.get(key) ?? new Set()).add(from));
     }
   }
+  assert.equal(afterSources(before), before.size, "there is a circle of states: it could go on for ever");
   const calm = new Set(rests);
   for (const key of calm) for (const earlier of before.get(key) ?? []) calm.add(earlier);
   assert.equal(calm.size, before.size, "a state is reached that never comes to rest");
+}
+
+/** How many states are left when those that nothing leads to any more are taken away, again and again: all, without a circle. */
+function afterSources(before: ReadonlyMap<string, ReadonlySet<string>>): number {
+  const after = new Map<string, string[]>();
+  const waits = new Map([...before].map(([key, earlier]) => [key, earlier.size]));
+  for (const [key, earlier] of before)
+    for (const from of earlier) after.set(from, [...(after.get(from) ?? []), key]);
+  const free = [...before.keys()].filter((key) => waits.get(key) === 0);
+  let taken = 0;
+  for (let key = free.pop(); key !== undefined; key = free.pop()) {
+    taken += 1;
+    for (const next of after.get(key) ?? []) {
+      const left = (waits.get(next) ?? 0) - 1;
+      waits.set(next, left);
+      if (left === 0) free.push(next);
+    }
+  }
+  return taken;
 }
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];

@@ -1,7 +1,9 @@
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
 import { NOW, type NodeState, node, view } from "../testing/build-view.ts";
+import type { ArbiterView } from "../view.ts";
 import type { AgentStep, SimVolume } from "./agent.ts";
+import { SimKubernetes } from "./kubernetes.ts";
 
 export const NODES = ["a", "b", "c"] as const;
 
@@ -31,14 +33,22 @@ export class World {
   attachmentVersion = 1;
   now = NOW.getTime();
   readonly nodes = new Map<string, SimNode>();
-  readonly ownersGone = new Set<string>();
+  /** Tickets whose object is gone, besides those of Kubernetes. */
+  readonly lost = new Set<string>();
+  /** Absent: a driver on its own. */
+  readonly kubernetes: SimKubernetes | undefined;
   /** The highest generation that each id ever had. */
   readonly generations = new Map<string, number>();
   readonly story: string[] = [];
   unpublishing: Unpublish[] = [];
   moves = 0;
 
-  constructor({ shared, home }: { shared: boolean; home?: string | undefined }) {
+  constructor({
+    shared,
+    home,
+    kubernetes,
+  }: { shared: boolean; home?: string | undefined; kubernetes: boolean }) {
+    this.kubernetes = kubernetes ? new SimKubernetes() : undefined;
     const built = view({ spec: { accessMode: shared ? "rwx" : "rwo" }, status: { state: "detached" } });
     const owner = home === undefined ? {} : { ownerID: home };
     this.volume = { ...built.volume, status: { state: "detached", ...owner }, opener: "" };
@@ -52,6 +62,23 @@ export class World {
         pending: undefined,
       });
     }
+  }
+
+  get ownersGone(): Set<string> {
+    return new Set([...this.lost, ...(this.kubernetes?.orphans(this.tickets) ?? [])]);
+  }
+
+  /** Whether a ticket for the node can ever be satisfied, now that no more faults come. */
+  reachable(nodeID: string): boolean {
+    const { ownerID = nodeID } = this.volume.status;
+    return this.node(nodeID).believed === "Ready" && ownerID === nodeID;
+  }
+
+  /** What the arbiter sees when it looks now. */
+  view(nodes: ReadonlyMap<string, NodeAgent>, volume: SimVolume = this.volume): ArbiterView {
+    const { attachment, ownersGone, date } = this;
+    const seen = { volume, attachment, nodes, ownersGone, now: date };
+    return this.kubernetes === undefined ? seen : { ...seen, claims: this.kubernetes.claims };
   }
 
   get date(): Date {
