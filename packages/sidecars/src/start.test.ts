@@ -27,7 +27,7 @@ const plainClaim = (name: string, spec = {}) => ({
 const boundCount = async (h: Harness) =>
   (await h.store.list(PersistentVolumeClaims)).items.filter(({ status }) => status?.phase === "Bound").length;
 
-test("[K8S-009] [K8S-010] what runs follows from what the driver can", async (t) => {
+test("[K8S-009] [K8S-010] [KEP-007] [KEP-117] what runs follows from what the driver can", async (t) => {
   const able = await startHarness(t, { sidecars: { nodeName: "n1" } });
   assert.deepEqual(able.sidecars.controllers, [
     "provision",

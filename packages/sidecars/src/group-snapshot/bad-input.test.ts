@@ -12,6 +12,7 @@ import {
   VolumeSnapshotClasses,
   VolumeSnapshots,
 } from "@mooring/store";
+import type { SidecarOptions } from "../start.ts";
 import { fresh, type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { DRIVER, groupClass, persistentVolume, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
 
@@ -183,14 +184,19 @@ test("[KEP-006] [KEP-042] a driver that cannot take group snapshots says so on t
   await w.gone();
 });
 
-test("[KEP-092] [KEP-093] without its controller a group snapshot is left alone, and plain work goes on", async (t) => {
-  const w = await groupWorld(t, { sidecars: { controllers: ["provision", "snapshot"] } });
+test("[KEP-092] [KEP-093] [KEP-099] without its controller a group snapshot is left alone, and with it it is taken", async (t) => {
+  const sidecars: Partial<SidecarOptions> = { controllers: ["provision", "snapshot"] };
+  const w = await groupWorld(t, { sidecars });
+  assert.deepEqual(w.h.sidecars.controllers, ["provision", "snapshot"]);
   await w.create("group");
   await w.claims("data");
   const group = await w.group();
-  assert.deepEqual(group?.status, undefined);
+  assert.equal(group?.status, undefined);
   assert.deepEqual(group?.metadata.finalizers ?? [], []);
   await nothingDone(w);
+  delete sidecars.controllers;
+  await w.h.restart();
+  await w.ready();
 });
 
 test("[KEP-057] an error of the driver is on both objects, and goes away with success", async (t) => {

@@ -36,10 +36,12 @@ export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep 
 }
 
 /** A group belongs to the driver of its content, else of its class, else of the volumes that it selects. */
-function isForeign({ candidates, content, driver, groupClass, group, classes }: GroupSnapshotView): boolean {
+function isForeign(view: GroupSnapshotView): boolean {
+  const { candidates, capable, classes, content, driver, group, groupClass } = view;
   const of = content?.spec.driver ?? groupClass?.driver;
   if (of !== undefined) return of !== driver;
-  if (group?.spec.source.selector === undefined) return false;
+  // A group that is brought in may be of any driver that can have groups.
+  if (group?.spec.source.selector === undefined) return !capable;
   const drivers = candidates.flatMap(({ volume }) => volume?.spec?.csi?.driver ?? []);
   if (drivers.length > 0) return !drivers.includes(driver);
   // Nobody's yet: whoever has classes tells what is wrong.

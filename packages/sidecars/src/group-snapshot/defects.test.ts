@@ -339,7 +339,7 @@ test("G17 a group says when all its members were cut: one time, the same on ever
 });
 
 const faults: [title: string, change: (snapshots: object[]) => object[], error: RegExp][] = [
-  ["[KEP-022] no member at all", () => [], /without a single member snapshot/],
+  ["no member at all", () => [], /without a single member snapshot/],
   ["a member too few", (snapshots) => snapshots.slice(1), /missing: vol-/],
   [
     "a member that nobody asked for",
@@ -349,7 +349,7 @@ const faults: [title: string, change: (snapshots: object[]) => object[], error: 
   ["a member twice", ([first]) => [{ ...first }, { ...first }], /come twice/],
 ];
 for (const [title, change, error] of faults)
-  test(`an answer with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
+  test(`[KEP-022] an answer with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
     const w = await groupWorld(t);
     w.h.driver.changeGroup = (group) => ({ ...group, snapshots: change(group.snapshots) as never });
     await w.claims("data", "log");

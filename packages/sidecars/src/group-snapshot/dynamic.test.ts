@@ -8,6 +8,7 @@ import {
   type Resource,
   Secrets,
   VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
   VolumeSnapshotClasses,
   VolumeSnapshots,
@@ -19,7 +20,7 @@ import { groupClass, groupSnapshot, snapshotClass, volumeSnapshot } from "../tes
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 const DB = { matchLabels: { app: "db" } };
 
-test("[KEP-003] [KEP-009] [KEP-010] [KEP-011] [KEP-054] [KEP-056] [KEP-062] [KEP-064] [KEP-112] a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
+test("[KEP-003] [KEP-009] [KEP-010] [KEP-011] [KEP-054] [KEP-056] [KEP-062] [KEP-064] [KEP-074] [KEP-076] [KEP-077] [KEP-112] a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
   const w = await groupWorld(t);
   await w.h.store.create(PersistentVolumeClaims, labelled("web", { app: "web" }));
   await w.claims("log", "data");
@@ -125,7 +126,7 @@ test("[KEP-012] [KEP-013] [KEP-018] [KEP-019] [KEP-020] [KEP-068] [KEP-103] [KEP
   assert.deepEqual(content.status?.volumeSnapshotHandlePairList, handles);
 });
 
-test("[KEP-015] [KEP-055] [KEP-066] [KEP-085] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+test("[KEP-015] [KEP-055] [KEP-066] [KEP-082] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
   const w = await groupWorld(t, { driver: { snapshotPolls: 3 } });
   await w.claims("data", "log");
   await w.create("group");
@@ -278,7 +279,7 @@ test("claims are kept while a group snapshot needs them, and let go when it is r
   });
 });
 
-test("[KEP-095] a single snapshot of a member's claim works next to the group", async (t) => {
+test("[KEP-068] [KEP-095] a single snapshot of a member's claim works next to the group", async (t) => {
   const objects: [Resource, KubeObject][] = [
     [VolumeGroupSnapshotClasses, groupClass()],
     [VolumeSnapshotClasses, snapshotClass()],
@@ -289,12 +290,48 @@ test("[KEP-095] a single snapshot of a member's claim works next to the group", 
   const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "snaps" };
   await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("single", spec)));
   await w.ready();
-  await w.h.until(
-    "the single one is ready",
-    async () => (await w.h.find(VolumeSnapshots, "single", NS))?.status?.readyToUse,
-  );
+  const single = await w.h.until("the single one is ready", async () => {
+    const found = await w.h.find(VolumeSnapshots, "single", NS);
+    return found?.status?.readyToUse === true && found;
+  });
+  assert.equal(single.status?.volumeGroupSnapshotName, undefined);
   assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
   assert.equal(w.h.driver.called("CreateSnapshot"), 1);
+});
+
+test("[KEP-065] a driver may call a group by the name that it was given", async (t) => {
+  const w = await groupWorld(t);
+  const { backend } = w.h.driver;
+  const create = backend.createGroup.bind(backend);
+  backend.createGroup = (name, volumeIds, polls) => {
+    const group = create(name, volumeIds, polls);
+    backend.groups.delete(group.id);
+    group.id = name;
+    backend.groups.set(name, group);
+    return group;
+  };
+  await w.claims("data");
+  const { metadata } = await w.create("group");
+  await w.ready();
+  assert.equal((await w.content()).status?.volumeGroupSnapshotHandle, `groupsnapshot-${metadata.uid}`);
+  await w.remove();
+  await w.gone();
+  assert.equal(backend.groups.size, 0);
+});
+
+test("[KEP-070] while the driver is away its content is made, and the call follows when it is back", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  await w.h.driver.pause();
+  await w.create("group");
+  await w.h.until("the content is there and marked", async () => {
+    const [content] = (await w.h.store.list(VolumeGroupSnapshotContents)).items;
+    return content?.metadata.annotations?.[GROUP_BEING_CREATED] !== undefined;
+  });
+  assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 0);
+  assert.deepEqual(await w.members(), []);
+  await w.h.driver.listen();
+  await w.ready();
 });
 
 test("two groups over the same claims are cut one by one, each with members of its own", async (t) => {

@@ -32,9 +32,12 @@ const gaps = {
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const { cluster, concurrency, logger } = context;
   const binder = new GroupBinder(context);
-  const inNamespace = (namespace = "") => keysOf(cluster.groups.byIndex("namespace", namespace));
-  const ofUid = (uid: string | undefined) =>
-    keysOf(cluster.groups.list().filter(({ metadata }) => metadata.uid === uid));
+  const inNamespace = (namespace = "") => cluster.groups.byIndex("namespace", namespace);
+  // What has a content does not look at claims any more, and there may be many of those.
+  const unbound = (namespace: string | undefined) =>
+    keysOf(inNamespace(namespace).filter(({ status }) => !status?.boundVolumeGroupSnapshotContentName));
+  const imported = (namespace: string) =>
+    keysOf(inNamespace(namespace).filter(({ spec }) => spec.source.volumeGroupSnapshotContentName));
   const controller = runController(
     {
       name: "group-snapshot",
@@ -50,15 +53,15 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
           ...keysOf(cluster.groups.byIndex("className", metadata.name)),
           ...keysOf(cluster.groups.byIndex("className", "")),
         ]),
-        source(cluster.claims, ({ metadata }) => inNamespace(metadata.namespace)),
-        source(cluster.volumes, ({ spec }) => inNamespace(spec?.claimRef?.namespace)),
+        source(cluster.claims, ({ metadata }) => unbound(metadata.namespace)),
+        source(cluster.volumes, ({ spec }) => unbound(spec?.claimRef?.namespace)),
         source(cluster.snapshots, (snapshot) => {
           const name = groupOwnerOf(snapshot)?.name;
           return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];
         }),
         source(cluster.contents, ({ metadata, spec }) => [
-          ...ofUid(metadata.annotations?.[MEMBER_OF_UID]),
-          ...(spec.source.snapshotHandle === undefined ? [] : inNamespace(spec.volumeSnapshotRef.namespace)),
+          ...keysOf(cluster.groups.byIndex("uid", metadata.annotations?.[MEMBER_OF_UID] ?? "")),
+          ...(spec.source.snapshotHandle === undefined ? [] : imported(spec.volumeSnapshotRef.namespace)),
         ]),
       ],
       reconcile: (key) => binder.reconcile(key, signal),

@@ -192,6 +192,7 @@ export class Cluster {
   get groups(): ObjectCache<VolumeGroupSnapshot> {
     return this.#cache(VolumeGroupSnapshots, {
       indexers: {
+        uid: (group) => some(group.metadata.uid),
         namespace: ({ metadata }) => some(metadata.namespace),
         content: ({ spec, status }) => [
           ...some(spec.source.volumeGroupSnapshotContentName),

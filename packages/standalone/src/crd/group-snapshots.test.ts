@@ -64,7 +64,7 @@ const without = (fields: Fields, key: string) =>
 
 const refusedAtBirth: [title: string, resource: Resource, object: UnstructuredObject, why: RegExp][] = [
   [
-    "[KEP-049] an empty class name",
+    "an empty class name",
     VolumeGroupSnapshots,
     groupOf({ spec: { source: { selector }, volumeGroupSnapshotClassName: "" } }),
     /volumeGroupSnapshotClassName must not be the empty string when set/,
@@ -83,25 +83,25 @@ const refusedAtBirth: [title: string, resource: Resource, object: UnstructuredOb
   ],
   ["a group without a spec", VolumeGroupSnapshots, groupOf({}), /spec: Required value/],
   [
-    "[KEP-109] a selector that is a bare map",
+    "a selector that is a bare map",
     VolumeGroupSnapshots,
     groupOf({ spec: { selector: { myapp: "postgresql" } } }),
     /spec\.source: Required value/,
   ],
   [
-    "[KEP-043] a class for nobody",
+    "a class for nobody",
     VolumeGroupSnapshotClasses,
     classOf({ driver: "", deletionPolicy: "Delete" }),
     /driver/,
   ],
   [
-    "[KEP-107] a class with its fields below spec",
+    "a class with its fields below spec",
     VolumeGroupSnapshotClasses,
     classOf({ spec: { driver: "d", parameters: {} } }),
     /driver: Required value/,
   ],
   [
-    "[KEP-108] a class without a policy",
+    "a class without a policy",
     VolumeGroupSnapshotClasses,
     classOf({ driver: "d" }),
     /deletionPolicy: Required value/,
@@ -113,7 +113,7 @@ const refusedAtBirth: [title: string, resource: Resource, object: UnstructuredOb
     /supported values: "Delete", "Retain"/,
   ],
   [
-    "[KEP-059] a content of nobody",
+    "a content of nobody",
     VolumeGroupSnapshotContents,
     contentOf({ spec: without(contentSpec, "volumeGroupSnapshotRef") }),
     /volumeGroupSnapshotRef: Required value/,
@@ -125,19 +125,19 @@ const refusedAtBirth: [title: string, resource: Resource, object: UnstructuredOb
     /both volumeGroupSnapshotRef.name and volumeGroupSnapshotRef.namespace must be set/,
   ],
   [
-    "[KEP-060] a content without a policy",
+    "a content without a policy",
     VolumeGroupSnapshotContents,
     contentOf({ spec: without(contentSpec, "deletionPolicy") }),
     /deletionPolicy: Required value/,
   ],
   [
-    "[KEP-061] a content without a driver",
+    "a content without a driver",
     VolumeGroupSnapshotContents,
     contentOf({ spec: without(contentSpec, "driver") }),
     /driver: Required value/,
   ],
   [
-    "[KEP-063] [KEP-111] a content of two sources",
+    "a content of two sources",
     VolumeGroupSnapshotContents,
     contentOf({
       spec: { ...contentSpec, source: { volumeHandles: ["v"], groupSnapshotHandles: handles } },
@@ -152,7 +152,7 @@ const refusedAtBirth: [title: string, resource: Resource, object: UnstructuredOb
   ],
 ];
 
-test("the definitions refuse what nobody can mean", async (t) => {
+test("[KEP-043] [KEP-049] [KEP-059] [KEP-060] [KEP-061] [KEP-063] [KEP-107] [KEP-108] [KEP-109] [KEP-111] the definitions refuse what nobody can mean", async (t) => {
   const { store } = await start(t);
   for (const [title, resource, object, why] of refusedAtBirth)
     await t.test(title, async () =>
@@ -182,7 +182,7 @@ const fixed: [
     /selector is required once set/,
   ],
   [
-    "[KEP-110] a content's name",
+    "a content's name",
     VolumeGroupSnapshots,
     imported,
     (object) => Object.assign(at(object, "spec", "source"), { volumeGroupSnapshotContentName: "d" }),
@@ -232,7 +232,7 @@ const fixed: [
   ],
 ];
 
-test("what is fixed stays fixed, and what may change may", async (t) => {
+test("[KEP-110] what is fixed stays fixed, and what may change may", async (t) => {
   const { store } = await start(t);
   for (const [title, resource, first, change, why] of fixed)
     await t.test(title, async () => {
@@ -266,7 +266,7 @@ test("what is fixed stays fixed, and what may change may", async (t) => {
   );
 });
 
-test("[KEP-005] [KEP-101] [KEP-118] three kinds are served in three versions, and v1 is stored", async (t) => {
+test("[KEP-004] [KEP-005] [KEP-101] [KEP-118] three kinds are served in three versions, and v1 is stored", async (t) => {
   const { kinds, store } = await start(t);
   const plurals = ["volumegroupsnapshots", "volumegroupsnapshotcontents", "volumegroupsnapshotclasses"];
   for (const plural of plurals) {
@@ -276,7 +276,7 @@ test("[KEP-005] [KEP-101] [KEP-118] three kinds are served in three versions, an
     assert.match(kind?.deprecationWarnings?.["v1beta1"] ?? "", /deprecated/);
     assert.equal(kind?.deprecationWarnings?.["v1beta2"], undefined);
   }
-  assert.equal(kinds.find(GROUP, "v1", "volumegroups"), undefined, "[KEP-004]");
+  assert.equal(kinds.find(GROUP, "v1", "volumegroups"), undefined);
   for (const version of VERSIONS) {
     const seen = inVersion(VolumeGroupSnapshots, version);
     const name = `by-${version}`;

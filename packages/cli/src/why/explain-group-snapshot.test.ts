@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import {
+  Events,
+  LocalStore,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Resource,
+  ResourceRegistry,
+  StorageClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { explainGroupSnapshot } from "./explain-group-snapshot.ts";
+import { renderFinding } from "./render.ts";
+
+const KINDS = [
+  Events,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  StorageClasses,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+] as Resource[];
+
+async function storeOf(t: TestContext): Promise<LocalStore> {
+  const path = await mkdtemp(join(tmpdir(), "mooring-why-"));
+  const registry = new ResourceRegistry(KINDS.map((resource) => ({ resource, hasStatus: false })));
+  const store = await LocalStore.open({ path, registry });
+  t.after(async () => {
+    await store.close();
+    await rm(path, { recursive: true, force: true });
+  });
+  return store;
+}
+
+const NS = "shop";
+const group = (status: object = {}) => ({
+  apiVersion: "groupsnapshot.storage.k8s.io/v1",
+  kind: "VolumeGroupSnapshot",
+  metadata: { name: "g", namespace: NS },
+  spec: { source: { selector: { matchLabels: { app: "db" } } } },
+  status,
+});
+
+test("a group snapshot without a content is explained by the claims that it selects", async (t) => {
+  const store = await storeOf(t);
+  await store.create(VolumeGroupSnapshots, group());
+  const claim = (name: string, app: string) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name, namespace: NS, labels: { app } },
+    spec: { storageClassName: "gone" },
+  });
+  await store.create(PersistentVolumeClaims, claim("data", "db"));
+  await store.create(PersistentVolumeClaims, claim("web", "web"));
+  const text = renderFinding(await explainGroupSnapshot({ store }, NS, "g"));
+  assert.match(text, /waiting {2}VolumeGroupSnapshot shop\/g: not ready yet/);
+  assert.match(text, /PersistentVolumeClaim shop\/data: StorageClass gone does not exist/);
+  assert.doesNotMatch(text, /shop\/web/);
+});
+
+test("an error of the driver is the cause, and every member is listed", async (t) => {
+  const store = await storeOf(t);
+  const made = await store.create(
+    VolumeGroupSnapshots,
+    group({ readyToUse: false, error: { message: "array offline" } }),
+  );
+  await store.create(VolumeGroupSnapshotContents, {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshotContent",
+    metadata: { name: `groupsnapcontent-${made.metadata.uid}` },
+    spec: {
+      driver: "d",
+      deletionPolicy: "Delete",
+      source: { volumeHandles: ["v"] },
+      volumeGroupSnapshotRef: { name: "g", namespace: NS },
+    },
+    status: { error: { message: "array offline" } },
+  });
+  const owner = { apiVersion: made.apiVersion, kind: made.kind, name: "g", uid: made.metadata.uid ?? "" };
+  await store.create(VolumeSnapshots, {
+    apiVersion: "snapshot.storage.k8s.io/v1",
+    kind: "VolumeSnapshot",
+    metadata: { name: "m", namespace: NS, ownerReferences: [owner] },
+    spec: { source: { volumeSnapshotContentName: "c" } },
+    status: { readyToUse: true },
+  });
+  const text = renderFinding(await explainGroupSnapshot({ store }, NS, "g"));
+  assert.match(text, /FAILED {3}VolumeGroupSnapshot shop\/g: array offline/);
+  assert.match(text, /FAILED .*VolumeGroupSnapshotContent .*: array offline \(it is retried\)/);
+  assert.match(text, /ok .*VolumeSnapshot shop\/m: ready to use/);
+});
+
+test("one that is not there says where to look", async (t) => {
+  const text = renderFinding(await explainGroupSnapshot({ store: await storeOf(t) }, NS, "g"));
+  assert.match(text, /does not exist[\s\S]*kubectl get volumegroupsnapshots -n shop/);
+});
