@@ -1,6 +1,14 @@
 import { DRIVER_NAME, GroupSnapshots } from "@mooring/engine";
 import { VolumeGroupRestores } from "@mooring/sidecars";
-import { VolumeGroupSnapshotContents, VolumeGroupSnapshots, VolumeSnapshots } from "@mooring/store";
+import {
+  labelRequirements,
+  matchesLabels,
+  PersistentVolumeClaims,
+  type VolumeGroupSnapshot,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshots,
+} from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainSnapshot } from "./explain-snapshot.ts";
@@ -41,7 +49,16 @@ async function content(context: Context, name: string | undefined): Promise<Find
   ];
 }
 
-/** A user's group snapshot, down to the barrier and to each member that is not ready. */
+/** Before there is a content: the claims that would be members. */
+async function claims(context: Context, namespace: string, group: VolumeGroupSnapshot): Promise<Finding[]> {
+  const requirements = labelRequirements(group.spec.source.selector ?? {});
+  if (requirements.length === 0) return [];
+  const { items } = await context.store.list(PersistentVolumeClaims, { namespace });
+  const selected = items.filter(({ metadata }) => matchesLabels(requirements, metadata.labels));
+  return Promise.all(selected.map(({ metadata }) => explainClaim(context, namespace, metadata.name)));
+}
+
+/** A user's group snapshot, down to the barrier, to each member that is not ready, or to the claims it selects. */
 export async function explainGroupSnapshot(
   context: Context,
   namespace: string,
@@ -51,17 +68,21 @@ export async function explainGroupSnapshot(
   const group = await read(context, VolumeGroupSnapshots, { namespace, name });
   if (group === undefined)
     return finding("failed", subject, "does not exist", { next: `mooring group list -n ${namespace}` });
-  const children = await content(context, group.status?.boundVolumeGroupSnapshotContentName);
+  const bound = group.status?.boundVolumeGroupSnapshotContentName;
+  const children =
+    bound === undefined ? await claims(context, namespace, group) : await content(context, bound);
   const { items } = await context.store.list(VolumeSnapshots, { namespace });
   for (const snapshot of items) {
     const isMember = snapshot.metadata.ownerReferences?.some(({ uid }) => uid === group.metadata.uid);
     if (isMember && snapshot.status?.readyToUse !== true)
       children.push(await explainSnapshot(context, namespace, snapshot.metadata.name));
   }
-  if (group.status?.readyToUse === true) return finding("ok", subject, "ready to use", { children });
+  const deleting = group.metadata.deletionTimestamp !== undefined;
+  if (group.status?.readyToUse === true && !deleting)
+    return finding("ok", subject, "ready to use", { children });
   const error = group.status?.error?.message ?? (await lastWarning(context, group))?.message;
   return error === undefined
-    ? finding("waiting", subject, "not ready yet", { children })
+    ? finding("waiting", subject, deleting ? "is being deleted" : "not ready yet", { children })
     : finding("failed", subject, error, { children });
 }
 

@@ -16,7 +16,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { explainGroupSnapshot } from "./explain-group-snapshot.ts";
+import { explainGroupSnapshot } from "./explain-group.ts";
 import { renderFinding } from "./render.ts";
 
 const KINDS = [
@@ -67,16 +67,20 @@ test("a group snapshot without a content is explained by the claims that it sele
   assert.doesNotMatch(text, /shop\/web/);
 });
 
-test("an error of the driver is the cause, and every member is listed", async (t) => {
+test("an error of the driver is the cause, and every member that is not ready is listed", async (t) => {
   const store = await storeOf(t);
   const made = await store.create(
     VolumeGroupSnapshots,
-    group({ readyToUse: false, error: { message: "array offline" } }),
+    group({
+      readyToUse: false,
+      boundVolumeGroupSnapshotContentName: "behind",
+      error: { message: "array offline" },
+    }),
   );
   await store.create(VolumeGroupSnapshotContents, {
     apiVersion: "groupsnapshot.storage.k8s.io/v1",
     kind: "VolumeGroupSnapshotContent",
-    metadata: { name: `groupsnapcontent-${made.metadata.uid}` },
+    metadata: { name: "behind" },
     spec: {
       driver: "d",
       deletionPolicy: "Delete",
@@ -91,15 +95,15 @@ test("an error of the driver is the cause, and every member is listed", async (t
     kind: "VolumeSnapshot",
     metadata: { name: "m", namespace: NS, ownerReferences: [owner] },
     spec: { source: { volumeSnapshotContentName: "c" } },
-    status: { readyToUse: true },
+    status: { readyToUse: false, error: { message: "half cut" } },
   });
   const text = renderFinding(await explainGroupSnapshot({ store }, NS, "g"));
   assert.match(text, /FAILED {3}VolumeGroupSnapshot shop\/g: array offline/);
-  assert.match(text, /FAILED .*VolumeGroupSnapshotContent .*: array offline \(it is retried\)/);
-  assert.match(text, /ok .*VolumeSnapshot shop\/m: ready to use/);
+  assert.match(text, /FAILED .*VolumeGroupSnapshotContent behind: array offline/);
+  assert.match(text, /FAILED .*VolumeSnapshot shop\/m: half cut/);
 });
 
 test("one that is not there says where to look", async (t) => {
   const text = renderFinding(await explainGroupSnapshot({ store: await storeOf(t) }, NS, "g"));
-  assert.match(text, /does not exist[\s\S]*kubectl get volumegroupsnapshots -n shop/);
+  assert.match(text, /does not exist[\s\S]*mooring group list -n shop/);
 });
