@@ -26,7 +26,7 @@ export async function modifyVolume(
   };
   const volume = await mutate(driver.store, Volumes, { name }, change, { signal });
   if (driver.mode === "all" && volume.status?.currentNodeID === driver.nodeID) {
-    await withAttached(driver, volume, (attached) => applyTuning(volume, attached));
+    await withAttached(driver, volume, (attached) => applyTuning(driver, volume, attached));
   }
   return {};
 }

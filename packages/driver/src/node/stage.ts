@@ -11,7 +11,7 @@ import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./
 import { checkMountFlags } from "./mount-flags.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
-import { applyTuning, setDeviceReadOnly } from "./tuning.ts";
+import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/stage/recorded");
 const mounted = failpoint("driver/stage/mounted");
@@ -37,7 +37,7 @@ export async function stageVolume(
   return withAttached(node, volume, async (attached) => {
     const made = await note(node, volume.metadata.name, wanted);
     recorded();
-    await applyTuning(volume, attached);
+    await applyTuning(node, volume, attached);
     if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
     if (capability.access === "mount") {
       if (made) await makeTarget(path, "directory");
@@ -115,7 +115,10 @@ async function mountAt(
   const device = attached.path;
   if ((await mounts.at(path)).length === 0) {
     const type = await prepareFilesystem(node, volume, device, signal);
-    const options = mountOptions(type, flags, readOnly);
+    const discard = discardOption(volume);
+    // The caller's own flags come last: they win.
+    const wanted = discard === undefined ? flags : [discard, ...flags];
+    const options = mountOptions(type, wanted, readOnly);
     await mounts
       .mount({ source: device, target: path, fsType: type, options }, signal)
       .catch(badFlags(flags));

@@ -33,6 +33,10 @@ export const MUTABLE_PARAMETERS: Readonly<Record<string, MutableParameter>> = {
     describe: "a whole number from 0 to 65536",
     valid: (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_536,
   },
+  discard: {
+    describe: '"true" or "false"',
+    valid: (value) => value === "true" || value === "false",
+  },
 };
 
 /** Throws INVALID_ARGUMENT, before anything is changed, when one of them is not known or not valid. */

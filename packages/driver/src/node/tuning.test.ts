@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
+
+let world: World;
+before(async () => {
+  world = await startWorld();
+});
+after(() => world.end());
+
+/** Blocks come back some time after the file system has let go of them. */
+async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 120_000; !(await holds()); await sleep(100)) {
+    assert.ok(Date.now() < deadline, `waited for ${what}`);
+  }
+}
+
+for (const fsType of ["ext4", "xfs", "btrfs"]) {
+  test(`discard on ${fsType}: what is deleted goes back to the pool, from the next mount on at the latest`, async () => {
+    const { client, host } = world;
+    const volumeId = await createVolume(world, `discard-${fsType}`, { fsType });
+    const first = await stage(world, volumeId, { fsType });
+    const image = async () => {
+      const loop = (await host.loops.list()).find(({ backingFile }) => backingFile.includes(volumeId));
+      return (await stat(loop?.backingFile ?? "")).blocks * 512;
+    };
+    const modify = (discard: string) =>
+      client.controller.controllerModifyVolume({ volumeId, mutableParameters: { discard } });
+    assert.equal(await codeOf(modify("perhaps")), "INVALID_ARGUMENT");
+    await modify("true");
+    const { discards, again } = await (async () => {
+      const [mount] = await host.mounts.at(first.path);
+      if (fsType !== "xfs") return { discards: mount?.superOptions.join() ?? "", again: first };
+      await first.undo();
+      const second = await stage(world, volumeId, { fsType });
+      return { discards: (await host.mounts.at(second.path))[0]?.superOptions.join() ?? "", again: second };
+    })();
+    assert.match(discards, /(^|,)discard/);
+    const before = await image();
+    await writeFile(join(again.path, "large"), Buffer.alloc(Number(32n * MIB), 1), { flush: true });
+    assert.ok((await image()) >= before + Number(30n * MIB));
+    await rm(join(again.path, "large"));
+    await eventually("the blocks to be given back", async () => {
+      await host.exec.run("sync", ["--file-system", again.path]);
+      return (await image()) < before + Number(16n * MIB);
+    });
+    await modify("false");
+    await again.undo();
+    const last = await stage(world, volumeId, { fsType });
+    assert.doesNotMatch((await host.mounts.at(last.path))[0]?.superOptions.join() ?? "", /(^|,)discard/);
+    await last.undo();
+    await client.controller.deleteVolume({ volumeId });
+  });
+}
