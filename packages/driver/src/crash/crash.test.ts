@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHost } from "@mooring/engine";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
+import { bundleProgram } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
-import { bundleChild } from "./bundle.ts";
 import { Supervisor } from "./supervisor.ts";
 
-const bundle = await bundleChild();
+const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
 after(bundle.remove);
 const host = createHost();
 const NODE = "node-1";

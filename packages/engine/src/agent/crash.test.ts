@@ -4,19 +4,18 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { failpointNames, LocalStore } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
-import { bundleChild } from "../testing/bundle.ts";
 import { OF_JOBS } from "../testing/gaps-of-jobs.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import { findLeaks } from "./leaks/find-leaks.ts";
 import "./index.ts";
 
 const host = createHost();
-const child = await bundleChild(fileURLToPath(new URL("../testing/crash-child.ts", import.meta.url)));
+const child = await bundleProgram(new URL("../testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
 /** Gaps that the child's story does not come through; each has its own test elsewhere. */

@@ -3,19 +3,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { failpointNames, LocalStore } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
 import { findLeaks } from "../agent/leaks/find-leaks.ts";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
-import { bundleChild } from "../testing/bundle.ts";
 import { OF_JOBS } from "../testing/gaps-of-jobs.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import "./index.ts";
 
 const host = createHost();
-const child = await bundleChild(fileURLToPath(new URL("testing/crash-child.ts", import.meta.url)));
+const child = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
 /** Gaps that the story does not come through; each has its own test beside its service. */

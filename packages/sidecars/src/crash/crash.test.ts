@@ -7,12 +7,12 @@ import { after, describe, test } from "node:test";
 import { Code, type v1 } from "@mooring/csi";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
+import { bundleProgram } from "@mooring/store/testing";
 import type { ControllerCapability } from "../csi/driver-info.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
-import { bundleChild } from "./bundle.ts";
 import { FULL_ZONE, IMPORTED, LATE_BYTES, ODD_BYTES } from "./world.ts";
 
-const bundle = await bundleChild();
+const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
 after(bundle.remove);
 const DEADLINE_MS = 60_000;
 

@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { failpointNames, LocalStore, PersistentVolumeClaims } from "@mooring/store";
-import { bundleChild } from "../crash/bundle.ts";
+import { bundleProgram } from "@mooring/store/testing";
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
 import { RESTORE_LABEL } from "./api.ts";
 import { handleOf } from "./testing/group.ts";
 
-const bundle = await bundleChild(new URL("testing/crash-child.ts", import.meta.url));
+const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
 const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
 /** Each gap is passed once per claim, and once per phase. */

@@ -5,8 +5,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, type Pod } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
 import { openCgroups } from "../runtime/cgroups.ts";
-import { bundleProgram } from "./testing/bundle.ts";
 import {
   assertNothingLeft,
   eventually,

@@ -4,24 +4,27 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 /** Below the repository, so that packages are found from there; not under version control. */
-const CACHE = fileURLToPath(new URL("../../../../../.cache", import.meta.url));
+const CACHE = fileURLToPath(new URL("../../../../.cache", import.meta.url));
 
 /**
- * Bundles a program that a test starts many times: starting it from source each time would cost more than what it
- * does. It is also what it was, whatever is edited meanwhile.
+ * Makes one file of a program that a test starts many times: starting it from source each time would cost more than what
+ * it does. It is also what it was, whatever is edited meanwhile. `entry`: the program's source. Remove it when done.
  */
-export async function bundleProgram(entry: string): Promise<{ path: string; remove: () => Promise<void> }> {
+export async function bundleProgram(
+  entry: string | URL,
+): Promise<{ path: string; remove: () => Promise<void> }> {
   await mkdir(CACHE, { recursive: true });
   const folder = await mkdtemp(join(CACHE, "program-"));
   const path = join(folder, "program.mjs");
   await build({
-    entryPoints: [entry],
+    entryPoints: [typeof entry === "string" ? entry : fileURLToPath(entry)],
     outfile: path,
     bundle: true,
     platform: "node",
     format: "esm",
     target: "node20",
     conditions: ["mooring-source"],
+    // Native code, and a parser whose macros are lost in a bundle.
     external: ["lmdb", "@marcbachmann/cel-js"],
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     logLevel: "warning",
