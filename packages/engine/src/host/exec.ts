@@ -186,7 +186,8 @@ async function tailOf(handle: FileHandle): Promise<string> {
   return buffer.subarray(0, bytesRead).toString("utf8");
 }
 
-function cannotStart(file: string, options: ExecOptions, cause: Error): EngineError {
+/** Why a program did not start, as the error that `run` throws: what is missing, and the package that has it. */
+export function cannotStart(file: string, options: Pick<ExecOptions, "cwd">, cause: Error): EngineError {
   const missing = "code" in cause && cause.code === "ENOENT" && options.cwd === undefined;
   if (!missing) return new EngineError("INTERNAL", `cannot start ${file}: ${cause.message}`, { cause });
   const pkg = debianPackageOf(file);

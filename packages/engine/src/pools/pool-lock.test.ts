@@ -41,6 +41,20 @@ test("a living owner is named at once", async (t) => {
   await (await acquirePoolLock(path, host)).release();
 });
 
+test("without flock the error names the package to install", async (t) => {
+  const path = join(await scratch(t, host), "lock");
+  const { PATH } = process.env;
+  process.env.PATH = "/nowhere";
+  try {
+    await assert.rejects(acquirePoolLock(path, host), {
+      message: "flock is not installed on this machine",
+      hint: "install it: apt-get install util-linux",
+    });
+  } finally {
+    process.env.PATH = PATH;
+  }
+});
+
 test("mount and loop commands get the held files, other programs do not", async (t) => {
   const dir = await scratch(t, host);
   const own = createHost();

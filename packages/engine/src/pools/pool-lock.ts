@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { type FileHandle, open } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
+import { cannotStart } from "../host/exec.ts";
 import type { Clock, Host } from "../host/host.ts";
 
 /** Our choice for flock(1)'s exit code when another process has the lock. */
@@ -53,8 +54,8 @@ async function lock(file: FileHandle, path: string, clock: Clock): Promise<void>
 async function tryLock(file: FileHandle, path: string): Promise<boolean> {
   const args = ["--exclusive", "--nonblock", "--conflict-exit-code", String(TAKEN), "3"];
   const child = spawn("flock", args, { stdio: ["ignore", "ignore", "ignore", file.fd] });
-  const end = await new Promise<number | string>((resolve) => {
-    child.once("error", (error) => resolve(error.message));
+  const end = await new Promise<number | string>((resolve, reject) => {
+    child.once("error", (error) => reject(cannotStart("flock", {}, error)));
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown"));
   });
   if (end === 0 || end === TAKEN) return end === 0;
