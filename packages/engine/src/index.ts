@@ -7,6 +7,7 @@ export * from "./api/kinds.ts";
 export * from "./api/names.ts";
 export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
+export * from "./api/recurring-job.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";

@@ -20,6 +20,8 @@ interface Loop<View, Step extends { do: string }> {
   read(): Promise<View | undefined>;
   decide(view: View): Step;
   apply(step: Exclude<Step, EndStep>, view: View): Promise<void>;
+  /** Default 40. */
+  mostSteps?: number;
 }
 
 /**
@@ -29,7 +31,8 @@ interface Loop<View, Step extends { do: string }> {
 export async function converge<View, Step extends { do: string }>(
   loop: Loop<View, Step>,
 ): Promise<ReconcileResult> {
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
+  const { mostSteps = MOST_STEPS } = loop;
+  for (let steps = 0; steps < mostSteps; steps++) {
     const view = await loop.read();
     if (view === undefined) return {};
     const step = loop.decide(view);
@@ -41,7 +44,7 @@ export async function converge<View, Step extends { do: string }>(
       if (!isConflict(error)) throw error;
     }
   }
-  throw new EngineError("ABORTED", `no rest after ${MOST_STEPS} steps`);
+  throw new EngineError("ABORTED", `no rest after ${mostSteps} steps`);
 }
 
 function isEnd(step: { do: string }): step is EndStep {

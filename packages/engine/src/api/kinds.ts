@@ -3,6 +3,7 @@ import { VolumeAttachments } from "./attachment.ts";
 import { GroupSnapshots } from "./group-snapshot.ts";
 import { NodeAgents } from "./node-agent.ts";
 import { Pools } from "./pool.ts";
+import { RecurringJobs } from "./recurring-job.ts";
 import { Snapshots } from "./snapshot.ts";
 import { Volumes } from "./volume.ts";
 
@@ -14,4 +15,5 @@ export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
   VolumeAttachments,
   Snapshots,
   GroupSnapshots,
+  RecurringJobs,
 ];

@@ -2,6 +2,7 @@ import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/stor
 import type { VolumeAttachment } from "../api/attachment.ts";
 import type { GroupSnapshot } from "../api/group-snapshot.ts";
 import type { Pool } from "../api/pool.ts";
+import type { RecurringJob } from "../api/recurring-job.ts";
 import type { Snapshot } from "../api/snapshot.ts";
 import type { Volume } from "../api/volume.ts";
 
@@ -9,6 +10,7 @@ export interface ServiceInformers {
   volumes: Informer<Volume>;
   attachments: Informer<VolumeAttachment>;
   snapshots: Informer<Snapshot>;
+  jobs: Informer<RecurringJob>;
   groups: Informer<GroupSnapshot>;
   pools: Informer<Pool>;
 }

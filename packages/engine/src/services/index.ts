@@ -3,11 +3,13 @@ import { VolumeAttachments } from "../api/attachment.ts";
 import { GroupSnapshots } from "../api/group-snapshot.ts";
 import { DRIVER_NAME } from "../api/names.ts";
 import { Pools } from "../api/pool.ts";
+import { RecurringJobs } from "../api/recurring-job.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import type { ServiceInformers, ServicesContext } from "./context.ts";
 import { runExpansions } from "./expansion/index.ts";
 import { runGroupSnapshots } from "./group-snapshot/index.ts";
+import { runRecurringJobs } from "./recurring-job/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSnapshotHolds } from "./snapshot/index.ts";
 
@@ -30,12 +32,12 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runGroupSnapshots,
   runExpansions,
   runRestores,
+  runRecurringJobs,
 ];
 
 /**
  * The data services: each follows its objects and holds volumes, through tickets, for as long as it needs them; group
- * snapshots are led through their phases. One
- * instance per cluster, beside the arbiter. Resolves when it has seen all objects once.
+ * snapshots are led through their phases. One instance per cluster, beside the arbiter. Resolves when it has seen all objects once.
  */
 export async function startServices({ store, logger, signal, now }: ServicesOptions): Promise<Services> {
   const informers = createInformers(store, logger);
@@ -60,6 +62,7 @@ function createInformers(store: ObjectStore, logger: Logger): ServiceInformers {
     attachments: createInformer(store, VolumeAttachments, { logger }),
     groups: createInformer(store, GroupSnapshots, { logger }),
     pools: createInformer(store, Pools, { logger }),
+    jobs: createInformer(store, RecurringJobs, { logger }),
     snapshots: createInformer(store, Snapshots, {
       logger,
       indexers: { volume: ({ spec }) => [spec.volume] },

@@ -41,6 +41,8 @@ export interface BenchOptions {
   /** With the arbiter and the data services; volumes are then moved by tickets alone. */
   tickets?: boolean;
   host?: Host;
+  /** The clock of the data services. */
+  now?: () => Date;
   poolSize?: number;
 }
 
@@ -89,7 +91,12 @@ export class Bench {
     await agent;
     if (this.#options.tickets !== true) return;
     this.#running.push(await startArbiter(common));
-    this.#running.push(await startServices(common));
+    this.#running.push(
+      await startServices({
+        ...common,
+        ...(this.#options.now === undefined ? {} : { now: this.#options.now }),
+      }),
+    );
   }
 
   async stop(): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type NodeAgent,
   ownerKinds,
   type Pool,
+  type RecurringJob,
   type Snapshot,
   type Volume,
   type VolumeAttachment,
@@ -223,6 +224,41 @@ const groupRestore: Full<VolumeGroupRestore> = {
   },
 };
 
+const task = { volume: "v", snapshot: "s", state: "Failed" as const, startedAt: time, message: "m" };
+const run = { scheduledAt: time, startedAt: time, finishedAt: time, tasks: [task] };
+const job: Full<RecurringJob> = {
+  ...ours,
+  kind: "RecurringJob",
+  spec: {
+    cron: "@daily",
+    timeZone: "Europe/Berlin",
+    task: "snapshot",
+    retain: 1,
+    groups: ["default"],
+    volumeSelector: {
+      matchLabels: { a: "b" },
+      matchExpressions: [{ key: "k", operator: "In", values: ["v"] }],
+    },
+    concurrency: 1,
+    suspend: true,
+    missedRuns: "Skip",
+    startingDeadlineSeconds: 1,
+    deadlineSeconds: 1,
+    labels: { a: "b" },
+  },
+  status: {
+    phase: "Waiting",
+    lastScheduleTime: time,
+    nextRun: time,
+    active: run,
+    lastRun: { ...run, succeeded: 1, failed: 1 },
+    runs: 1,
+    failures: 1,
+    skipped: 1,
+    conditions,
+  },
+};
+
 const snapshotClass: Full<VolumeSnapshotClass> = {
   ...theirs,
   kind: "VolumeSnapshotClass",
@@ -340,6 +376,7 @@ const samples: KubeObject[] = [
   engineGroup,
   pool,
   agent,
+  job,
   groupRestore,
   snapshotClass,
   volumeSnapshot,

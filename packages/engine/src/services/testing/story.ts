@@ -7,7 +7,9 @@ import {
   waitFor,
 } from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
+import { MOORING_API_VERSION } from "../../api/names.ts";
 import { Pools } from "../../api/pool.ts";
+import { RecurringJobs } from "../../api/recurring-job.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
@@ -15,6 +17,7 @@ import { makeFilesystem } from "../../host/filesystems.ts";
 import type { Host } from "../../host/host.ts";
 import { NODE, POOL, snapshotObject, until, volumeObject } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
+import { JOB_UID_LABEL } from "../recurring-job/snapshots.ts";
 
 export interface Stage {
   store: ObjectStore;
@@ -54,6 +57,7 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
     },
     () => untouched(stage, "v-p-1"),
     ...restoring(stage),
+    ...recurring(stage),
     () => gone(store, Snapshots, "s-p-1"),
     () => gone(store, Volumes, "v-p-1"),
     () => gone(store, Pools, POOL),
@@ -93,6 +97,31 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
     restored("s-p-1", "Restored"),
     ...(block ? growing : []),
     () => untouched(stage, "v-p-1"),
+  ];
+}
+
+/** A job that runs every second, removes its old snapshots, and is suspended. */
+function recurring({ store }: Stage): (() => Promise<unknown>)[] {
+  const spec = { cron: "* * * * * *", task: "snapshot" as const, retain: 1, groups: ["default"] };
+  const job = { apiVersion: MOORING_API_VERSION, kind: "RecurringJob", metadata: { name: "often" }, spec };
+  return [
+    async () => {
+      await store.create(RecurringJobs, job).catch(made);
+      await until(store, RecurringJobs, "often", ({ status }) => (status?.runs ?? 0) >= 3);
+    },
+    async () => {
+      const { status } = await mutate(store, RecurringJobs, { name: "often" }, (present) => {
+        present.spec.suspend = true;
+      });
+      const more = (status?.skipped ?? 0) + 1;
+      await until(store, RecurringJobs, "often", (present) => (present.status?.skipped ?? 0) >= more);
+    },
+    () => gone(store, RecurringJobs, "often"),
+    async () => {
+      const { items } = await store.list(Snapshots, { labelSelector: JOB_UID_LABEL });
+      if (items.length === 0) throw new Error("the job's last snapshot went with it");
+      for (const { metadata } of items) await gone(store, Snapshots, metadata.name);
+    },
   ];
 }
 
