@@ -99,7 +99,7 @@ test("a Pod and a person hold a volume together; a third who wants it otherwise 
   );
   assert.match(why.stdout, new RegExp(`^next: see who has it: mooring ticket list ${volume}`, "m"));
   const shown = await mooring("why", `volumeattachment/${volume}`);
-  assert.match(shown.stdout, /ann and 1 more has the volume on node node-a \(attached\); 1 wait/);
+  assert.match(shown.stdout, /held by ann and 1 more on node node-a \(attached\), 1 waiting/);
   const rows = JSON.parse(await done("ticket", "list", volume, "--json")) as {
     id: string;
     satisfied: boolean;

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { BlockedByTickets, EngineError } from "@mooring/engine";
+import { EngineError } from "@mooring/engine";
 import { InvalidArgumentError } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
@@ -26,7 +26,7 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.negative;
-    const queue = error instanceof BlockedByTickets ? " (--queue waits)" : "";
+    const queue = error.hint?.includes("queue") === true ? " (--queue)" : "";
     const next = error.hint === undefined ? {} : { next: `${error.hint}${queue}` };
     throw new CommandError(error.message, { exitCode, cause: error, ...next });
   }

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { csiTicketId, ensureAttachment, NodeAgents, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  csiTicketId,
+  ensureAttachment,
+  NodeAgents,
+  Snapshots,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
 import { mutate, waitFor } from "@mooring/store";
 import { snapshotIdOf, volumeIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
@@ -43,6 +50,31 @@ describe("the controller service of a cluster", () => {
     );
     assert.equal(status?.conditions[0]?.type, "Satisfied");
     await cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "n1" });
+    await remove(id);
+  });
+
+  test("[LHA-050] [LHA-051] a snapshot is an object with the names of the call, and its status is the answer", async () => {
+    const id = (await create("cut")).volume?.volumeId ?? "";
+    const answer = cluster.client.controller.createSnapshot({ name: "monday", sourceVolumeId: id });
+    const key = { name: snapshotIdOf("monday") };
+    const object = await waitFor(
+      cluster.store,
+      Snapshots,
+      key,
+      (snapshot) => snapshot !== undefined,
+      AbortSignal.timeout(60_000),
+    );
+    assert.deepEqual([object?.spec.volume, object?.spec.request?.name], [id, "monday"]);
+    const status = { readyToUse: true, creationTime: "2026-01-01T00:00:00.000Z", restoreSize: 4096 };
+    await mutate(cluster.store, Snapshots, key, (snapshot) => ({ ...snapshot, status }), {
+      subresource: "status",
+    });
+    const { snapshot } = await answer;
+    assert.deepEqual(
+      [snapshot?.snapshotId, snapshot?.readyToUse, snapshot?.sizeBytes],
+      [key.name, true, 4096n],
+    );
+    await cluster.client.controller.deleteSnapshot({ snapshotId: key.name });
     await remove(id);
   });
 

@@ -9,7 +9,7 @@ export const WAITS: Readonly<Record<VerdictReason, string>> = {
   WaitingTurn: "the job that has the volume is done, or gives way",
   BlockedByUninterruptible:
     "the ticket that has the volume ends: its workload stops, its job is done, or its time is over",
-  AttachedWithIncompatibleParameters: "the ticket that has the volume with or without its device ends",
+  AttachedWithIncompatibleParameters: "the ticket that has the volume in the other way ends",
   NodeNotFound:
     "an agent of that name registers; else the ticket names the wrong node and never is satisfied",
   NodeNotReady: "the agent of the node reports again",

@@ -61,15 +61,16 @@ export function attachmentsResource(volume: string, attachment: VolumeAttachment
   return { volume, attachments: Object.fromEntries(entries) };
 }
 
+/** Without the attachment only what the ticket itself says. */
 export function ticketResource(ticket: AttachmentTicket, attachment: VolumeAttachment | undefined): object {
   const status = attachment === undefined ? undefined : ticketStatus(attachment, ticket.id);
+  const verdict = { satisfied: status?.satisfied === true, conditions: status?.conditions ?? [] };
   return {
     attachmentID: ticket.id,
     attachmentType: ticket.type,
     nodeID: ticket.nodeID,
     parameters: ticket.parameters ?? {},
-    satisfied: status?.satisfied === true,
-    conditions: status?.conditions ?? [],
+    ...(attachment === undefined ? {} : verdict),
     ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
     ...(ticket.createdAt === undefined ? {} : { createdAt: ticket.createdAt }),
     ...(ticket.expiresAt === undefined ? {} : { expiresAt: ticket.expiresAt }),

@@ -49,6 +49,17 @@ describe("[LHA-004] [LHA-080] every combination of wanted node, current node and
     }
   }
 
+  test("[LHA-028] without a ticket nothing is attached again, whatever the record says, faulted or repaired", async () => {
+    for (const row of stateRows()) {
+      for (const robustness of ["healthy", "unknown", "faulted"] as const) {
+        const { status, spec } = settle(viewOf(row, [], { robustness }), openerOf(row));
+        assert.deepEqual([status.state, status.currentNodeID ?? "", spec.nodeID], ["detached", "", ""]);
+      }
+    }
+    const crd = new URL("../../../../../deploy/crds/storage.mooring.dev_volumes.yaml", import.meta.url);
+    assert.doesNotMatch(await readFile(crd, "utf8"), /pendingNodeID/i);
+  });
+
   test("no row sets a node over another one, or clears what a ticket keeps", () => {
     for (const { wanted, arbiter, state, current } of stateRows()) {
       for (const { spec } of Object.values(arbiter)) {
