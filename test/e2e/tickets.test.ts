@@ -130,6 +130,27 @@ test("10452: the ticket of a running Pod cannot be ended by a person, and comes 
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
 
+test("a volume's status written by hand does not take the device from a running Pod", async () => {
+  const { status: right } = await store.get(Volumes, { name: volume });
+  const before = await startedAt();
+  const lie = JSON.stringify({ status: { state: "detached", currentNodeID: "", device: "/dev/null" } });
+  await kubectl.run(
+    "patch",
+    "volumes.storage.mooring.dev",
+    volume,
+    "--subresource=status",
+    "--type=merge",
+    "-p",
+    lie,
+  );
+  await eventually("the status to be right again", async () => {
+    const { status } = await store.get(Volumes, { name: volume });
+    return status?.state === "attached" && status.device === right?.device;
+  });
+  await eventually("the ticket to be satisfied", () => isSatisfied(csiTicketId(volume, "node-a")));
+  assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
+});
+
 test("6120: an attached volume stays so over a kill and a restart", async () => {
   const device = (await store.get(Volumes, { name: volume })).status?.device;
   const before = await startedAt();

@@ -187,6 +187,20 @@ test("a status written by hand is put right", async () => {
   assert.equal(ticketStatus(healed as VolumeAttachment, "t")?.satisfied, true);
 });
 
+test("where a volume is wanted is the arbiter's to write: clearing it by hand is refused", async () => {
+  const clear = JSON.stringify({ spec: { nodeID: "" } });
+  const { code, stderr } = await run([
+    "patch",
+    "volumes.storage.mooring.dev",
+    "v-1",
+    "--type=merge",
+    "-p",
+    clear,
+  ]);
+  assert.equal(code, 1);
+  assert.match(stderr, /change tickets instead \(mooring ticket\)/);
+});
+
 test("deleting the object takes no device away: it waits for its tickets and is made again", async () => {
   const before = await server.until((a) => a !== undefined);
   await kubectl(["delete", KIND, "v-1", "--wait=false"]);
