@@ -218,13 +218,16 @@ test("a volume that is held on this node stays while it is being deleted", () =>
   );
 });
 
-test("an image that is gone or was cut opens no device and makes no volume healthy", () => {
+test("an image that is gone or was cut opens no device, is not made whole again, and makes no volume healthy", () => {
   fc.assert(
     fc.property(views, (start) => {
       for (const [view, step] of run(start).trail) {
         const size = view.volume.status?.size;
         const damaged = size !== undefined && (view.image === undefined || view.image.size < size);
-        if (damaged) assert.notEqual(step.do, "open-device");
+        if (!damaged) continue;
+        assert.notEqual(step.do, "open-device");
+        if (view.volume.status?.state !== "creating") assert.notEqual(step.do, "grow-image");
+        if (step.do === "record") assert.notEqual(step.what, "recovered");
       }
     }),
     { numRuns: 3000 },

@@ -143,7 +143,8 @@ function job(view: VolumeView): VolumeStep | undefined {
 
 function growth(view: VolumeView): VolumeStep | undefined {
   const { volume, image, device } = view;
-  if (image === undefined) return undefined;
+  // Growing a cut image would hide that its end is lost.
+  if (image === undefined || damageOf(view) !== undefined) return undefined;
   if (image.size < volume.spec.size && !isDeleting(volume)) return { do: "grow-image" };
   if (device !== undefined && device.sizeBytes < image.size) return { do: "refresh-device" };
   return volume.status?.size === image.size ? undefined : record("size", view);
