@@ -18,6 +18,16 @@ const OPEN_NEXT: Readonly<Record<string, (pid: number | undefined) => string>> =
   FutureFormat: () => "use the version of Mooring that wrote it, or a newer one",
 };
 
+/** What a person does about a refusal of the system, by its code. The messages name the path or the address. */
+const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
+  EADDRINUSE: { next: "stop the process that listens there, or use another address", exitCode: EXIT.busy },
+  EADDRNOTAVAIL: { next: "use an address that this machine has", exitCode: EXIT.usage },
+  EACCES: { next: "run it as a user who may do that (sudo), or use another path", exitCode: EXIT.usage },
+  ENOTDIR: { next: "name a folder, or a path at which one can be made", exitCode: EXIT.usage },
+  EROFS: { next: "use a path on a file system that can be written to", exitCode: EXIT.usage },
+  ENOSPC: { next: "make room on that file system, or use a path on another one", exitCode: EXIT.usage },
+};
+
 function cannotOpen({ message, reason, pid }: StoreOpenError): Told {
   const next = OPEN_NEXT[reason]?.(pid) ?? "restore the state folder from a copy, or use another --state-dir";
   return { message, next, exitCode: reason === "Locked" ? EXIT.busy : EXIT.usage };
@@ -46,6 +56,8 @@ function tell(error: unknown): Told {
   if (!(error instanceof Error)) return { message: String(error), exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
+  const refusal = typeof code === "string" ? SYSTEM[code] : undefined;
+  if (refusal !== undefined) return { message: error.message, ...refusal };
   if (typeof hint === "string") return { message: error.message, next: hint, exitCode: EXIT.usage };
   return { message: error.stack ?? error.message, exitCode: EXIT.internal };
 }

@@ -35,13 +35,20 @@ async function attachments(context: Context, pod: Pod): Promise<Finding[]> {
   return Promise.all(undone.map((attachment) => ofKubernetes(context, attachment)));
 }
 
+/** Containers that have something to say for themselves: not just that they are being created. */
 function waitingContainers(pod: Pod): string[] {
-  return (pod.status?.containerStatuses ?? []).flatMap((status) => {
-    const waiting = status.state?.waiting;
-    return waiting === undefined
-      ? []
-      : [`container ${status.name}: ${waiting.reason ?? "waiting"} ${waiting.message ?? ""}`.trim()];
+  const all = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  return all.flatMap(({ name, state }) => {
+    const { reason = "waiting", message } = state?.waiting ?? {};
+    return message === undefined ? [] : [`container ${name}: ${reason} ${message}`];
   });
+}
+
+/** The last thing that went wrong. What the scheduler said is over once the pod has a node. */
+async function trouble(context: Context, pod: Pod): Promise<string | undefined> {
+  const warning = await lastWarning(context, pod);
+  if (warning === undefined || warning.reason === "FailedScheduling") return undefined;
+  return `${warning.reason}: ${warning.message}`;
 }
 
 /** A pod: scheduled, its claims, its attachments, its containers. */
@@ -67,10 +74,10 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const unscheduled = pod.status?.conditions?.find(
     (entry) => entry.type === "PodScheduled" && entry.status === "False",
   );
-  const warning = await lastWarning(context, pod);
   const told =
     unscheduled?.message ??
     waitingContainers(pod)[0] ??
-    (warning === undefined ? "waits for its volumes" : `${warning.reason}: ${warning.message}`);
+    (await trouble(context, pod)) ??
+    "waits for its volumes";
   return finding("waiting", subject, `${phase}: ${told}`, { children });
 }

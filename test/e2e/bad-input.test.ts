@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, symlink, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { claim, pod } from "../support/manifests.ts";
+import { mooring } from "../support/mooring.ts";
+import { world } from "../support/world.ts";
+
+/** All programs of this machine but one. */
+const programs = await mkdtemp(join(tmpdir(), "mooring-programs-"));
+for (const folder of ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]) {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (name === "mkfs.ext4") continue;
+    await symlink(join(folder, name), join(programs, name)).catch(() => {});
+  }
+}
+
+const { up, kubectl, shows } = await world({ env: { PATH: programs } });
+// After the server, which needs them to clean up.
+after(() => rm(programs, { recursive: true, force: true }));
+const why = async (what: string) => (await mooring("why", what, "--kubeconfig", up.kubeconfig)).stdout;
+const add = (...objects: object[]) =>
+  kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+
+test("a missing mkfs is told on the pod, with its package; the pod runs once it is there", async () => {
+  await add(claim("default", "plain"), pod("default", "plain", "exec sleep 100000", { "/data": "plain" }));
+  const told = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
+  await shows(
+    ["events", "--field-selector", "involvedObject.name=plain,reason=FailedMount"],
+    "{.items[*].message}",
+    told,
+  );
+  assert.match(await why("pod/plain"), told);
+  await symlink("/sbin/mkfs.ext4", join(programs, "mkfs.ext4"));
+  await shows(["pod", "plain"], "{.status.phase}", "Running");
+});
+
+test("a cut image is never made whole or formatted again; the pod that needs it says so", async () => {
+  await add(claim("default", "cut"));
+  await shows(["pvc", "cut"], "{.status.phase}", "Bound");
+  const volume = await kubectl.run("get", "pvc", "cut", "-o", "jsonpath={.spec.volumeName}");
+  const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
+  const image = join(up.stateDir, "pools/default/mnt/images", `${handle}.img`);
+  await truncate(image, 32 << 20);
+  await add(pod("default", "cut", "exec sleep 100000", { "/data": "cut" }));
+  const told = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
+  await shows(["volumes.storage.mooring.dev", handle], "{.status.robustness} {.status.error.message}", told);
+  assert.match(await why("pod/cut"), told);
+  await truncate(image, 64 << 20);
+  await shows(["pod", "cut"], "{.status.phase}", "Running");
+});
+
+for (const [what, args, code, message] of [
+  [
+    "a state folder that cannot be made",
+    ["--state-dir", "/dev/null/state"],
+    2,
+    /error: .*\/dev\/null\/state/,
+  ],
+  [
+    "an address that somebody has",
+    ["--listen", "127.0.0.1:PORT"],
+    3,
+    /error: .*address already in use 127\.0\.0\.1/,
+  ],
+] as const) {
+  test(`${what} is told in one message that names it, and what to do`, async () => {
+    const { port } = new URL(
+      await kubectl.run("config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"),
+    );
+    const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
+    try {
+      const given = args.map((arg) => arg.replace("PORT", port));
+      const told = await mooring("up", "--state-dir", folder, "--listen", "127.0.0.1:0", ...given);
+      assert.equal(told.code, code, told.stderr);
+      assert.match(told.stderr, message);
+      assert.match(told.stderr, /^next: /m);
+      assert.doesNotMatch(told.stderr, /^\s+at /m);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+}
