@@ -19,7 +19,7 @@ done`;
 const READ = "cat /a/n /b/n";
 
 for (const pool of ["xfs", "btrfs"] as const) {
-  test(`mooring group on a pool of type ${pool}`, async (t) => {
+  test(`[KEP-038] mooring group on a pool of type ${pool}`, async (t) => {
     const { up, kubectl, shows, gone } = await world({ pool });
     const group = (...args: string[]) => mooring("group", ...args, "--kubeconfig", up.kubeconfig);
     const done = async (...args: string[]): Promise<string> => {
@@ -64,13 +64,21 @@ for (const pool of ["xfs", "btrfs"] as const) {
       );
     });
 
-    await t.test("restoring by hand, one claim per member, works as with any snapshot", async () => {
-      const { members } = JSON.parse(await done("show", "noon", "--json"));
-      const [{ snapshot }] = members;
-      await kubectl.apply(JSON.stringify(claim("default", "by-hand", { snapshot })));
-      await shows(["pvc", "by-hand"], "{.status.phase}", "Bound");
-      await kubectl.run("delete", "pvc", "by-hand");
-    });
+    await t.test(
+      "[KEP-035] restoring by hand, one claim per member, works as with any snapshot",
+      async () => {
+        const { members } = JSON.parse(await done("show", "noon", "--json"));
+        assert.equal(members.length, 2);
+        for (const { claim: from, snapshot } of members)
+          await kubectl.apply(JSON.stringify(claim("default", `${from}-by-hand`, { snapshot })));
+        const mounts = { "/a": "a-by-hand", "/b": "b-by-hand" };
+        await kubectl.apply(JSON.stringify(pod("default", "by-hand", READ, mounts)));
+        await shows(["pod", "by-hand"], "{.status.phase}", "Succeeded");
+        assert.equal(await kubectl.run("logs", "by-hand"), await kubectl.run("logs", "reader"));
+        await kubectl.run("delete", "pod", "by-hand");
+        await kubectl.run("delete", "pvc", "a-by-hand", "b-by-hand");
+      },
+    );
 
     await t.test("what cannot be restored is told at once, on the object and by the command", async () => {
       const taken = await group("restore", "clash", "--from", "noon", "--template", "{{claim}}");

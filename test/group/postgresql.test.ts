@@ -7,7 +7,8 @@ import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { MIB } from "../csi/support/volumes.ts";
 import { eventually } from "../support/eventually.ts";
 import { Postgresql, postgresqlFolder } from "./support/postgresql.ts";
-import { type PublishedVolume, publishVolume } from "./support/volume-set.ts";
+import { freshName } from "./support/rounds.ts";
+import { type PublishedVolume, publishVolume, siteOf } from "./support/volume-set.ts";
 
 /**
  * PostgreSQL with its data on one volume and its write-ahead log on another, under load: a copy of both starts only
@@ -19,12 +20,6 @@ const deep = process.env["MOORING_DEEP"] === "1";
 const SNAPSHOTS = deep ? 20 : 2;
 const SIZES = { data: 512n * MIB, wal: 256n * MIB };
 
-let names = 0;
-const freshName = (what: string): string => {
-  names += 1;
-  return `${what}-${names}`;
-};
-
 interface Pair {
   data: PublishedVolume;
   wal: PublishedVolume;
@@ -32,7 +27,11 @@ interface Pair {
 
 async function publishPair(driver: Driver, from: { data?: string; wal?: string } = {}): Promise<Pair> {
   const publish = (what: "data" | "wal") =>
-    publishVolume(driver, freshName(what), "mount", { size: SIZES[what], snapshotId: from[what] });
+    publishVolume(siteOf(driver), freshName(what), {
+      access: "mount",
+      size: SIZES[what],
+      snapshotId: from[what],
+    });
   return { data: await publish("data"), wal: await publish("wal") };
 }
 

@@ -1,15 +1,42 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Driver } from "../../csi/support/driver.ts";
-import { attach, capability, createVolume, detach, MIB } from "../../csi/support/volumes.ts";
+import type { CsiClient } from "@mooring/csi";
+import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { type Driver, NODE } from "../../csi/support/driver.ts";
+import { capability, MIB } from "../../csi/support/volumes.ts";
+import type { Machine } from "../../nodes/support/machine.ts";
 import { RECORD_BYTES, SLOTS } from "./records.ts";
 
 export type Access = "mount" | "block";
 
-/** A volume that is published on the node, and where its records are. */
+/** A node that volumes are published on. */
+export interface Site {
+  client: CsiClient;
+  nodeId: string;
+  /** A path for mounts, as the node sees it. */
+  path(name: string): string;
+  /** How this process reaches a path of the node. */
+  seen(path: string): string;
+}
+
+/** The one node of a driver that runs alone. */
+export function siteOf(driver: Driver): Site {
+  return { client: driver.client, nodeId: NODE, path: (name) => driver.path(name), seen: (path) => path };
+}
+
+/** A machine with a mount namespace of its own. */
+export async function siteOfMachine(machine: Machine): Promise<Site> {
+  const seen = (path: string) => `/proc/${machine.pid}/root${path}`;
+  const folder = join(machine.stateDir, "mounts");
+  await mkdir(folder, { recursive: true });
+  return { client: await machine.csi(), nodeId: machine.name, path: (name) => join(folder, name), seen };
+}
+
+/** A volume that is published, and where its records are. */
 export interface PublishedVolume {
   id: string;
-  /** Where it is published: a folder or a device. */
+  site: Site;
+  /** Where it is published, as this process reaches it: a folder or a device. */
   target: string;
   /** The file or the device that records are in. */
   path: string;
@@ -17,42 +44,56 @@ export interface PublishedVolume {
   undo(): Promise<void>;
 }
 
-/** Makes a volume, or restores one from a snapshot, and publishes it. */
-export async function publishVolume(
-  driver: Driver,
-  name: string,
-  access: Access,
-  { snapshotId, size = 32n * MIB }: { snapshotId?: string | undefined; size?: bigint } = {},
-): Promise<PublishedVolume> {
-  const choice = access === "block" ? { access } : { access, fsType: "ext4" };
-  const { volumeId: id } = await createVolume(driver, name, {
-    choice,
-    size,
-    ...(snapshotId === undefined
-      ? {}
-      : { volumeContentSource: { type: { case: "snapshot" as const, value: { snapshotId } } } }),
-  });
-  await attach(driver, id, choice);
-  const staging = driver.path(`staging-${id}`);
-  const target = driver.path(`target-${id}`);
-  await mkdir(staging);
-  const common = { volumeId: id, stagingTargetPath: staging, volumeCapability: capability(choice) };
-  await driver.node.nodeStageVolume(common);
-  await driver.node.nodePublishVolume({ ...common, targetPath: target });
+export interface VolumeWish {
+  access: Access;
+  snapshotId?: string | undefined;
+  size?: bigint;
+}
+
+/** Makes a volume on a node, or restores one there from a snapshot, and publishes it. */
+export async function publishVolume(site: Site, name: string, wish: VolumeWish): Promise<PublishedVolume> {
+  const { access, snapshotId } = wish;
+  const { controller, node } = site.client;
+  const volumeCapability = capability(access === "block" ? { access } : { access, fsType: "ext4" });
+  const volumeId = await createOn(site, name, wish, volumeCapability);
+  const attachment = { volumeId, nodeId: site.nodeId };
+  await controller.controllerPublishVolume({ ...attachment, volumeCapability });
+  const stagingTargetPath = site.path(`staging-${volumeId}`);
+  const targetPath = site.path(`target-${volumeId}`);
+  await mkdir(stagingTargetPath);
+  const staged = { volumeId, stagingTargetPath, volumeCapability };
+  await node.nodeStageVolume(staged);
+  await node.nodePublishVolume({ ...staged, targetPath });
+  const target = site.seen(targetPath);
   const path = access === "block" ? target : join(target, "records");
   if (access === "mount" && snapshotId === undefined) await (await open(path, "wx")).close();
-  return {
-    id,
-    target,
-    path,
-    undo: async () => {
-      await driver.node.nodeUnpublishVolume({ volumeId: id, targetPath: target });
-      await driver.node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: staging });
-      await rm(staging, { recursive: true, force: true });
-      await detach(driver, id);
-      await driver.controller.deleteVolume({ volumeId: id });
-    },
+  const undo = async () => {
+    await node.nodeUnpublishVolume({ volumeId, targetPath });
+    await node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+    await rm(stagingTargetPath, { recursive: true, force: true });
+    await controller.controllerUnpublishVolume(attachment);
+    await controller.deleteVolume({ volumeId });
   };
+  return { id: volumeId, site, target, path, undo };
+}
+
+async function createOn(
+  { client, nodeId }: Site,
+  name: string,
+  { size = 32n * MIB, snapshotId }: VolumeWish,
+  volumeCapability: ReturnType<typeof capability>,
+): Promise<string> {
+  const here = [{ segments: { [TOPOLOGY_NODE_KEY]: nodeId } }];
+  const { volume } = await client.controller.createVolume({
+    name,
+    capacityRange: { requiredBytes: size },
+    volumeCapabilities: [volumeCapability],
+    accessibilityRequirements: { requisite: here, preferred: here },
+    ...(snapshotId === undefined
+      ? {}
+      : { volumeContentSource: { type: { case: "snapshot", value: { snapshotId } } } }),
+  });
+  return volume?.volumeId ?? "";
 }
 
 /** All records of a volume; what was never written reads as zeros. */
