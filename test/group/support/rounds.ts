@@ -29,19 +29,18 @@ export interface Stage {
 
 /** Makes volumes and writers for them, runs `play`, and removes everything. */
 export async function onStage(
+  client: CsiClient,
   sites: readonly Site[],
   access: Access,
   count: number,
   play: (stage: Stage) => Promise<void>,
 ): Promise<void> {
-  const [first] = sites;
-  assert.ok(first);
   const places = Array.from({ length: count }, (_, index) => sites[index % sites.length] as Site);
   const volumes = await mapSome(places, (site) => publishVolume(site, freshName("live"), { access }));
   let ring: Ring | undefined;
   try {
     ring = await startRing(volumes.map(({ path }) => path));
-    await play({ client: first.client, access, volumes, ring });
+    await play({ client, access, volumes, ring });
   } finally {
     await ring?.stop();
     await mapSome(volumes, ({ undo }) => undo());

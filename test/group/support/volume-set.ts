@@ -11,7 +11,8 @@ export type Access = "mount" | "block";
 
 /** A node that volumes are published on. */
 export interface Site {
-  client: CsiClient;
+  controller: CsiClient["controller"];
+  node: CsiClient["node"];
   nodeId: string;
   /** A path for mounts, as the node sees it. */
   path(name: string): string;
@@ -21,15 +22,17 @@ export interface Site {
 
 /** The one node of a driver that runs alone. */
 export function siteOf(driver: Driver): Site {
-  return { client: driver.client, nodeId: NODE, path: (name) => driver.path(name), seen: (path) => path };
+  const { controller, node } = driver.client;
+  return { controller, node, nodeId: NODE, path: (name) => driver.path(name), seen: (path) => path };
 }
 
-/** A machine with a mount namespace of its own. */
-export async function siteOfMachine(machine: Machine): Promise<Site> {
+/** A machine with a mount namespace of its own; the controller is elsewhere. */
+export async function siteOfMachine(machine: Machine, { controller }: CsiClient): Promise<Site> {
   const seen = (path: string) => `/proc/${machine.pid}/root${path}`;
   const folder = join(machine.stateDir, "mounts");
   await mkdir(folder, { recursive: true });
-  return { client: await machine.csi(), nodeId: machine.name, path: (name) => join(folder, name), seen };
+  const { node } = await machine.csi();
+  return { controller, node, nodeId: machine.name, path: (name) => join(folder, name), seen };
 }
 
 /** A volume that is published, and where its records are. */
@@ -53,7 +56,7 @@ export interface VolumeWish {
 /** Makes a volume on a node, or restores one there from a snapshot, and publishes it. */
 export async function publishVolume(site: Site, name: string, wish: VolumeWish): Promise<PublishedVolume> {
   const { access, snapshotId } = wish;
-  const { controller, node } = site.client;
+  const { controller, node } = site;
   const volumeCapability = capability(access === "block" ? { access } : { access, fsType: "ext4" });
   const volumeId = await createOn(site, name, wish, volumeCapability);
   const attachment = { volumeId, nodeId: site.nodeId };
@@ -78,13 +81,13 @@ export async function publishVolume(site: Site, name: string, wish: VolumeWish):
 }
 
 async function createOn(
-  { client, nodeId }: Site,
+  { controller, nodeId }: Site,
   name: string,
   { size = 32n * MIB, snapshotId }: VolumeWish,
   volumeCapability: ReturnType<typeof capability>,
 ): Promise<string> {
   const here = [{ segments: { [TOPOLOGY_NODE_KEY]: nodeId } }];
-  const { volume } = await client.controller.createVolume({
+  const { volume } = await controller.createVolume({
     name,
     capacityRange: { requiredBytes: size },
     volumeCapabilities: [volumeCapability],

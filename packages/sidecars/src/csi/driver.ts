@@ -41,11 +41,14 @@ const EXPANSION: Readonly<Record<number, DriverInfo["expansion"]>> = {
   [v1.PluginCapability_VolumeExpansion_Type.OFFLINE]: "offline",
 };
 
+/** What the plugin has as a whole, an instance of it on a node need not serve. */
 async function controllerCapabilities(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<Set<ControllerCapability>> {
-  const { capabilities } = await client.controller.controllerGetCapabilities({}, options);
+  const { capabilities } = await ifServed(() => client.controller.controllerGetCapabilities({}, options), {
+    capabilities: [],
+  });
   const names = capabilities.flatMap(({ type }) =>
     type.case === "rpc" ? [v1.ControllerServiceCapability_RPC_Type[type.value.type]] : [],
   );
@@ -58,7 +61,10 @@ async function hasGroupSnapshots(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<boolean> {
-  const { capabilities } = await client.groupController.groupControllerGetCapabilities({}, options);
+  const { capabilities } = await ifServed(
+    () => client.groupController.groupControllerGetCapabilities({}, options),
+    { capabilities: [] },
+  );
   const { CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT: wanted } = v1.GroupControllerServiceCapability_RPC_Type;
   return capabilities.some(({ type }) => type.case === "rpc" && type.value.type === wanted);
 }
@@ -68,14 +74,19 @@ async function hasNodeExpansion(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
 ): Promise<boolean> {
+  const { capabilities } = await ifServed(() => client.node.nodeGetCapabilities({}, options), {
+    capabilities: [],
+  });
+  return capabilities.some(
+    ({ type }) => type.case === "rpc" && type.value.type === v1.NodeServiceCapability_RPC_Type.EXPAND_VOLUME,
+  );
+}
+
+async function ifServed<T>(call: () => Promise<T>, otherwise: { capabilities: [] }) {
   try {
-    const { capabilities } = await client.node.nodeGetCapabilities({}, options);
-    return capabilities.some(
-      ({ type }) =>
-        type.case === "rpc" && type.value.type === v1.NodeServiceCapability_RPC_Type.EXPAND_VOLUME,
-    );
+    return await call();
   } catch (error) {
-    if (callFailure(error).code === Code.UNIMPLEMENTED) return false;
+    if (callFailure(error).code === Code.UNIMPLEMENTED) return otherwise;
     throw error;
   }
 }
