@@ -25,6 +25,7 @@ test("[CSI-051] what a driver says about itself becomes plain values", async (t)
     controller: true,
     topology: true,
     expansion: "offline",
+    groupSnapshots: false,
     can: new Set(["CREATE_DELETE_VOLUME", "EXPAND_VOLUME"]),
     nodeExpansion: false,
   });
