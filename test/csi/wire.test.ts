@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type DescMethod, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { v0, v1 } from "@mooring/csi";
+import { addons, v0, v1 } from "@mooring/csi";
 import { startDriver } from "./support/driver.ts";
 import { capability, codeOf, fails, MIB, remove, staged } from "./support/volumes.ts";
 import { wireCall } from "./support/wire.ts";
@@ -11,7 +11,10 @@ const call = (path: string, bytes: Uint8Array) => wireCall(driver.socket, path, 
 const pathOf = (method: DescMethod) => `/${method.parent.typeName}/${method.name}`;
 const EMPTY = new Uint8Array();
 
-const SERVED = [v1.Identity, v1.Controller, v1.Node, v0.Identity, v0.Controller, v0.Node];
+const SERVED = [
+  ...[v1.Identity, v1.Controller, v1.Node, v1.GroupController, v1.SnapshotMetadata],
+  ...[v0.Identity, v0.Controller, v0.Node, addons.Identity],
+];
 
 test("[CSI-002] [CSI-027] a client of raw HTTP/2 frames has the same answers as the typed one", async () => {
   const answer = await call("/csi.v1.Identity/GetPluginInfo", EMPTY);
@@ -34,7 +37,7 @@ for (const service of SERVED) {
 
 test("[CSI-012] [CSI-128] [CSI-349] what is not served is UNIMPLEMENTED with a text", async () => {
   for (const path of [
-    "/csi.v1.GroupController/CreateVolumeGroupSnapshot",
+    "/replication.Controller/PromoteVolume",
     "/csi.v1.Node/NodeFly",
     "/csi.v9.Identity/Probe",
   ]) {
