@@ -55,6 +55,51 @@ async function undoSnapshot(driver: Driver, sourceId: string): Promise<void> {
 
 const copyOf = (snapshotId: string) => ({ case: "snapshot" as const, value: { snapshotId } });
 
+const members = ["crash", "crash-too"];
+
+/** Two volumes in use, of which a group is cut; the subject is their ids. */
+async function prepareGroup(driver: Driver): Promise<string> {
+  const ids: string[] = [];
+  for (const name of members) {
+    const id = await volumeId(driver, name, more);
+    const stagingTargetPath = driver.path(`staging-${name}`);
+    await mkdir(stagingTargetPath, { recursive: true });
+    await attach(driver, id);
+    await driver.node.nodeStageVolume({ volumeId: id, stagingTargetPath, volumeCapability });
+    ids.push(id);
+  }
+  return ids.join();
+}
+
+const cutGroup = (driver: Driver, ids: string) =>
+  driver.client.groupController.createVolumeGroupSnapshot({ name: "crash", sourceVolumeIds: ids.split(",") });
+
+async function undoGroup(driver: Driver, ids: string): Promise<void> {
+  const { groupSnapshot } = await cutGroup(driver, ids);
+  await deleteGroup(driver, subjectOfGroup(groupSnapshot));
+  await undoMembers(driver, ids);
+}
+
+async function undoMembers(driver: Driver, ids: string): Promise<void> {
+  for (const [index, id] of ids.split(",").entries()) {
+    const stagingTargetPath = driver.path(`staging-${members[index]}`);
+    await driver.node.nodeUnstageVolume({ volumeId: id, stagingTargetPath });
+    await detach(driver, id);
+    await remove(driver, id);
+  }
+}
+
+type GroupSnapshot = Awaited<ReturnType<typeof cutGroup>>["groupSnapshot"];
+
+/** The ids of a group and of its snapshots. */
+const subjectOfGroup = (group: GroupSnapshot): string =>
+  [group?.groupSnapshotId, ...(group?.snapshots ?? []).map(({ snapshotId }) => snapshotId)].join();
+
+function deleteGroup(driver: Driver, subject: string): Promise<unknown> {
+  const [groupSnapshotId = "", ...snapshotIds] = subject.split(",");
+  return driver.client.groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds });
+}
+
 export const STORIES: Readonly<Record<string, Story>> = {
   CreateVolume: {
     prepare: async () => "",
@@ -120,6 +165,17 @@ export const STORIES: Readonly<Record<string, Story>> = {
       return snapshotId;
     },
     call: (driver, snapshotId) => driver.controller.deleteSnapshot({ snapshotId }),
+    undo: async () => {},
+  },
+  CreateVolumeGroupSnapshot: { prepare: prepareGroup, call: cutGroup, undo: undoGroup },
+  DeleteVolumeGroupSnapshot: {
+    prepare: async (driver) => {
+      const ids = await prepareGroup(driver);
+      const { groupSnapshot } = await cutGroup(driver, ids);
+      await undoMembers(driver, ids);
+      return subjectOfGroup(groupSnapshot);
+    },
+    call: deleteGroup,
     undo: async () => {},
   },
   NodeStageVolume: { prepare: (driver) => prepared(driver, attach), call: stage, undo: undoVolume },
