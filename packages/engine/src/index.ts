@@ -8,6 +8,7 @@ export * from "./api/names.ts";
 export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
 export * from "./api/recurring-job.ts";
+export * from "./api/salvage.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";

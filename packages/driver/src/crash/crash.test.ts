@@ -106,7 +106,7 @@ const gaps = failpointNames().filter(
 );
 /** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown/;
+  /tickets-edited|device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {

@@ -19,6 +19,10 @@ export interface AgentContext {
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
   cuts: Cuts;
+  /** Milliseconds between two looks at what is attached. */
+  healthMs: number;
+  /** File systems that have failed under their users, by volume: what the last look found. */
+  faults: Map<string, string>;
   freezes: Freezes;
   /** Barriers under way in this process. */
   sessions: Sessions;

@@ -14,6 +14,7 @@ import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
 import { reconcileGroup } from "./group-snapshot/index.ts";
+import { watchHealth } from "./health/index.ts";
 import { reconcilePool } from "./pool/index.ts";
 import { reconcileSnapshot } from "./snapshot/index.ts";
 import { reconcileVolume } from "./volume/index.ts";
@@ -93,7 +94,8 @@ export function runVolumes(
   context.pools.onOpened((pool) => {
     for (const volume of volumes.byIndex("pool", pool)) queue.add(nameOf(volume));
   });
-  return runController(
+  const health = watchHealth(context, volumes, queue);
+  const controller = runController(
     {
       name: "volume",
       logger: context.logger,
@@ -111,6 +113,7 @@ export function runVolumes(
     },
     context.signal,
   );
+  return Promise.all([controller, health]).then(() => {});
 }
 
 export function runSnapshots(

@@ -22,6 +22,8 @@ import { detachOrphans } from "./orphans.ts";
 import { reconcilePool } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
 
+const HEALTH_MS = 10_000;
+
 /** A pool to have on this node. */
 export interface AgentPool {
   name: string;
@@ -49,6 +51,8 @@ export interface AgentOptions {
    * in the hands of a running one.
    */
   releaseOnStop?: boolean;
+  /** Milliseconds between two looks at the health of what is attached; default 10,000. */
+  healthMs?: number;
   /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
   signal: AbortSignal;
 }
@@ -76,6 +80,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
     cuts: new Cuts(),
+    healthMs: options.healthMs ?? HEALTH_MS,
+    faults: new Map(),
     freezes: new Freezes(options.stateDir, logger),
     sessions: new Sessions(),
   };

@@ -1,6 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import type { Attempts } from "./attempts.ts";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+import type { VolumeSalvage } from "./salvage.ts";
 
 /** Where a volume's first bytes come from. */
 export interface VolumeSource {
@@ -38,6 +39,8 @@ export interface VolumeSpec {
    * `request` (any text) asks again for the same snapshot.
    */
   restoreFrom?: { snapshot: string; request?: string };
+  /** Consent of a person to lose data in order to mend one fault: its `status.salvage.faultedAt`. */
+  acceptDataLoss?: string;
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
   mutableParameters?: Record<string, string>;
   /** What CreateVolume was called with, so that a repeat can be compared argument by argument. */
@@ -64,6 +67,8 @@ export interface VolumeStatus {
   remountRequestedAt?: string;
   /** The file system is smaller than the device, and grows only while nobody uses it. */
   expansion?: VolumeExpansion;
+  /** The last fault, and what became of it. */
+  salvage?: VolumeSalvage;
   /** What became of the last `spec.restoreFrom`. */
   restore?: VolumeRestore;
   /** gRPC-style code (`RESOURCE_EXHAUSTED`, ...) and message of the last failure; absent when all is well. */

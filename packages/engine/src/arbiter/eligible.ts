@@ -26,7 +26,8 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict
     return refuse("NodeUnreachable", `the volume's data is on node "${owner}"`);
   }
   if (isFaulted(view) && !mayMend(ticket)) {
-    return refuse("VolumeFaulted", volume.status?.error?.message ?? "the volume is faulted");
+    const { salvage, error } = volume.status ?? {};
+    return refuse("VolumeFaulted", salvage?.message ?? error?.message ?? "the volume is faulted");
   }
   return undefined;
 }

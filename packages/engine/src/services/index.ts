@@ -11,6 +11,7 @@ import { runExpansions } from "./expansion/index.ts";
 import { runGroupSnapshots } from "./group-snapshot/index.ts";
 import { runRecurringJobs } from "./recurring-job/index.ts";
 import { runRestores } from "./restore/index.ts";
+import { runSalvages } from "./salvage/index.ts";
 import { runSnapshotHolds } from "./snapshot/index.ts";
 
 export interface ServicesOptions {
@@ -32,6 +33,7 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runGroupSnapshots,
   runExpansions,
   runRestores,
+  runSalvages,
   runRecurringJobs,
 ];
 

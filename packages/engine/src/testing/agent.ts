@@ -86,7 +86,7 @@ export class Bench {
     const { store, host, stateDir } = this;
     const common = { store, logger: silentLogger, signal: this.#abort.signal };
     const pools = [{ name: POOL, type: this.type, size: this.#options.poolSize ?? 2 * GIB }];
-    const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools });
+    const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools, healthMs: 200 });
     this.#running.push({ done: agent.then(({ done }) => done) });
     await agent;
     if (this.#options.tickets !== true) return;

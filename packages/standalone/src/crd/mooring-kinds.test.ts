@@ -66,6 +66,7 @@ const volume: Full<Volume> = {
     nodeID: "n",
     disableFrontend: false,
     lastAttachedBy: "a",
+    acceptDataLoss: time,
     restoreFrom: { snapshot: "s", request: "1" },
     mutableParameters: { a: "b" },
     request: { any: { thing: [1] } },
@@ -81,6 +82,10 @@ const volume: Full<Volume> = {
     formatted: "xfs",
     remountRequestedAt: time,
     expansion: { size: 1, failures: 1, failedAt: time, message: "m" },
+    salvage: {
+      ...{ cause: "filesystem", faultedAt: time, state: "Repaired", message: "m", finishedAt: time },
+      ...{ dataLoss: true, failures: 1, failedAt: time },
+    },
     restore: {
       ...{ snapshot: "s", request: "1", state: "Failed", finishedAt: time },
       ...{ message: "m", failures: 1, failedAt: time },

@@ -57,6 +57,11 @@ export async function applyVolumeStep(
       if (step.what === "detached") await context.cuts.without(cutKey(volume.spec.pool, name), write);
       else await write();
       recorded.get(step.what)?.();
+      // What the last look at its health found was about a device that is gone.
+      if (step.what === "detached") context.faults.delete(name);
+      if (step.what === "faulted") {
+        context.events.event(volume, "Warning", "Faulted", step.status.error?.message ?? "");
+      }
       return;
     }
     case "hide-device": {
@@ -73,6 +78,7 @@ export async function applyVolumeStep(
     case "remove-finalizer":
       await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
       break;
+    case "mend":
     case "restore-image":
     case "grow-filesystem":
       await applyJob(context, step, view, openPool(view));

@@ -75,6 +75,7 @@ const views: fc.Arbitrary<VolumeView> = fc
       device,
       source,
       jobs: [],
+      fault: undefined,
       now: NOW,
     };
   });

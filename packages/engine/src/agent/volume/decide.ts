@@ -7,8 +7,8 @@ import {
   type AttachmentState,
   placeOf,
 } from "./attachment-table.ts";
-import { isAboutToRestore, jobStep } from "./jobs/decide.ts";
-import { damageOf, record, statusAfter } from "./statuses.ts";
+import { isAboutToMend, isAboutToRestore, jobStep } from "./jobs/decide.ts";
+import { damageOf, faultOf, record, statusAfter } from "./statuses.ts";
 import type { VolumeStep, VolumeView } from "./view.ts";
 
 /** The next step for a volume of this node. Pure. Each step is one change that others can see. */
@@ -80,9 +80,15 @@ function fromSource({ source }: VolumeView): VolumeStep {
 
 /** A lost or cut image is reported and never replaced by a new, empty one. */
 function damage(view: VolumeView): VolumeStep | undefined {
-  const faulted = view.volume.status?.robustness === "faulted";
-  if (damageOf(view) === undefined) return faulted ? record("recovered", view) : undefined;
-  return faulted ? undefined : record("faulted", view);
+  const faulted = isFaulted(view);
+  if (faultOf(view) !== undefined) return faulted ? undefined : record("faulted", view);
+  // Only a lost image is whole when it is found again; all else has to be checked.
+  const { cause = "image-lost" } = view.volume.status?.salvage ?? {};
+  return faulted && cause === "image-lost" ? record("recovered", view) : undefined;
+}
+
+function isFaulted({ volume }: VolumeView): boolean {
+  return volume.status?.robustness === "faulted";
 }
 
 function attachment(view: VolumeView): VolumeStep | undefined {
@@ -130,6 +136,7 @@ function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
   const what = damageOf(view);
   if (what === undefined) return step;
   // New bytes are on their way: for them it is opened, and they come before its device does.
+  if (isAboutToMend(view)) return step;
   if (isAboutToRestore(view)) return step.do === "open-device" ? (jobStep(view) ?? step) : step;
   return fail("DATA_LOSS", what);
 }
@@ -155,5 +162,6 @@ function tidy(view: VolumeView): VolumeStep | undefined {
   const what = damageOf(view);
   if (what !== undefined) return fail("DATA_LOSS", what);
   const { error, ownerID } = view.volume.status ?? {};
+  if (isFaulted(view)) return undefined;
   return error === undefined && ownerID === view.nodeID ? undefined : record("settled", view);
 }

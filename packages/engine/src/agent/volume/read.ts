@@ -27,7 +27,9 @@ export async function readVolume(context: AgentContext, name: string): Promise<V
   const source = await sourceOf(context, volume);
   const pool = open === undefined ? undefined : { block: open.backend.block };
   const jobs = await jobsOf(context, volume);
-  return { volume, nodeID, pool, image: file, device, source, jobs, now: host.clock.now(), open, file };
+  const fault = context.faults.get(name);
+  const now = host.clock.now();
+  return { volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file };
 }
 
 /** Tickets matter to an agent only where they hold the volume out of reach of workloads. */

@@ -1,4 +1,6 @@
+import type { FaultCause, VolumeSalvage } from "../../api/salvage.ts";
 import type { VolumeStatus } from "../../api/volume.ts";
+import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";
 
 type Optional = "currentNodeID" | "device" | "error" | "formatted" | "frontendDisabled";
@@ -30,7 +32,8 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       status,
       {
         state: "attached",
-        robustness: "healthy",
+        // Opened to be mended: it is not whole yet.
+        robustness: status.robustness === "faulted" ? "faulted" : "healthy",
         currentNodeID: nodeID,
         device: device?.path ?? "",
         frontendDisabled: volume.spec.disableFrontend ?? false,
@@ -50,8 +53,25 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       ["currentNodeID", "device", "frontendDisabled", ...keepFault(status)],
     ),
   deleting: (status) => change(status, { state: "deleting" }, ["error"]),
-  faulted: (status, view) =>
-    change(status, { robustness: "faulted", error: { code: "DATA_LOSS", message: damageOf(view) ?? "" } }),
+  faulted: (status, view) => {
+    const { cause, message } = faultOf(view) ?? { cause: "filesystem" as const, message: "" };
+    const faultedAt = view.now.toISOString();
+    const { name } = view.volume.metadata;
+    const advice = cause === "image-cut" ? `; ${howToConsent(name, faultedAt)}` : "";
+    const salvage: VolumeSalvage = {
+      cause,
+      faultedAt,
+      state: FIRST_STATE[cause],
+      message: `${message}${advice}`,
+    };
+    return change(status, {
+      robustness: "faulted",
+      error: { code: "DATA_LOSS", message: salvage.message },
+      salvage,
+      // Whoever has it mounted has to let go of it before anything can be done.
+      ...(status.state === "attached" ? { remountRequestedAt: faultedAt } : {}),
+    });
+  },
   recovered: (status) => change(status, { robustness: "unknown" }, ["error"]),
   size: (status, { image }) =>
     change(status, { size: image?.size ?? 0, ...expansion(status, image?.size ?? 0) }, ["error"]),
@@ -70,6 +90,23 @@ export function statusAfter(what: VolumeRecord, view: VolumeView): VolumeStatus 
 function expansion(status: VolumeStatus, size: number): Pick<VolumeStatus, "expansion"> {
   const idle = status.state === "detached" && status.formatted === "ext4";
   return idle && size > (status.size ?? 0) ? { expansion: { size } } : {};
+}
+
+const FIRST_STATE: Readonly<Record<FaultCause, VolumeSalvage["state"]>> = {
+  filesystem: "Faulted",
+  "image-cut": "NeedsConsent",
+  "image-lost": "Lost",
+};
+
+/** What has failed: the image, or the file system on it while it was in use. */
+export function faultOf(view: VolumeView): { cause: FaultCause; message: string } | undefined {
+  const damage = damageOf(view);
+  if (damage !== undefined) {
+    return { cause: view.image === undefined ? "image-lost" : "image-cut", message: damage };
+  }
+  const { state, frontendDisabled } = view.volume.status ?? {};
+  if (view.fault === undefined || state !== "attached" || frontendDisabled === true) return undefined;
+  return { cause: "filesystem", message: view.fault };
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */

@@ -24,6 +24,8 @@ export interface VolumeView {
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
   device: { path: string; sizeBytes: number } | undefined;
   source: SourceView;
+  /** Why the file system that is mounted from the device has failed under its users; undefined when it has not. */
+  fault: string | undefined;
   /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
   jobs: readonly AttacherType[];
   now: Date;
@@ -48,6 +50,8 @@ export type VolumeRecord =
 export type JobStep =
   /** The bytes of a snapshot in place of the volume's own. */
   | { do: "restore-image" }
+  /** A check, and a repair, of what has failed. */
+  | { do: "mend" }
   /** A file system that cannot grow while it is mounted. */
   | { do: "grow-filesystem" };
 

@@ -90,6 +90,25 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
       await until(store, Volumes, "v-p-1", grown);
     },
     restored("s-p-2", "Restored"),
+    // As the agent finds it when a file system fails in use.
+    async () => {
+      const faultedAt = "2026-01-01T00:00:00Z";
+      const fault = { cause: "filesystem" as const, faultedAt, state: "Faulted" as const, message: "" };
+      await mutate(
+        store,
+        Volumes,
+        { name: "v-p-1" },
+        ({ status }) => {
+          if (status === undefined || status.salvage !== undefined) return;
+          status.robustness = "faulted";
+          status.salvage = fault;
+        },
+        { subresource: "status" },
+      );
+      const mended = ({ status }: Volume) =>
+        status?.robustness !== "faulted" && /Clean|Repaired/.test(status?.salvage?.state ?? "");
+      await until(store, Volumes, "v-p-1", mended);
+    },
     () => gone(store, Snapshots, "s-p-2"),
   ];
   return [

@@ -1,6 +1,7 @@
 import { failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import { pendingRestore } from "../../../api/pending.ts";
+import type { VolumeSalvage } from "../../../api/salvage.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { EngineError } from "../../../errors.ts";
@@ -11,6 +12,7 @@ import { asRecorded } from "../../failure.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
 import type { JobStep } from "../view.ts";
+import { mend } from "./mend.ts";
 
 const swapped = failpoint("engine/volume/image-restored");
 const restored = failpoint("engine/volume/restore-recorded");
@@ -22,6 +24,7 @@ type Work = (context: AgentContext, view: VolumeReading, pool: OpenPool) => Prom
 /** Every job can be done again from its start: a kill before its record only repeats it. */
 const WORK: Readonly<Record<JobStep["do"], Work>> = {
   "restore-image": restoreImage,
+  mend,
   "grow-filesystem": growFilesystem,
 };
 
@@ -80,6 +83,7 @@ async function swap(
       ...(formatted === undefined ? {} : { formatted }),
       ...(smaller ? { expansion: { size: image.size } } : {}),
       ...(status.state === "attached" ? { device: opened.path } : {}),
+      ...(status.salvage === undefined ? {} : { salvage: replaced(status.salvage, name) }),
       robustness: status.state === "attached" ? "healthy" : "unknown",
       size: image.size,
       restore,
@@ -87,6 +91,12 @@ async function swap(
     await store.updateStatus(Volumes, { ...volume, status: next }, { signal });
   });
   restored();
+}
+
+/** What was broken is not there any more. */
+function replaced(salvage: VolumeSalvage, snapshot: string): VolumeSalvage {
+  const { failures: _, failedAt: __, ...rest } = salvage;
+  return { ...rest, state: "Repaired", message: `replaced by snapshot ${snapshot}` };
 }
 
 async function growFilesystem(context: AgentContext, view: VolumeReading): Promise<void> {

@@ -1,6 +1,7 @@
 import type { AttacherType } from "../../../api/attachment.ts";
 import { untilRetry } from "../../../api/attempts.ts";
 import { pendingExpansion, pendingRestore } from "../../../api/pending.ts";
+import { pendingSalvage } from "../../../api/salvage.ts";
 import type { EndStep } from "../../converge.ts";
 import type { JobStep, VolumeView } from "../view.ts";
 
@@ -10,6 +11,7 @@ type Job = (view: VolumeView) => JobStep | EndStep | undefined;
 /** In the order in which they are done when several hold the volume: new bytes first, then what depends on them. */
 const JOBS: readonly [AttacherType, Job][] = [
   ["volume-restore-controller", restore],
+  ["salvage-controller", mend],
   ["volume-expansion-controller", expansion],
 ];
 
@@ -28,6 +30,21 @@ export function jobStep(view: VolumeView): JobStep | EndStep | undefined {
 /** True when the volume's bytes are about to be replaced, so that it does not matter that they are lost. */
 export function isAboutToRestore(view: VolumeView): boolean {
   return view.jobs.includes("volume-restore-controller") && pendingRestore(view.volume) !== undefined;
+}
+
+/** True when what is left of the volume's bytes is about to be repaired. */
+export function isAboutToMend(view: VolumeView): boolean {
+  return (
+    view.jobs.includes("salvage-controller") &&
+    view.image !== undefined &&
+    pendingSalvage(view.volume) !== undefined
+  );
+}
+
+function mend(view: VolumeView): JobStep | EndStep | undefined {
+  const fault = pendingSalvage(view.volume);
+  if (fault === undefined || view.device === undefined) return undefined;
+  return due(untilRetry(fault, view.now), { do: "mend" });
 }
 
 function restore(view: VolumeView): JobStep | EndStep | undefined {

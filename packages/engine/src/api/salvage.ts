@@ -1,0 +1,33 @@
+import { type Attempts, MOST_ATTEMPTS } from "./attempts.ts";
+import type { Volume } from "./volume.ts";
+
+/** What failed: the file system under its users, or the image below it. */
+export type FaultCause = "filesystem" | "image-cut" | "image-lost";
+
+/** A fault of a volume, and what became of it. */
+export interface VolumeSalvage extends Attempts {
+  cause: FaultCause;
+  faultedAt: string;
+  /**
+   * `Faulted`: to be checked. `NeedsConsent`: more than a safe repair is needed. `Lost`: there is nothing to repair.
+   * `Clean`, `Repaired`: usable again. `Failed`: the tools themselves failed too often.
+   */
+  state: "Faulted" | "NeedsConsent" | "Lost" | "Clean" | "Repaired" | "Failed";
+  message: string;
+  finishedAt?: string;
+  /** True after a repair that a person consented to: files may be missing or old. */
+  dataLoss?: boolean;
+}
+
+/** True when a person has consented to lose data in order to mend just this fault. */
+export function hasConsent({ spec, status }: Volume): boolean {
+  return spec.acceptDataLoss !== undefined && spec.acceptDataLoss === status?.salvage?.faultedAt;
+}
+
+/** The fault that can be mended now; undefined when there is none, or nothing that may be done about it. */
+export function pendingSalvage(volume: Volume): VolumeSalvage | undefined {
+  const { robustness, salvage } = volume.status ?? {};
+  if (robustness !== "faulted" || salvage === undefined) return undefined;
+  const able = salvage.state === "Faulted" || (salvage.state === "NeedsConsent" && hasConsent(volume));
+  return able && (salvage.failures ?? 0) < MOST_ATTEMPTS ? salvage : undefined;
+}
