@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { requestToken } from "../../packages/standalone/src/kubelet/volumes/request-token.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
 
@@ -96,24 +97,35 @@ spec:
     signal.throwIfAborted();
     token = await kubectl.run("logs", "robot");
   }
-  const file = join(up.stateDir, "robot-kubeconfig");
-  await writeFile(file, (await readFile(up.kubeconfig, "utf8")).replace(/token: .*/, `token: ${token}`), {
-    mode: 0o600,
-  });
-  const whoami = () =>
-    promisify(execFile)(KUBECTL, [
-      "--kubeconfig",
-      file,
-      "auth",
-      "whoami",
-      "-o",
-      "jsonpath={.status.userInfo.username}",
-    ]);
-  assert.equal((await whoami()).stdout, "system:serviceaccount:default:robot");
+  assert.equal(await whoIs(token), "system:serviceaccount:default:robot");
+  const { uid } = JSON.parse(await kubectl.run("get", "pod", "robot", "-o", "jsonpath={.metadata}"));
+  const account = await kubectl.run("get", "sa", "robot", "-o", "jsonpath={.metadata.uid}");
+  // What the kubelet of another machine does.
+  const asked = await requestToken(await up.store())(
+    {
+      namespace: "default",
+      account: { name: "robot", uid: account },
+      audiences: [],
+      seconds: 600,
+      boundTo: { kind: "Pod", name: "robot", uid },
+    },
+    new Date(),
+  );
+  assert.equal(await whoIs(asked.token), "system:serviceaccount:default:robot");
   await kubectl.run("delete", "pod", "robot");
   await gone("pod", "robot");
-  await assert.rejects(whoami(), /Unauthorized|must be logged in/);
+  for (const ended of [token, asked.token])
+    await assert.rejects(whoIs(ended), /Unauthorized|must be logged in/);
 });
+
+/** The user that the API server takes the bearer of a token for. */
+async function whoIs(token: string): Promise<string> {
+  const file = join(up.stateDir, "robot-kubeconfig");
+  const theirs = (await readFile(up.kubeconfig, "utf8")).replace(/token: .*/, `token: ${token}`);
+  await writeFile(file, theirs, { mode: 0o600 });
+  const path = "jsonpath={.status.userInfo.username}";
+  return (await promisify(execFile)(KUBECTL, ["--kubeconfig", file, "auth", "whoami", "-o", path])).stdout;
+}
 
 test("requests that no node has room for leave a pod Pending, with the reason and what to do", async () => {
   const resources = { requests: { cpu: "4k", memory: "1Pi" } };

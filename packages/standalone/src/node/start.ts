@@ -1,6 +1,7 @@
 import { createDriver } from "@mooring/driver";
 import { createHost, startAgent } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
+import { requestToken } from "../kubelet/volumes/request-token.ts";
 import { startNode } from "../up/node.ts";
 import { Parts } from "../up/parts.ts";
 import { serveCsi } from "../up/serve-csi.ts";
@@ -20,7 +21,8 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
   const parts = new Parts(logger, fail);
   try {
     await startVolumes(options, folder, parts);
-    await startNode({ store, nodeName, settings, folder, parts, logger });
+    const issueToken = requestToken(store);
+    await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
     return { socket: folder.socket, done: untilStopped(signal, failed).finally(() => parts.stop()) };
   } catch (error) {
     await parts.stop();

@@ -18,7 +18,7 @@ export interface NodePart {
   logger: Logger;
   /** Shared with controllers in the same process; absent: the kubelet opens its own. */
   view?: ClusterView;
-  /** Of the API server, when that is in the same process. */
+  /** Signs tokens, or has the API server do it. */
   issueToken?: IssueToken;
 }
 

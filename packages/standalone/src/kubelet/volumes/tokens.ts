@@ -9,8 +9,13 @@ export interface TokenOrder {
   boundTo: { kind: "Pod"; name: string; uid: string };
 }
 
+export interface IssuedToken {
+  token: string;
+  expires: Date;
+}
+
 /** Whoever signs tokens. */
-export type IssueToken = (order: TokenOrder, now: Date) => { token: string; expires: Date };
+export type IssueToken = (order: TokenOrder, now: Date) => IssuedToken | Promise<IssuedToken>;
 
 /** What a projected volume says about its token (core/v1 ServiceAccountTokenProjection). */
 interface Projection {
@@ -76,7 +81,7 @@ export class PodTokens {
       throw new Error(`serviceaccount "${key.name}" not found`);
     });
     const now = new Date();
-    const { token, expires } = issue(
+    const { token, expires } = await issue(
       {
         namespace,
         account: { name: key.name, uid: account.metadata.uid ?? "" },
