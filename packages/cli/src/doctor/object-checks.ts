@@ -28,6 +28,9 @@ const WATCHED: readonly Resource[] = [
   GroupSnapshots,
 ];
 
+/** All kinds that the checks read. */
+export const WATCHED_KINDS: readonly Resource[] = [...WATCHED, Nodes, NodeAgents, Pools, VolumeAttachments];
+
 function name({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 }
@@ -78,6 +81,20 @@ async function drift(store: ObjectStore): Promise<Check[]> {
     );
 }
 
+/** Tickets that have waited for long: most often somebody forgot theirs. */
+async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
+  const attachments = (await store.list(VolumeAttachments)).items;
+  return attachments.flatMap(({ spec, status }) =>
+    Object.values(status?.attachmentTicketStatuses ?? {}).flatMap(({ id, satisfied, conditions }) => {
+      const [condition] = conditions;
+      const since = Date.parse(condition?.lastTransitionTime ?? "");
+      if (satisfied || condition === undefined || !(now.getTime() - since > STUCK_AFTER_MS)) return [];
+      const what = `has waited since ${condition.lastTransitionTime}: ${condition.message}`;
+      return [check(`Ticket ${spec.volume}/${id}`, "warn", what, `mooring why volume/${spec.volume}`)];
+    }),
+  );
+}
+
 async function parts(store: ObjectStore): Promise<Check[]> {
   const pools = (await store.list(Pools)).items.map(({ metadata, status }) =>
     status?.ready === true
@@ -104,7 +121,12 @@ async function parts(store: ObjectStore): Promise<Check[]> {
 
 /** Everything about the objects: parts that are not ready, errors, stuck deletions, records without a counterpart. */
 export async function objectChecks(store: ObjectStore, now: Date): Promise<Check[]> {
-  const found = [...(await errors(store)), ...(await drift(store)), ...(await stuck(store, now))];
+  const found = [
+    ...(await errors(store)),
+    ...(await drift(store)),
+    ...(await stuck(store, now)),
+    ...(await waits(store, now)),
+  ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
   return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];
 }

@@ -102,7 +102,7 @@ async function release(
 }
 
 function untilExpiry(tickets: readonly { expiresAt?: string }[], now: Date): { requeueAfterMs?: number } {
-  const ends = tickets.flatMap((t) => (t.expiresAt === undefined ? [] : [Date.parse(t.expiresAt)]));
+  const ends = tickets.map((t) => Date.parse(t.expiresAt ?? "")).filter((end) => !Number.isNaN(end));
   return ends.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...ends) - now.getTime()) };
 }
 

@@ -1,3 +1,4 @@
+import type { AttachmentTicket, AttachmentTicketStatus } from "../../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { decide } from "../decide.ts";
 import { ineligible, parametersFit } from "../eligible.ts";
@@ -90,8 +91,32 @@ function checkRest({ world }: History): void {
   const kept = able.find((t) => ruleOf(t.type).workload && !keepers.includes(t));
   const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
   must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
+  checkParameters(holders, keepers, nodeID, statuses);
   must(unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
   checkVerdicts(seen);
+}
+
+/** Who is on the right node and wants it otherwise learns by whose ticket it is as it is; the others are content together. */
+function checkParameters(
+  holders: readonly AttachmentTicket[],
+  keepers: readonly AttachmentTicket[],
+  nodeID: string,
+  statuses: Readonly<Record<string, AttachmentTicketStatus>>,
+): void {
+  const content = keepers.filter(({ id }) => statuses[id]?.satisfied === true);
+  const shown = content.find((t) => !parametersFit(t, true));
+  const hidden = content.find((t) => !parametersFit(t, false));
+  must(
+    shown === undefined || hidden === undefined,
+    "D4",
+    `"${shown?.id}" and "${hidden?.id}" are both satisfied`,
+  );
+  for (const loser of holders.filter((t) => t.nodeID === nodeID && !keepers.includes(t))) {
+    const told = statuses[loser.id]?.conditions[0];
+    const names = keepers.some(({ id }) => told?.message.includes(`"${id}"`) === true);
+    const right = told?.reason === "AttachedWithIncompatibleParameters" && names;
+    must(right, "D4", `ticket "${loser.id}" was told ${told?.reason}: ${told?.message}`);
+  }
 }
 
 function unpublished(waiting: number, open: readonly string[]): boolean {
