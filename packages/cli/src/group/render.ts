@@ -31,7 +31,7 @@ export function renderGroup(group: GroupReport): string {
       : [
           `barrier ${barrier.startTime} to ${barrier.endTime}, method ${barrier.method}, writers waited ${barrier.pauseMilliseconds.toFixed(1)} ms`,
         ]),
-    "",
+    "\n",
   ];
   const members = table(
     ["CLAIM", "SNAPSHOT", "READY", "SIZE"],

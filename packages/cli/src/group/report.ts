@@ -120,7 +120,10 @@ async function reportOf(
     ...(creationTime === undefined ? {} : { creationTime }),
     ...(creationTimestamp === undefined ? {} : { askedAt: creationTimestamp }),
     ...(content === undefined ? {} : { driver: content.spec.driver }),
-    members: snapshots.filter((snapshot) => isMemberOf(snapshot, group)).map(memberReport),
+    members: snapshots
+      .filter((snapshot) => isMemberOf(snapshot, group))
+      .map(memberReport)
+      .sort((a, b) => a.claim.localeCompare(b.claim)),
     ...(barrier === undefined ? {} : { barrier }),
     restores: mine.map(({ metadata, status }) => ({
       name: metadata.name,
