@@ -17,7 +17,8 @@ export interface StepLoop<View, Step extends { do: string }> {
   apply(step: Step, view: View): Promise<void>;
 }
 
-const MOST_STEPS = 40;
+/** A group has up to 100 members, and each takes a few steps. */
+const MOST_STEPS = 500;
 const MOST_CONFLICTS = 8;
 
 /**

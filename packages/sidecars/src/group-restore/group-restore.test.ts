@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import {
   Events,
+  type Logger,
   Nodes,
   PersistentVolumeClaims,
   StatusError,
@@ -152,4 +153,28 @@ test("a member that is deleted in between fails the restore, and names what is m
   const waiting = groupSnapshot({ readyToUse: false });
   await put(h.store, VolumeGroupSnapshots, waiting);
   await restored(h, ({ status: now }) => now?.phase === "Waiting");
+});
+
+test("a group of 100 members, the most there can be, is restored at one go", async (t) => {
+  const failures: string[] = [];
+  const logger: Logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (_fields, message) => failures.push(message),
+    error: (_fields, message) => failures.push(message),
+    child: () => logger,
+  };
+  const sidecars = { controllers: ["provision", "group-restore"] as const, logger };
+  const h = await startHarness(t, { sidecars });
+  const sources = Array.from({ length: 100 }, (_, index) => `claim-${index}`);
+  for (const name of sources) {
+    const snapshot = { id: handleOf(name), name, volumeId: name, bytes: 1024n ** 3n, pendingPolls: 0 };
+    h.driver.backend.snapshots.set(snapshot.id, snapshot);
+  }
+  await putGroup(h.store, sources);
+  failures.length = 0;
+  await put(h.store, VolumeGroupRestores, groupRestore({ defaults: { storageClassName: "fast" } }));
+  const { status } = await restored(h, isTrue("Ready"));
+  assert.deepEqual(status?.claims, { total: 100, created: 100, bound: 100 });
+  assert.deepEqual(failures, []);
 });
