@@ -1,6 +1,7 @@
 export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
+export { LEASE_TIMES, type LeaseTimes } from "./agent/lease/image-leases.ts";
 export * from "./api/attachment.ts";
 export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";
@@ -23,6 +24,7 @@ export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./ar
 export type * from "./arbiter/view.ts";
 export { WAITS } from "./arbiter/waits.ts";
 export * from "./errors.ts";
+export { type FencingOptions, OUT_OF_SERVICE, startFencing } from "./fencing/index.ts";
 export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { eventually } from "../../support/eventually.ts";
 import { command, tried } from "./command.ts";
 
@@ -22,9 +23,25 @@ export async function devicesBelow(folder: string): Promise<string[]> {
   );
   const { loopdevices: all } = JSON.parse(listed || '{"loopdevices":[]}') as { loopdevices: Loop[] };
   const own = all.filter((loop) => (loop["back-file"] ?? "").startsWith(`${folder}/`));
-  const numbers = new Set(own.map((loop) => loop["maj:min"]));
-  const nested = all.filter((loop) => numbers.has(loop["back-maj:min"]) && !own.includes(loop));
+  const numbers = new Set(own.map((loop) => loop["maj:min"].trim()));
+  const nested = all.filter(
+    (loop) => numbers.has((loop["back-maj:min"] ?? "").trim()) && !own.includes(loop),
+  );
   return [...nested, ...own].map(({ name }) => name);
+}
+
+/**
+ * Detaches these later, as they are now: a device number that has been given to somebody else meanwhile is left alone.
+ */
+export async function detachLater(devices: readonly string[]): Promise<() => Promise<void>> {
+  const sequence = (device: string) =>
+    readFile(`/sys/block/${device.replace("/dev/", "")}/diskseq`, "utf8").catch(() => "");
+  const known = await Promise.all(devices.map(async (device) => ({ device, is: await sequence(device) })));
+  return async () => {
+    for (const { device, is } of known) {
+      if ((await sequence(device)) === is) await tried("losetup", "--detach", device);
+    }
+  };
 }
 
 /** Detaches them all, those on top first. */

@@ -1,10 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CsiClient, connect } from "@mooring/csi";
 import type { RestStore } from "@mooring/store";
 import { Kubectl } from "../../support/kubectl.ts";
 import { Up } from "../../support/up.ts";
-import { tried } from "./command.ts";
+import { command, tried } from "./command.ts";
+import { detachBelow } from "./devices.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 
@@ -25,6 +27,7 @@ export class Nodes {
   readonly machines = new Map<string, Machine>();
   #up: Up | undefined;
   #store: RestStore | undefined;
+  #csi: CsiClient | undefined;
 
   private constructor(folder: string, network: Network) {
     this.folder = folder;
@@ -43,7 +46,22 @@ export class Nodes {
     }
   }
 
-  async #start({ nodes, upArgs = [], nodeArgs = [] }: NodesOptions): Promise<void> {
+  /** The folder that all machines see. */
+  get shared(): string {
+    return join(this.folder, "shared");
+  }
+
+  /** Mounted before the machines are, so that each gets a mount of its own with its namespace. */
+  async #share(): Promise<void> {
+    const file = join(this.folder, "shared.img");
+    await mkdir(this.shared);
+    await command("truncate", "--size", "3G", file);
+    await command("mkfs.xfs", "-q", "-m", "reflink=1", "-s", "size=4096", file);
+    await command("mount", "-o", "loop,nouuid", file, this.shared);
+  }
+
+  async #start({ nodes, upArgs = [], nodeArgs = [], shared }: NodesOptions): Promise<void> {
+    if (shared === true) await this.#share();
     const listen = `${this.network.address}:0`;
     this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args: upArgs });
     await this.#up.start();
@@ -71,6 +89,12 @@ export class Nodes {
     return machine;
   }
 
+  /** The driver's socket beside the API server: its controller service is the one for all. */
+  async controller(): Promise<CsiClient["controller"]> {
+    this.#csi ??= await connect(`unix://${join(this.up.stateDir, "csi.sock")}`, { timeoutMs: 120_000 });
+    return this.#csi.controller;
+  }
+
   async add(name: string, args: readonly string[] = []): Promise<Machine> {
     const { kubeconfig } = this.up;
     const seat = await this.network.seat();
@@ -83,10 +107,12 @@ export class Nodes {
   /** The last of all: what is said here is said of every machine's remains. */
   async dispose(): Promise<void> {
     for (const machine of this.machines.values()) await machine.cutPower().catch(() => {});
+    this.#csi?.close();
     this.#store?.close();
     await this.#up?.dispose().catch(() => {});
     await this.network.dispose();
-    await tried("umount", "--recursive", join(this.folder, "shared"));
+    await tried("umount", this.shared);
+    await detachBelow(this.folder).catch(() => {});
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,10 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import type { AgentPool } from "@mooring/engine";
 import { startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "./client.ts";
 import { logLevelOption, openLogger, parseSize, poolOption, requireRoot, stopSignal } from "./foreground.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "./node-settings.ts";
+import { leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
 
 interface NodeOptions extends ClientOptions {
   stateDir: string;
@@ -12,6 +14,8 @@ interface NodeOptions extends ClientOptions {
   pool: "xfs" | "btrfs" | "directory";
   poolName?: string;
   poolSize: string;
+  sharedPool: AgentPool[];
+  leaseDuration: number;
   labels: string;
   taints: string;
   readyFile?: string;
@@ -24,12 +28,14 @@ async function node(options: NodeOptions): Promise<void> {
   const settings = { labels: labels(options.labels), taints: taints(options.taints) };
   const { pool: type, poolSize } = options;
   const own = poolName(options.poolName ?? ownPoolName(name));
-  const pools = [{ name: own, type, ...(type === "directory" ? {} : { size: parseSize(poolSize) }) }];
+  const size = type === "directory" ? {} : { size: parseSize(poolSize) };
+  const pools = [{ name: own, type, ...size }, ...options.sharedPool];
+  const leases = leaseTimes(options.leaseDuration);
   const store = await openClient(options);
   const logger = openLogger(options.logLevel);
   const { stateDir, readyFile } = options;
   const running = await startMooringNode({
-    ...{ store, stateDir, pools, nodeName: name, settings, logger, signal: stopSignal() },
+    ...{ store, stateDir, pools, leases, nodeName: name, settings, logger, signal: stopSignal() },
   });
   process.stdout.write(`node ${name} is up\n  pool    ${own}\n  socket  ${running.socket}\n`);
   if (readyFile !== undefined) {
@@ -49,6 +55,8 @@ export function nodeCommand(): Command {
     .addOption(poolOption())
     .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
     .option("--pool-name <name>", "name of the node's own pool (default: default-<node>)")
+    .addOption(sharedPoolOption())
+    .addOption(leaseDurationOption())
     .option("--labels <labels>", "labels of the Node: zone=a,disk=fast", "")
     .option("--taints <taints>", "taints that the Node is made with: dedicated=db:NoSchedule", "")
     .option("--ready-file <file>", "written when everything is ready")

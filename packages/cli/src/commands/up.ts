@@ -1,15 +1,20 @@
 import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import type { AgentPool } from "@mooring/engine";
 import { startStandalone } from "@mooring/standalone";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { logLevelOption, openLogger, parseSize, poolOption, requireRoot, stopSignal } from "./foreground.ts";
 import { nodeName } from "./node-settings.ts";
+import { duration, leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
 
 interface UpOptions {
   stateDir: string;
   pool: "xfs" | "btrfs" | "directory";
   poolSize: string;
+  sharedPool: AgentPool[];
+  leaseDuration: number;
+  nodeGrace: number;
   listen: string;
   nodeName: string;
   readyFile?: string;
@@ -25,6 +30,14 @@ function listenAddress(text: string): { host: string; port: number } {
   return { host: match[1] === "" ? "127.0.0.1" : (match[1] ?? ""), port };
 }
 
+/** A node that is suspect must have lost its leases by itself, whatever became of their records. */
+function graceFor({ nodeGrace, leaseDuration }: UpOptions): number {
+  if (nodeGrace >= 2 * leaseDuration) return nodeGrace;
+  throw new CommandError("--node-grace is shorter than two lives of a lease", {
+    next: `use at least ${(2 * leaseDuration) / 1000}s, or a shorter --lease-duration`,
+  });
+}
+
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
   const logger = openLogger(options.logLevel);
@@ -32,6 +45,9 @@ async function up(options: UpOptions): Promise<void> {
   const running = await startStandalone({
     stateDir: options.stateDir,
     pool: { type: options.pool, size: parseSize(options.poolSize) },
+    sharedPools: options.sharedPool,
+    leases: leaseTimes(options.leaseDuration),
+    nodeGraceMs: graceFor(options),
     listen: listenAddress(options.listen),
     nodeName: nodeName(options.nodeName),
     logger,
@@ -55,6 +71,13 @@ export function upCommand(): Command {
     .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
     .addOption(poolOption())
     .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
+    .addOption(sharedPoolOption())
+    .addOption(leaseDurationOption())
+    .addOption(
+      new Option("--node-grace <time>", "a node that does not answer for so long is suspect")
+        .argParser(duration)
+        .default(40_000, "40s"),
+    )
     .option(
       "--listen <address>",
       "address of the API server; other machines need one that they can reach",

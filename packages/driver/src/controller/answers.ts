@@ -1,15 +1,16 @@
-import { type Pool, type Snapshot, TOPOLOGY_NODE_KEY, type Volume } from "@mooring/engine";
+import { type Pool, poolNodes, type Snapshot, TOPOLOGY_NODE_KEY, type Volume } from "@mooring/engine";
 
 /** `Volume` of the specification. The context is empty: everything is found by the id. */
 export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
-  const nodeID = pool?.spec.nodeID ?? volume.status?.ownerID;
+  const owner = volume.status?.ownerID ?? "";
+  const nodes = pool === undefined ? [owner].filter((node) => node !== "") : poolNodes(pool);
   const { source } = volume.spec;
   return {
     volumeId: volume.metadata.name,
     capacityBytes: BigInt(volume.status?.size ?? volume.spec.size),
     volumeContext: {},
     ...(source === undefined ? {} : { contentSource: sourceAnswer(source) }),
-    accessibleTopology: nodeID === undefined ? [] : [{ segments: { [TOPOLOGY_NODE_KEY]: nodeID } }],
+    accessibleTopology: nodes.map((node) => ({ segments: { [TOPOLOGY_NODE_KEY]: node } })),
   };
 }
 

@@ -1,5 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import { type Pool, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { availableBytes } from "./capacity.ts";
 
 export interface PoolWish {
@@ -66,7 +66,9 @@ function byTopology(pools: readonly Pool[], requirement: v1.TopologyRequirement 
 /** A topology with keys of others says nothing that a local pool could fulfil. */
 export function reaches(pool: Pool): (topology: v1.Topology) => boolean {
   return ({ segments }) =>
-    Object.entries(segments).every(([key, value]) => key === TOPOLOGY_NODE_KEY && value === pool.spec.nodeID);
+    Object.entries(segments).every(
+      ([key, value]) => key === TOPOLOGY_NODE_KEY && poolNodes(pool).includes(value),
+    );
 }
 
 function noRoom(pools: readonly Pool[], size: bigint): CsiError {

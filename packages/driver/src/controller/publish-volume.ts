@@ -4,7 +4,10 @@ import {
   addTicket,
   csiTicketId,
   getAttachment,
+  isShared,
   MOORING_API_VERSION,
+  type Pool,
+  poolNodes,
   ticketStatus,
   type Volume,
   type VolumeAttachment,
@@ -116,6 +119,7 @@ async function requireReachable(
   signal: AbortSignal,
 ): Promise<void> {
   const pool = await findPool(driver.store, volume.spec.pool, signal);
+  if (pool !== undefined && isShared(pool)) return requireShare(pool, nodeId);
   const home = pool?.spec.nodeID ?? volume.status?.ownerID ?? nodeId;
   if (home === nodeId) return;
   throw CsiError.failedPrecondition(
@@ -123,6 +127,15 @@ async function requireReachable(
     {
       hint: "Run the workload on that node, or clone the volume's data over the network.",
     },
+  );
+}
+
+function requireShare(pool: Pool, nodeId: string): void {
+  const nodes = poolNodes(pool);
+  if (nodes.includes(nodeId)) return;
+  throw CsiError.failedPrecondition(
+    `node "${nodeId}" does not have the shared pool "${pool.metadata.name}" open`,
+    { hint: `Use one of its nodes (${nodes.join(", ")}), or start the node with this pool.` },
   );
 }
 

@@ -131,6 +131,7 @@ async function play(store: LocalStore, script: Script, signal: AbortSignal): Pro
 async function playVolume(store: LocalStore, { errors }: Script, name: string): Promise<void> {
   const volume = await store.get(Volumes, { name });
   const pool = await store.get(Pools, { name: volume.spec.pool });
+  const { nodeID: ownerID = "" } = pool.spec;
   const { nodeID = "", size } = volume.spec;
   const { state = "creating", currentNodeID = "" } = volume.status ?? {};
   const error = errors.get(name);
@@ -138,12 +139,11 @@ async function playVolume(store: LocalStore, { errors }: Script, name: string): 
   if (volume.metadata.deletionTimestamp !== undefined && nodeID === "" && currentNodeID === "") {
     await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER);
   } else if (error !== undefined && state === "creating") {
-    if (volume.status?.error === undefined) await put({ state, ownerID: pool.spec.nodeID, error });
-  } else if (state === "creating") await put({ state: "detached", ownerID: pool.spec.nodeID, size });
+    if (volume.status?.error === undefined) await put({ state, ownerID, error });
+  } else if (state === "creating") await put({ state: "detached", ownerID, size });
   else if (nodeID !== currentNodeID && nodeID === pool.spec.nodeID) {
     await put({ state: "attached", currentNodeID: nodeID, device: "/dev/null", ownerID: nodeID, size });
-  } else if (nodeID === "" && currentNodeID !== "")
-    await put({ state: "detached", ownerID: pool.spec.nodeID, size });
+  } else if (nodeID === "" && currentNodeID !== "") await put({ state: "detached", ownerID, size });
 }
 
 async function playSnapshot(store: LocalStore, { errors }: Script, name: string): Promise<void> {

@@ -1,10 +1,24 @@
 import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
+import type { NodeAgent } from "../api/node-agent.ts";
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { Cuts } from "./cuts.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
+import type { ImageLeases } from "./lease/image-leases.ts";
 import type { OpenPools } from "./open-pools.ts";
+
+export interface Sharing {
+  /** Names of the shared pools that this node takes part in. */
+  pools: ReadonlySet<string>;
+  leases: ImageLeases;
+  /** Calls back when an image's device has been cut off. */
+  onLost(listener: (image: string) => void): void;
+  /** All nodes, to know who answers. */
+  agents: Informer<NodeAgent>;
+  /** `idle`: no device is left, so that every lease can be given back. */
+  close(idle: boolean): Promise<void>;
+}
 
 /** What the controllers of one node share. */
 export interface AgentContext {
@@ -26,5 +40,9 @@ export interface AgentContext {
   freezes: Freezes;
   /** Barriers under way in this process. */
   sessions: Sessions;
+  /** What this node needs for pools that it has together with others; absent where there are none. */
+  sharing: Sharing | undefined;
+  /** Absolute folder below which this node keeps its things. */
+  stateDir: string;
   signal: AbortSignal;
 }

@@ -86,6 +86,16 @@ export function runVolumes(
   { volumes, snapshots, attachments }: AgentInformers,
 ): Promise<void> {
   const queue = new WorkQueue(BACKOFF);
+  const shared = () =>
+    context.pools
+      .list()
+      .filter(({ layout }) => layout.shared !== undefined)
+      .flatMap(({ name }) => volumes.byIndex("pool", name).map(nameOf));
+  // Whose volumes of shared pools are may change with every node that comes or goes.
+  context.sharing?.agents.onChange((old, agent) => {
+    if (old?.status?.state !== agent?.status?.state) for (const name of shared()) queue.add(name);
+  });
+  context.sharing?.onLost((image) => queue.add(image));
   const copiesOf = (kind: "Volume" | "Snapshot", name: string): string[] =>
     volumes
       .byIndex("source", `${kind}/${name}`)

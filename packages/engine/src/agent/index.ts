@@ -3,7 +3,9 @@ import { join } from "node:path";
 import {
   apiVersionOf,
   EventRecorder,
+  type Informer,
   isAlreadyExists,
+  type KubeObject,
   type Logger,
   mutate,
   type ObjectStore,
@@ -16,10 +18,13 @@ import { createInformers, runGroups, runPools, runSnapshots, runVolumes } from "
 import { Cuts } from "./cuts.ts";
 import { Freezes } from "./freezes/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
-import { beat, keepBeating } from "./heartbeat/index.ts";
+import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
+import type { LeaseTimes } from "./lease/image-leases.ts";
+import { openSharing } from "./lease/open-sharing.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
 import { reconcilePool } from "./pool/index.ts";
+import { isPoolHere } from "./pool/layout-of.ts";
 import { releaseDevices } from "./release-devices.ts";
 
 const HEALTH_MS = 10_000;
@@ -28,6 +33,8 @@ const HEALTH_MS = 10_000;
 export interface AgentPool {
   name: string;
   type: PoolType;
+  /** `path` is a folder that other nodes see as well; needs `leases`. */
+  shared?: boolean;
   /** Absolute folder; default `<stateDir>/pools/<name>`. */
   path?: string;
   /** Bytes of the sparse file behind it; default 20 GiB. */
@@ -46,6 +53,8 @@ export interface AgentOptions {
   logger: Logger;
   /** Pool objects made when they are not there; their size may grow. */
   pools?: readonly AgentPool[];
+  /** Take part in shared pools; the store has to know coordination.k8s.io/v1. */
+  leases?: Partial<LeaseTimes>;
   /**
    * Detach idle devices when stopping. Only where the agent stops after all workloads: a raw block device may be idle
    * in the hands of a running one.
@@ -73,9 +82,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const logger = options.logger.child({ node: nodeID });
   const informers = createInformers(store, logger);
   const { pools, volumes, snapshots, groups, attachments } = informers;
-  const all = [pools, volumes, snapshots, groups, attachments];
+  const shared =
+    options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
+  const all: Pick<Informer<KubeObject>, "run" | "synced">[] = [
+    ...[pools, volumes, snapshots, groups, attachments],
+    ...(shared?.informers ?? []),
+  ];
   const context: AgentContext = {
-    ...{ store, host, nodeID, logger, signal },
+    ...{ store, host, nodeID, logger, signal, stateDir: options.stateDir, sharing: shared?.sharing },
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
@@ -94,7 +108,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await openOwnPools(context, (name) => reconcilePool(context, informers, name));
     await beat(context);
     const controllers = [runPools, runVolumes, runSnapshots, runGroups].map((run) => run(context, informers));
-    const running = Promise.all([...controllers, ...informing, keepBeating(context)]);
+    const renewing = context.sharing?.leases.run(signal);
+    const running = Promise.all([...controllers, ...informing, keepBeating(context), renewing]);
     return { done: running.finally(letGo).then(() => {}) };
   } catch (error) {
     // Stopped while starting: pools that are open already must not stay locked.
@@ -105,12 +120,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
 async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
   const { store, nodeID, stateDir, signal } = options;
-  const { name, path = join(stateDir, "pools", name), ...rest } = pool;
+  const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
   const object: Pool = {
     apiVersion: apiVersionOf(Pools),
     kind: Pools.kind,
     metadata: { name },
-    spec: { ...rest, nodeID, path },
+    spec: shared ? { ...rest, mode: "shared", path } : { ...rest, nodeID, path },
   };
   try {
     await store.create(Pools, object, { signal });
@@ -130,8 +145,8 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
 
 /** Before volumes are looked at, so that none of them reports a pool that was about to be opened. */
 async function openOwnPools(context: AgentContext, open: (name: string) => Promise<unknown>): Promise<void> {
-  const { poolObjects, nodeID, logger, pools } = context;
-  const own = poolObjects.list().filter(({ spec }) => spec.nodeID === nodeID);
+  const { poolObjects, logger, pools } = context;
+  const own = poolObjects.list().filter((pool) => isPoolHere(context, pool));
   const attempts = own.map(({ metadata }) =>
     open(metadata.name).catch((error: unknown) => {
       logger.error({ err: error, pool: metadata.name }, "cannot open a pool; trying again");
@@ -147,15 +162,19 @@ async function openOwnPools(context: AgentContext, open: (name: string) => Promi
 
 /** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
 async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
-  const { pools, events, logger, sessions } = context;
+  const { pools, events, logger, sessions, sharing } = context;
   await sessions.dropAll();
   await events.flush();
+  let idle = devicesToo;
   for (const pool of pools.list()) {
     const { name, backend } = pool;
     if (devicesToo) await releaseDevices(context, pool);
     await backend.close().catch(async (error: unknown) => {
+      idle = false;
       logger.info({ pool: name, why: String(error) }, "the pool stays mounted");
       await backend.leave();
     });
   }
+  await sharing?.close(idle);
+  if (idle) await sayGone(context);
 }

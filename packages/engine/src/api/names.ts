@@ -5,6 +5,12 @@ export const MOORING_API_VERSION = `${MOORING_GROUP}/${MOORING_VERSION}`;
 export const DRIVER_NAME = "csi.mooring.dev";
 /** Key of the node's segment in CSI topologies and node labels. */
 export const TOPOLOGY_NODE_KEY = "topology.storage.mooring.dev/node";
+/** Where the leases of images are. */
+export const LEASE_NAMESPACE = "kube-system";
+/** Label of an image's lease: the image. */
+export const LEASE_IMAGE_LABEL = `${MOORING_GROUP}/image`;
+/** Label of an image's lease: the NodeAgent whose agent holds it. */
+export const LEASE_NODE_LABEL = `${MOORING_GROUP}/node`;
 /** Held on every object of ours whose data must go before the object does. */
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
 /** Held on a VolumeAttachment as long as somebody holds a ticket: without it a stray delete would detach workloads. */

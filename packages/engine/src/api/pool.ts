@@ -3,12 +3,21 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 export type PoolType = "xfs" | "btrfs" | "directory";
 
-/** Where images live on one node. Cluster scoped; names are `[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?`. */
+/**
+ * `local`: the images are on one node. `shared`: every node sees the same folder on an XFS that several machines can
+ * write to at once; an image is opened under a Lease only (see docs/decisions on shared pools).
+ */
+export type PoolMode = "local" | "shared";
+
+/** Where images live. Cluster scoped; names are `[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?`. */
 export interface Pool extends KubeObject {
   spec: {
     type: PoolType;
-    nodeID: string;
-    /** Absolute folder on that node. */
+    /** Default `local`; never changes. */
+    mode?: PoolMode;
+    /** The node that has a local pool; absent for shared ones. */
+    nodeID?: string;
+    /** Absolute folder on that node, or the one that all nodes of a shared pool see. */
     path: string;
     /** Bytes of the sparse file that backs the pool when Mooring makes it itself. */
     size?: number;
@@ -23,10 +32,22 @@ export interface Pool extends KubeObject {
 export interface PoolStatus {
   /** Open on its node: images can be made. */
   ready: boolean;
+  /** Nodes that have a shared pool open, in order. */
+  nodes?: string[];
   totalBytes?: number;
   freeBytes?: number;
   promisedBytes?: number;
   conditions?: Condition[];
+}
+
+export function isShared(pool: Pool | undefined): boolean {
+  return pool?.spec.mode === "shared";
+}
+
+/** Where volumes of the pool can be attached. */
+export function poolNodes(pool: Pool): string[] {
+  if (isShared(pool)) return pool.status?.nodes ?? [];
+  return pool.spec.nodeID === undefined ? [] : [pool.spec.nodeID];
 }
 
 export const Pools = defineResource<Pool>(MOORING_GROUP, MOORING_VERSION, "Pool", "pools", false);

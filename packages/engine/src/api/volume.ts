@@ -55,7 +55,7 @@ export interface VolumeStatus {
   robustness?: "unknown" | "healthy" | "faulted";
   /** Set only when fully attached, cleared only when fully detached. */
   currentNodeID?: string;
-  /** The node that has the image (local pools). */
+  /** The node that has the image; in a shared pool the one whose agent holds the image's lease, or last held it. */
   ownerID?: string;
   /** `/dev/loopN` while attached, or the directory of a `directory` pool volume. */
   device?: string;

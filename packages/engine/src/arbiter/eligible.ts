@@ -21,10 +21,8 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict
   if (node.status?.state !== "Ready") {
     return refuse("NodeNotReady", `node "${ticket.nodeID}" is ${node.status?.state ?? "not ready yet"}`);
   }
-  const owner = volume.status?.ownerID;
-  if (owner !== undefined && owner !== "" && owner !== ticket.nodeID) {
-    return refuse("NodeUnreachable", `the volume's data is on node "${owner}"`);
-  }
+  const unreachable = outOfReach(view, ticket.nodeID);
+  if (unreachable !== undefined) return refuse("NodeUnreachable", unreachable);
   if (isFaulted(view) && !mayMend(ticket)) {
     const { salvage, error } = volume.status ?? {};
     return refuse("VolumeFaulted", salvage?.message ?? error?.message ?? "the volume is faulted");
@@ -49,6 +47,16 @@ export function indifferent(ticket: AttachmentTicket): boolean {
 /** True for a ticket that needs a device that workloads can use. */
 export function wantsDevice(ticket: AttachmentTicket): boolean {
   return !parametersFit(ticket, true);
+}
+
+function outOfReach({ volume, sharedBy }: ArbiterView, nodeID: string): string | undefined {
+  if (sharedBy !== undefined) {
+    return sharedBy.includes(nodeID)
+      ? undefined
+      : `node "${nodeID}" does not have pool "${volume.spec.pool}" open`;
+  }
+  const owner = volume.status?.ownerID ?? "";
+  return owner === "" || owner === nodeID ? undefined : `the volume's data is on node "${owner}"`;
 }
 
 /** False for a ticket that wants the device when there is none, or the other way round; "any" fits both. */

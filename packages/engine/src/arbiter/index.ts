@@ -12,6 +12,7 @@ import {
 } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { NodeAgents } from "../api/node-agent.ts";
+import { Pools } from "../api/pool.ts";
 import { Volumes } from "../api/volume.ts";
 import { KUBERNETES_OWNER } from "./kubernetes/claim.ts";
 import { KubernetesWatch } from "./kubernetes/watch.ts";
@@ -52,7 +53,8 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   const agents = createInformer(store, NodeAgents, { logger });
   const attachments = createInformer(store, VolumeAttachments, { logger, indexers: { owner: ownersOf } });
   const owners = otherOwners(store, logger);
-  const informers = [volumes, attachments, agents, ...owners, ...(kubernetes?.informers ?? [])];
+  const pools = createInformer(store, Pools, { logger });
+  const informers = [volumes, attachments, agents, pools, ...owners, ...(kubernetes?.informers ?? [])];
   const running = informers.map((informer) => informer.run(signal));
 
   const nodes = () => new Map(agents.list().map((agent) => [agent.metadata.name, agent]));
@@ -60,6 +62,11 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   // Heartbeats change agents all the time; only a change of state can change a decision.
   agents.onChange((old, agent) => {
     if (old?.status?.state === agent?.status?.state) return;
+    for (const volume of volumes.list()) queue.add(volume.metadata.name);
+  });
+  // The same with what pools say of their space.
+  pools.onChange((old, pool) => {
+    if (old?.status?.nodes?.join() === pool?.status?.nodes?.join()) return;
     for (const volume of volumes.list()) queue.add(volume.metadata.name);
   });
   const owned = (key: string) => attachments.byIndex("owner", key).map(({ metadata }) => metadata.name);
@@ -70,6 +77,8 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
     if (isDeleting(attachment) && !isDeleting(old))
       events.event(attachment, "Warning", "DeletionWaits", DELETION_WAITS);
   });
+  const pool = (name: string) => pools.get(name);
+  const reading = { store, nodes, pool, kubernetes, events, now };
   const controller = runController(
     {
       name: "arbiter",
@@ -80,11 +89,11 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
         source(volumes, (volume) => [volume.metadata.name, ...owned(keyOfOwner(volume))]),
         source(attachments, (attachment) => [attachment.metadata.name]),
         source(agents, () => []),
+        source(pools, () => []),
         ...owners.map((informer) => source(informer, (object) => owned(keyOfOwner(object)))),
         ...(kubernetes?.sources(ofKubernetes) ?? []),
       ],
-      reconcile: (name, context) =>
-        reconcileVolume({ store, name, nodes, kubernetes, events, now, signal: context.signal }),
+      reconcile: (name, context) => reconcileVolume({ ...reading, name, signal: context.signal }),
     },
     signal,
   );

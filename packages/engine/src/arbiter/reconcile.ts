@@ -9,6 +9,7 @@ import {
 import type { VolumeAttachment } from "../api/attachment.ts";
 import { ARBITER_FINALIZER } from "../api/names.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
+import { isShared, type Pool, poolNodes } from "../api/pool.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { applyStep } from "./apply.ts";
 import {
@@ -32,6 +33,8 @@ export interface ReconcileInput {
   /** Absent where there is no Kubernetes. */
   kubernetes?: KubernetesWatch | undefined;
   events: EventRecorder;
+  /** Absent: there is none of that name. */
+  pool?: (name: string) => Pool | undefined;
   now: () => Date;
   signal: AbortSignal;
 }
@@ -76,7 +79,7 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
 
 /** Everything besides volume and tickets that a decision depends on. */
 async function look(
-  { store, name, nodes, kubernetes, now, signal }: ReconcileInput,
+  { store, name, nodes, pool, kubernetes, now, signal }: ReconcileInput,
   volume: Volume,
   attachment: VolumeAttachment,
 ): Promise<ArbiterView> {
@@ -85,7 +88,9 @@ async function look(
   const claims = await kubernetes?.claimsOf({ volume: name, tickets, nodeIDs }, signal);
   const kinds = ownerKinds(kubernetes !== undefined);
   const ownersGone = await findOwnersGone(store, tickets, kinds, signal);
-  const view = { volume, attachment, nodes: nodes(), ownersGone, now: now() };
+  const home = pool?.(volume.spec.pool);
+  const sharedBy = home !== undefined && isShared(home) ? { sharedBy: poolNodes(home) } : {};
+  const view = { volume, attachment, nodes: nodes(), ...sharedBy, ownersGone, now: now() };
   return claims === undefined ? view : { ...view, claims };
 }
 

@@ -10,6 +10,8 @@ export interface ArbiterView {
   attachment: VolumeAttachment;
   /** By node id. */
   nodes: ReadonlyMap<string, NodeAgent>;
+  /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
+  sharedBy?: readonly string[];
   /** Ids of tickets whose owner object is gone. */
   ownersGone: ReadonlySet<string>;
   /** What Kubernetes says of the volume; absent where there is no Kubernetes. */

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "./host.ts";
 
@@ -5,6 +6,8 @@ import type { Clock } from "./host.ts";
 export function createClock(): Clock {
   return {
     now: () => new Date(),
+    // From memory, in microseconds.
+    sinceBoot: () => Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]) * 1000,
     sleep: async (milliseconds, signal) => {
       try {
         await sleep(milliseconds, undefined, signal === undefined ? {} : { signal });

@@ -80,6 +80,8 @@ export interface LoopDevice {
   directIO: boolean;
   readOnly: boolean;
   sizeBytes: number;
+  /** Cut off from its file for good: every read and write fails. */
+  fenced?: boolean;
 }
 
 export interface LoopDevices {
@@ -103,6 +105,8 @@ export interface LoopDevices {
 
 export interface Clock {
   now(): Date;
+  /** Milliseconds since this machine has started, time asleep included; never set back. */
+  sinceBoot(): number;
   /** Rejects with the signal's reason when it fires first. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }

@@ -17,6 +17,11 @@ export class KeyedLock {
     };
   }
 
+  /** Somebody has the key, or waits for it. */
+  isHeld(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const release = await this.acquire(key);
     try {

@@ -177,6 +177,10 @@ async function attachable(file: string): Promise<string> {
 }
 
 function usable(loop: SysfsLoop): LoopDevice {
+  if (loop.fenced) {
+    const message = `${loop.path} of ${loop.backingFile} was fenced, and somebody still has it open`;
+    throw new EngineError("FAILED_PRECONDITION", message, { hint: "stop its workload and unmount it" });
+  }
   if (loop.deleted) {
     const message = `${loop.path} still shows a removed file of the name ${loop.backingFile}`;
     throw new EngineError("FAILED_PRECONDITION", message, {

@@ -5,6 +5,9 @@ const SYS_BLOCK = "/sys/block";
 /** What the kernel appends to the name of a file that was unlinked. */
 export const DELETED = / \(deleted\)$/;
 
+/** The size limit of a device that has been fenced: a sector that no file system and no writer of ours can use. */
+export const FENCED_BYTES = 512;
+
 /** What sysfs says about one bound loop device. */
 export interface SysfsLoop extends LoopDevice {
   /** It goes away with its last user. */
@@ -48,6 +51,7 @@ export async function readLoop(name: string): Promise<SysfsLoop | undefined> {
     autoclear: attribute(name, "loop/autoclear") === "1",
     // sysfs counts in 512-byte units whatever the sector size is.
     sizeBytes: Number(attribute(name, "size") ?? 0) * 512,
+    fenced: attribute(name, "loop/sizelimit") === String(FENCED_BYTES),
     sectorSize: Number(attribute(name, "queue/logical_block_size") ?? 512),
     sequence: attribute(name, "diskseq") ?? "",
   };

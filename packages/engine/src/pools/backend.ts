@@ -50,6 +50,11 @@ export interface PoolBackend {
   replace(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   /** Only ever grows. */
   grow(id: string, size: number): Promise<Image>;
+  /**
+   * Puts a copy in the image's place: whoever still has the old file open writes into a file without a name from then
+   * on. For a shared pool's image whose last holder was not seen to let go.
+   */
+  renew(id: string): Promise<void>;
   /** Resolves when the data is gone; an absent image is fine. */
   remove(id: string): Promise<void>;
 }

@@ -13,9 +13,10 @@ import type { Copy, GroupCut, GroupCutter } from "./group-cut.ts";
 import { cutterOf } from "./group-cutters.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
-import { type PoolLayout, poolLayout } from "./layout.ts";
+import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
 import { BTRFS_POOL, imagesSubvolume, plainFolder, XFS_POOL } from "./pool-filesystems.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
+import { closeShared, openShared } from "./shared-folder.ts";
 
 export interface PoolOptions {
   host: Host;
@@ -27,6 +28,8 @@ export interface PoolOptions {
   overcommit?: number;
   /** Bytes kept free; default 5 % of the pool. */
   reserve?: number;
+  /** A pool of several nodes: the folder that they all see, and this node's name. `path` is this node's own part. */
+  shared?: { source: string; nodeID: string };
 }
 
 /** Volumes are whole sectors: a loop device would cut off the rest. */
@@ -53,10 +56,12 @@ class LocalPool implements PoolBackend {
     this.type = type;
     this.block = type !== "directory";
     this.#options = options;
-    this.#layout = poolLayout(type, options.path);
+    const { path, shared, host } = options;
+    this.#layout = shared === undefined ? poolLayout(type, path) : sharedLayout(path, shared.source);
     const { images } = this.#layout;
-    this.#images = this.block ? fileImages(images, options.host.loops) : folderImages(images, options.host);
-    this.#cutter = cutterOf(type, options.host, this.#layout, this.#images);
+    const maker = shared === undefined ? "" : `${shared.nodeID}~`;
+    this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
+    this.#cutter = cutterOf(type, host, this.#layout, this.#images);
   }
 
   get isOpen(): boolean {
@@ -72,8 +77,7 @@ class LocalPool implements PoolBackend {
       await this.#prepare();
       await this.#images.sweep();
       await this.#cutter.sweep();
-      this.#promised.clear();
-      for (const image of await this.#images.list()) this.#promised.set(image.id, image.size);
+      await this.#count();
     } catch (error) {
       await this.#lock.release();
       this.#lock = undefined;
@@ -81,9 +85,19 @@ class LocalPool implements PoolBackend {
     }
   }
 
+  /** Other nodes make images in a shared pool, too; of what is being made here the wish is known already. */
+  async #count(): Promise<void> {
+    const images = await this.#images.list();
+    const making = [...this.#promised].filter(([id]) => this.#work.isHeld(id));
+    this.#promised.clear();
+    for (const image of images) this.#promised.set(image.id, image.size);
+    for (const [id, size] of making) this.#promised.set(id, size);
+  }
+
   async #prepare(): Promise<void> {
     const { host, size } = this.#options;
-    const { images } = this.#layout;
+    const { images, shared } = this.#layout;
+    if (shared !== undefined) return openShared(host, this.#layout, shared);
     if (this.type === "directory") return plainFolder(images);
     await openBacking(host, this.#layout, this.type === "xfs" ? XFS_POOL : BTRFS_POOL, size);
     return this.type === "btrfs" ? imagesSubvolume(host, images) : plainFolder(images);
@@ -95,7 +109,9 @@ class LocalPool implements PoolBackend {
     if (users.length > 0) {
       throw new EngineError("FAILED_PRECONDITION", `the pool has images in use: ${users.join(", ")}`);
     }
-    await closeBacking(this.#options.host, this.#layout);
+    const { host } = this.#options;
+    const { shared } = this.#layout;
+    await (shared === undefined ? closeBacking(host, this.#layout) : closeShared(host, shared));
     await this.leave();
   }
 
@@ -114,6 +130,7 @@ class LocalPool implements PoolBackend {
 
   async usage(): Promise<PoolUsage> {
     this.#requireOpen();
+    if (this.#layout.shared !== undefined) await this.#count();
     const [inside, below] = await Promise.all([statfs(this.#layout.images), statfs(this.#options.path)]);
     const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
     // The sparse pool file may promise more than the disk below it has left.
@@ -249,6 +266,15 @@ class LocalPool implements PoolBackend {
         this.#promised.set(id, image.size);
         throw error;
       });
+    });
+  }
+
+  async renew(id: string): Promise<void> {
+    this.#requireOpen();
+    await this.#work.run(checkImageId(id), async () => {
+      const image = await this.#images.find(id);
+      // Committed by a rename, which puts the copy in the image's place.
+      if (image !== undefined) await this.#images.clone(image, id, image.size);
     });
   }
 

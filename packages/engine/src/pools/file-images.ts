@@ -39,10 +39,10 @@ export async function commitImages(folder: string, files: readonly MadeFile[]): 
   return images;
 }
 
-/** Images as sparse files `<id>.img`, cloned by reflink. */
-export function fileImages(folder: string, loops: LoopDevices): ImageStore {
+/** Images as sparse files `<id>.img`, cloned by reflink. `maker`: only what this one left half-made is removed. */
+export function fileImages(folder: string, loops: LoopDevices, maker = ""): ImageStore {
   const pathOf = (id: string): string => join(folder, `${id}${IMAGE_SUFFIX}`);
-  const temporary = (id: string): string => join(folder, temporaryName(id));
+  const temporary = (id: string): string => join(folder, temporaryName(id, maker));
 
   const find = async (id: string): Promise<Image | undefined> => {
     const path = pathOf(id);
@@ -76,7 +76,7 @@ export function fileImages(folder: string, loops: LoopDevices): ImageStore {
     find,
     sweep: async () => {
       const names = await readdir(folder);
-      const leftovers = names.filter((name) => name.startsWith(TEMPORARY));
+      const leftovers = names.filter((name) => name.startsWith(`${TEMPORARY}${maker}`));
       await Promise.all(leftovers.map((name) => rm(join(folder, name), { force: true })));
     },
     list: async () => {

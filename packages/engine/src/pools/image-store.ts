@@ -25,9 +25,12 @@ export const GOING = ".gone-";
 /** A whole folder that is about to take its image's place; `<prefix><id>`. */
 export const NEXT = ".next-";
 
-/** New each time: a copy that a killed process has left running must not write into ours. */
-export function temporaryName(id: string): string {
-  return `${TEMPORARY}${id}-${randomUUID().slice(0, 8)}`;
+/**
+ * New each time: a copy that a killed process has left running must not write into ours. `maker` tells apart what
+ * several nodes make in one folder.
+ */
+export function temporaryName(id: string, maker = ""): string {
+  return `${TEMPORARY}${maker}${id}-${randomUUID().slice(0, 8)}`;
 }
 
 /** Failed work takes its temporary file or folder along. */

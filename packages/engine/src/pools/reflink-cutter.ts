@@ -10,13 +10,13 @@ import { temporaryName } from "./image-store.ts";
 const reflinked = failpoint("engine/pool/group-reflinked");
 
 /** One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. */
-export function reflinkCutter(folder: string): GroupCutter {
+export function reflinkCutter(folder: string, maker = ""): GroupCutter {
   return {
     atomicity: "each",
     // Temporary files go with those of single copies.
     sweep: async () => {},
     begin: async (copies) => {
-      const works = copies.map((copy) => ({ ...copy, made: join(folder, temporaryName(copy.id)) }));
+      const works = copies.map((copy) => ({ ...copy, made: join(folder, temporaryName(copy.id, maker)) }));
       return {
         cut: async () => {
           await settled(works.map(({ from, made }) => reflink(from, made)));

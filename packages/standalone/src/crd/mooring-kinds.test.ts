@@ -183,8 +183,8 @@ const engineGroup: Full<GroupSnapshot> = {
 const pool: Full<Pool> = {
   ...ours,
   kind: "Pool",
-  spec: { type: "xfs", nodeID: "n", path: "/p", size: 1, overcommit: 1.5, reserve: 1 },
-  status: { ready: true, totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
+  spec: { type: "xfs", mode: "local", nodeID: "n", path: "/p", size: 1, overcommit: 1.5, reserve: 1 },
+  status: { ready: true, nodes: ["n"], totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
 };
 
 const agent: Full<NodeAgent> = {

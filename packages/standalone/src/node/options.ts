@@ -1,4 +1,4 @@
-import type { AgentPool } from "@mooring/engine";
+import type { AgentPool, LeaseTimes } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { NodeSettings } from "../kubelet/node/node-object.ts";
 
@@ -10,6 +10,8 @@ export interface MooringNodeOptions {
   stateDir: string;
   /** Pools of this node; their Pool objects are made when they are not there. */
   pools: readonly AgentPool[];
+  /** How long a shared pool's images are held without a renewal; the same on every node. */
+  leases: Partial<LeaseTimes>;
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;
   settings: NodeSettings;

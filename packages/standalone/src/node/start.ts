@@ -32,11 +32,13 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
 
 /** This node's volumes behind a CSI socket, and the registrar, which every node has for itself. */
 async function startVolumes(options: MooringNodeOptions, folder: StateFolder, parts: Parts): Promise<void> {
-  const { store, pools, nodeName, logger } = options;
+  const { store, pools, leases, nodeName, logger } = options;
   const host = createHost();
   const { root: stateDir } = folder;
   const node = { store, host, nodeID: nodeName, stateDir, logger };
-  await parts.start("node agent", (signal) => startAgent({ ...node, pools, releaseOnStop: true, signal }));
+  await parts.start("node agent", (signal) =>
+    startAgent({ ...node, pools, leases, releaseOnStop: true, signal }),
+  );
   const endpoint = `unix://${folder.socket}`;
   const services = createDriver({ ...node, mode: "node" });
   await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));

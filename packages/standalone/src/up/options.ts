@@ -1,4 +1,4 @@
-import type { PoolType } from "@mooring/engine";
+import type { AgentPool, LeaseTimes, PoolType } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
 
 /** What `mooring up` starts with. */
@@ -7,6 +7,12 @@ export interface StandaloneOptions {
   stateDir: string;
   /** The default pool; `size` in bytes counts only when the pool is made. */
   pool: { type: PoolType; size: number };
+  /** Pools that this node has together with others. */
+  sharedPools: readonly AgentPool[];
+  /** How long a shared pool's images are held without a renewal; the same on every node. */
+  leases: Partial<LeaseTimes>;
+  /** A node that does not answer for so long is suspect; milliseconds. */
+  nodeGraceMs: number;
   listen: { host: string; port: number };
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;

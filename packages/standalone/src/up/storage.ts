@@ -1,5 +1,12 @@
 import { createDriver } from "@mooring/driver";
-import { createHost, DRIVER_NAME, startAgent, startArbiter, startServices } from "@mooring/engine";
+import {
+  createHost,
+  DRIVER_NAME,
+  startAgent,
+  startArbiter,
+  startFencing,
+  startServices,
+} from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
 import { managedBy } from "@mooring/store";
 import { serveCsi } from "./serve-csi.ts";
@@ -11,7 +18,7 @@ const DEFAULT_POOL = "default";
 /** Mooring's own volumes behind a CSI socket, and the sidecars in front of it, which know the socket only. */
 export async function startStorage(starting: Starting): Promise<void> {
   const { options, folder, store, parts, logger } = starting;
-  const { nodeName: nodeID, pool } = options;
+  const { nodeName: nodeID, pool, leases } = options;
   const host = createHost();
   const endpoint = `unix://${folder.socket}`;
   await parts.start("node agent", (signal) =>
@@ -23,10 +30,15 @@ export async function startStorage(starting: Starting): Promise<void> {
       logger,
       pools: [
         { name: DEFAULT_POOL, type: pool.type, ...(pool.type === "directory" ? {} : { size: pool.size }) },
+        ...options.sharedPools,
       ],
+      leases,
       releaseOnStop: true,
       signal,
     }),
+  );
+  await parts.start("fencing", (signal) =>
+    startFencing({ store, clock: host.clock, leases, graceMs: options.nodeGraceMs, logger, signal }),
   );
   await parts.start("arbiter", (signal) => startArbiter({ store, logger, kubernetes: true, signal }));
   await parts.start("data services", (signal) => startServices({ store, logger, signal }));

@@ -1,17 +1,26 @@
 import { apiVersionOf, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
+import { nodeConditions } from "../../fencing/conditions.ts";
 import type { AgentContext } from "../context.ts";
 
-const EVERY_MS = 10_000;
+export const HEARTBEAT_MS = 10_000;
 
 /** Says in the NodeAgent object that this node is alive, once now and then until the signal. */
 export async function beat(context: AgentContext): Promise<void> {
   const { store, nodeID, host, signal } = context;
-  const put = (agent: NodeAgent): NodeAgent => ({
-    ...agent,
-    status: { ...agent.status, state: "Ready", heartbeat: host.clock.now().toISOString() },
-  });
+  const put = (agent: NodeAgent): NodeAgent => {
+    const now = host.clock.now();
+    const conditions = nodeConditions(
+      agent.status,
+      { state: "Ready", reason: "AgentAnswers", message: "" },
+      now,
+    );
+    return {
+      ...agent,
+      status: { ...agent.status, state: "Ready", heartbeat: now.toISOString(), conditions },
+    };
+  };
   const key = { name: nodeID };
   try {
     await mutate(store, NodeAgents, key, put, { subresource: "status", signal });
@@ -37,9 +46,27 @@ async function register({ store, nodeID, signal }: AgentContext): Promise<void> 
 export async function keepBeating(context: AgentContext): Promise<void> {
   const { host, signal, logger } = context;
   while (!signal.aborted) {
-    await host.clock.sleep(EVERY_MS, signal).catch(() => {});
+    await host.clock.sleep(HEARTBEAT_MS, signal).catch(() => {});
     if (signal.aborted) return;
     // A missed beat is made up by the next one.
     await beat(context).catch((error: unknown) => logger.warn({ err: error }, "cannot write the heartbeat"));
   }
+}
+
+/** The last word of an agent that has closed everything: nobody has to wait for this node any more. */
+export async function sayGone({ store, nodeID, host, logger }: AgentContext): Promise<void> {
+  const said = {
+    state: "Gone",
+    reason: "AgentStopped",
+    message: "the agent was stopped and holds no device",
+  } as const;
+  const put = (agent: NodeAgent): NodeAgent => {
+    const conditions = nodeConditions(agent.status, said, host.clock.now());
+    return { ...agent, status: { ...agent.status, state: "Gone", conditions } };
+  };
+  await mutate(store, NodeAgents, { name: nodeID }, put, { subresource: "status" }).catch(
+    (error: unknown) => {
+      logger.warn({ err: error }, "cannot say that this node is gone");
+    },
+  );
 }

@@ -1,9 +1,9 @@
 import { listAll, type ObjectStore } from "@mooring/store";
-import { Pools } from "../../api/pool.ts";
+import { isShared, Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
 import type { Host } from "../../host/host.ts";
-import { poolLayout } from "../../pools/layout.ts";
+import { layoutOf } from "../pool/layout-of.ts";
 import { leakedDevices } from "./devices.ts";
 import { leakedImages } from "./images.ts";
 import type { ExplainMount, Leak } from "./leak.ts";
@@ -29,11 +29,11 @@ export interface FindLeaksOptions {
 export async function findLeaks(options: FindLeaksOptions): Promise<Leak[]> {
   const { store, host, stateDir, nodeID, explains } = options;
   const pools = (await listAll(store, Pools)).items.filter(
-    (pool) => nodeID === undefined || pool.spec.nodeID === nodeID,
+    (pool) => nodeID === undefined || isShared(pool) || pool.spec.nodeID === nodeID,
   );
-  const known: KnownPool[] = pools.map(({ metadata, spec }) => ({
-    name: metadata.name,
-    layout: poolLayout(spec.type, spec.path),
+  const known: KnownPool[] = pools.map((pool) => ({
+    name: pool.metadata.name,
+    layout: layoutOf({ stateDir }, pool),
   }));
   const records = async () => ({
     volumes: new Map((await listAll(store, Volumes)).items.map((v) => [v.metadata.name, v])),

@@ -1,13 +1,14 @@
 import { rm, rmdir } from "node:fs/promises";
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
-import { type Pool, Pools } from "../../api/pool.ts";
+import { isShared, type Pool, Pools } from "../../api/pool.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
 import { createPool } from "../../pools/create-pool.ts";
-import { type PoolLayout, poolLayout } from "../../pools/layout.ts";
+import type { PoolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
 import type { EndStep } from "../converge.ts";
 import type { PoolStep, PoolView } from "./decide.ts";
+import { layoutOf } from "./layout-of.ts";
 
 const after = {
   "add-finalizer": failpoint("engine/pool/finalizer-added"),
@@ -33,7 +34,7 @@ export async function applyPoolStep(
     }
     case "remove-finalizer":
       // A kill may have come between the pool's file and the folder it was in.
-      await removeFolder(poolLayout(pool.spec.type, pool.spec.path));
+      await removeFolder(layoutOf(context, pool));
       await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
       break;
     case "open":
@@ -48,16 +49,20 @@ export async function applyPoolStep(
   after[step.do]();
 }
 
-async function open({ host, pools }: AgentContext, { metadata, spec }: Pool): Promise<void> {
+async function open(context: AgentContext, pool: Pool): Promise<void> {
+  const { host, pools, nodeID } = context;
+  const { metadata, spec } = pool;
+  const layout = layoutOf(context, pool);
   const backend = createPool(spec.type, {
     host,
-    path: spec.path,
+    path: layout.folder,
+    ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
     ...(spec.size === undefined ? {} : { size: spec.size }),
     ...(spec.overcommit === undefined ? {} : { overcommit: spec.overcommit }),
     ...(spec.reserve === undefined ? {} : { reserve: spec.reserve }),
   });
   await backend.open();
-  pools.set({ name: metadata.name, backend, layout: poolLayout(spec.type, spec.path) });
+  pools.set({ name: metadata.name, backend, layout });
 }
 
 async function remove({ pools }: AgentContext, name: string): Promise<void> {
@@ -69,8 +74,9 @@ async function remove({ pools }: AgentContext, name: string): Promise<void> {
 }
 
 /** Only what a pool makes, one by one: whatever else lies in the folder is somebody's. */
-async function removeFolder({ folder, backing, images, lock }: PoolLayout): Promise<void> {
-  if (backing === undefined) await rmdir(images).catch(left);
+async function removeFolder({ folder, backing, shared, images, lock }: PoolLayout): Promise<void> {
+  if (shared !== undefined) await rmdir(shared.mount).catch(left);
+  else if (backing === undefined) await rmdir(images).catch(left);
   else {
     await rmdir(backing.mount).catch(left);
     await rm(backing.file, { force: true });

@@ -29,6 +29,7 @@ const views: fc.Arbitrary<PoolView> = fc
     if (deleting) pool.metadata.deletionTimestamp = NOW.toISOString();
     return {
       pool,
+      nodeID: "n",
       usage: open ? usage : undefined,
       onDisk: open || onDisk,
       images: open ? images : [],

@@ -1,12 +1,14 @@
 import { type Condition, hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
-import type { Pool, PoolStatus } from "../../api/pool.ts";
+import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 import { type EndStep, fail, REST } from "../converge.ts";
 
 /** Everything that a decision about a pool may depend on. */
 export interface PoolView {
   pool: Pool;
+  /** This node. */
+  nodeID: string;
   /** Absent: not open in this process. */
   usage: PoolUsage | undefined;
   /** There is something of the pool on the disk. */
@@ -33,7 +35,7 @@ export function decide(view: PoolView): PoolStep {
   if (isDeleting(pool)) return held ? deletion(view) : REST;
   if (!held) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
-  const status = readyStatus(pool.status, usage, view.now);
+  const status = readyStatus(view, usage);
   return status === undefined ? REST : { do: "record-usage", status };
 }
 
@@ -57,16 +59,20 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
 }
 
 /** Undefined when the pool says all this already. */
-function readyStatus(status: PoolStatus | undefined, usage: PoolUsage, now: Date): PoolStatus | undefined {
+function readyStatus({ pool, nodeID, now }: PoolView, usage: PoolUsage): PoolStatus | undefined {
+  const { status } = pool;
+  const nodes = isShared(pool) ? { nodes: [...new Set([...poolNodes(pool), nodeID])].sort() } : {};
   const unchanged =
     status?.ready === true &&
     status.totalBytes === usage.totalBytes &&
     status.freeBytes === usage.freeBytes &&
-    status.promisedBytes === usage.promisedBytes;
+    status.promisedBytes === usage.promisedBytes &&
+    (nodes.nodes === undefined || nodes.nodes.length === status.nodes?.length);
   if (unchanged) return undefined;
   return {
     ready: true,
     ...usage,
+    ...nodes,
     conditions: [readyCondition(status, true, "Open", "the pool is open", now)],
   };
 }

@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs";
 import { type Informer, mutate, type ReconcileResult } from "@mooring/store";
-import { type Pool, Pools } from "../../api/pool.ts";
+import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
-import { poolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { asRecorded } from "../failure.ts";
 import { whenNotFound } from "../volume/read.ts";
 import { applyPoolStep } from "./apply.ts";
 import { decide, type PoolView, readyCondition } from "./decide.ts";
+import { isPoolHere, layoutOf } from "./layout-of.ts";
 
 const USAGE_EVERY_MS = 30_000;
 
@@ -52,12 +52,13 @@ async function readPool(
 ): Promise<PoolView | undefined> {
   const { store, nodeID, host, signal } = context;
   const pool = await store.get(Pools, { name }, signal).catch(whenNotFound);
-  if (pool === undefined || pool.spec.nodeID !== nodeID) return undefined;
+  if (pool === undefined || !isPoolHere(context, pool)) return undefined;
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
-  const { backing, images } = poolLayout(pool.spec.type, pool.spec.path);
+  const { backing, images } = layoutOf(context, pool);
   return {
     pool,
+    nodeID,
     onDisk: existsSync(backing?.file ?? images),
     usage: await usageOf(backend),
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
@@ -69,11 +70,14 @@ async function readPool(
 /** A pool that is open stays ready, whatever else failed. */
 async function reportNotReady(context: AgentContext, name: string, error: unknown): Promise<void> {
   if (context.signal.aborted) return;
-  const { store, host, events, pools, signal } = context;
+  const { store, host, events, pools, nodeID, signal } = context;
   const { code, message } = asRecorded(error);
-  const ready = pools.get(name) !== undefined;
+  const openHere = pools.get(name) !== undefined;
   try {
     const put = (pool: Pool): Pool => {
+      // Other nodes' failures to open a shared pool are theirs alone.
+      const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
+      const ready = openHere || elsewhere;
       const condition = readyCondition(pool.status, ready, code, message, host.clock.now());
       return { ...pool, status: { ...pool.status, ready, conditions: [condition] } };
     };

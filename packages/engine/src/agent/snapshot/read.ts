@@ -1,20 +1,23 @@
 import { stat } from "node:fs/promises";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
+import { isShared } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
-import { Volumes } from "../../api/volume.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
-import { whenNotFound } from "../volume/read.ts";
+import { isConcerned } from "../volume/concern.ts";
+import { concernIn, whenNotFound } from "../volume/read.ts";
 import type { SnapshotView } from "./decide.ts";
 
 /** Undefined: the snapshot is gone, or another node's. */
 export async function readSnapshot(context: AgentContext, name: string): Promise<SnapshotView | undefined> {
   const { store, nodeID, signal } = context;
   const snapshot = await store.get(Snapshots, { name }, signal).catch(whenNotFound);
-  if (snapshot === undefined || !isOurs(context, snapshot)) return undefined;
+  if (snapshot === undefined) return undefined;
+  const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
+  if (!isOurs(context, snapshot, volume)) return undefined;
   const open = context.pools.get(snapshot.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
-  const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
   const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
   const group = await groupOf(context, snapshot);
   const now = context.host.clock.now();
@@ -34,8 +37,14 @@ async function groupOf(
   return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };
 }
 
-function isOurs({ poolObjects, nodeID }: AgentContext, snapshot: Snapshot): boolean {
-  return (poolObjects.get(snapshot.spec.pool)?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
+/** In a shared pool the node that has the source cuts it, because a file system in use is frozen for it. */
+function isOurs(context: AgentContext, snapshot: Snapshot, volume: Volume | undefined): boolean {
+  const { poolObjects, nodeID } = context;
+  const pool = poolObjects.get(snapshot.spec.pool);
+  if (pool === undefined || !isShared(pool)) {
+    return (pool?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
+  }
+  return isConcerned(concernIn(context, pool, volume ?? { spec: {} }));
 }
 
 /** The file is made by the cut and never written again. */

@@ -7,6 +7,7 @@ import { folderUsers } from "../../pools/folder-users.ts";
 import type { AgentContext } from "../context.ts";
 import { cut } from "../cut.ts";
 import { cutKey } from "../cuts.ts";
+import { takeLease } from "../lease/take-lease.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
@@ -27,9 +28,13 @@ const RECORDS: readonly VolumeRecord[] = [
   "recovered",
   "size",
   "settled",
+  "let-go",
 ];
 const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/volume/recorded-${what}`)]));
 const after = {
+  "take-lease": failpoint("engine/volume/lease-taken"),
+  "renew-image": failpoint("engine/volume/image-renewed"),
+  "drop-device": failpoint("engine/volume/device-dropped"),
   "add-finalizer": failpoint("engine/volume/finalizer-added"),
   "remove-finalizer": failpoint("engine/volume/finalizer-removed"),
   "create-image": failpoint("engine/volume/image-created"),
@@ -75,6 +80,9 @@ export async function applyVolumeStep(
       await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
       break;
     }
+    case "take-lease":
+      await takeLease(context, volume);
+      break;
     case "remove-finalizer":
       await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
       break;
@@ -93,7 +101,7 @@ export async function applyVolumeStep(
 
 type DataStep = Exclude<
   ActiveStep["do"],
-  JobStep["do"] | "record" | "hide-device" | "add-finalizer" | "remove-finalizer"
+  JobStep["do"] | "record" | "hide-device" | "add-finalizer" | "remove-finalizer" | "take-lease"
 >;
 
 async function changeData(
@@ -116,7 +124,16 @@ async function changeData(
       // A folder is its own device.
       if (!pool.backend.block) return;
       // Not in the middle of a cut: a device that appears then would be written to unseen.
-      await context.cuts.after(cutKey(pool.name, name), () => host.loops.attach(present(file).path));
+      await context.cuts.after(cutKey(pool.name, name), () =>
+        openDevice(context, name, present(file), view.lease !== undefined),
+      );
+      return;
+    case "renew-image":
+      await pool.backend.renew(name);
+      await context.sharing?.leases.settle(name, context.signal);
+      return;
+    case "drop-device":
+      if (device !== undefined) await host.loops.detach(device.path, { lastUser: true });
       return;
     case "refresh-device":
       if (device !== undefined) await host.loops.refresh(device.path);
@@ -127,6 +144,20 @@ async function changeData(
     case "remove-image":
       await pool.backend.remove(name);
   }
+}
+
+/** Between the two calls nobody uses the device; after them it works for as long as the lease does. */
+async function openDevice(
+  { host, sharing }: AgentContext,
+  name: string,
+  file: Image,
+  leased: boolean,
+): Promise<void> {
+  if (leased && sharing?.leases.holds(name) !== true) {
+    throw new EngineError("ABORTED", `the lease of ${name} was lost`);
+  }
+  const { path } = await host.loops.attach(file.path);
+  if (leased) await sharing?.leases.protect(name, path);
 }
 
 async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {

@@ -9,10 +9,33 @@ import {
 } from "./attachment-table.ts";
 import { isAboutToMend, isAboutToRestore, jobStep } from "./jobs/decide.ts";
 import { damageOf, faultOf, record, statusAfter } from "./statuses.ts";
-import type { VolumeStep, VolumeView } from "./view.ts";
+import type { LeaseState, VolumeStep, VolumeView } from "./view.ts";
 
 /** The next step for a volume of this node. Pure. Each step is one change that others can see. */
 export function decide(view: VolumeView): VolumeStep {
+  return view.lease === undefined ? ownStep(view) : sharedStep(view, view.lease);
+}
+
+/**
+ * Of a shared pool's volume nothing is changed without its lease, and nothing is opened that its last holder may
+ * still write to. Whoever needs it no more lets go: first in the record, then (when this rests) of the lease.
+ */
+function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
+  const { volume, nodeID, device } = view;
+  const { ownerID = "", state } = volume.status ?? {};
+  if (!lease.held) {
+    const idle = ownerID !== nodeID && ownStep(view).do === "rest";
+    return idle ? REST : { do: "take-lease" };
+  }
+  if (lease.takenFrom !== undefined) return { do: "renew-image" };
+  // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
+  if (device?.fenced === true) return { do: "drop-device" };
+  const step = ownStep(view);
+  const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
+  return step.do === "rest" && unneeded ? record("let-go", view) : step;
+}
+
+function ownStep(view: VolumeView): VolumeStep {
   const { volume, pool } = view;
   const held = hasFinalizer(volume, ENGINE_FINALIZER);
   if (!held) return isDeleting(volume) ? REST : { do: "add-finalizer" };
@@ -98,7 +121,7 @@ function attachment(view: VolumeView): VolumeStep | undefined {
   const row = ATTACHMENT_TABLE[wanted][placeOf(currentNodeID, nodeID)];
   const action = row[machineState(state)];
   const step = STEPS[action](view);
-  if (step === undefined && action === "rest" && wanted === "elsewhere") {
+  if (step === undefined && action === "rest" && wanted === "elsewhere" && view.lease === undefined) {
     const message = `the data of volume ${volume.metadata.name} is on node ${nodeID}, not on ${volume.spec.nodeID}`;
     return fail("FAILED_PRECONDITION", message);
   }
@@ -163,5 +186,6 @@ function tidy(view: VolumeView): VolumeStep | undefined {
   if (what !== undefined) return fail("DATA_LOSS", what);
   const { error, ownerID } = view.volume.status ?? {};
   if (isFaulted(view)) return undefined;
-  return error === undefined && ownerID === view.nodeID ? undefined : record("settled", view);
+  const owned = ownerID === view.nodeID || (view.lease !== undefined && (ownerID ?? "") === "");
+  return error === undefined && owned ? undefined : record("settled", view);
 }

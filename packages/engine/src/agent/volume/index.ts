@@ -3,8 +3,10 @@ import { type VolumeStatus, Volumes } from "../../api/volume.ts";
 import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { reportFailure } from "../failure.ts";
+import { LeaseHeld } from "../lease/take-lease.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
+import { letGo } from "./let-go.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 
 const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
@@ -12,12 +14,15 @@ const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 /** Takes a volume of this node as far as it can go now. Throws, after reporting, when it has to be tried again. */
 export async function reconcileVolume(context: AgentContext, name: string): Promise<ReconcileResult> {
   try {
-    return await converge({
+    const result = await converge({
       read: () => readVolume(context, name),
       decide: (view: VolumeReading) => decide(view),
       apply: (step, view) => applyVolumeStep(context, step, view),
     });
+    await letGo(context, name);
+    return result;
   } catch (error) {
+    if (error instanceof LeaseHeld) return { requeueAfterMs: Math.max(100, error.retryAfterMs) };
     await reportFailure(context, Volumes, name, error, BLANK);
     throw error;
   }

@@ -1,5 +1,6 @@
 import { isNotFound } from "@mooring/store";
 import type { AttacherType } from "../../api/attachment.ts";
+import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { getAttachment } from "../../arbiter/attachment-object.ts";
@@ -8,7 +9,8 @@ import { folderUsers } from "../../pools/folder-users.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
-import type { SourceView, VolumeView } from "./view.ts";
+import { type ConcernView, isConcerned } from "./concern.ts";
+import type { LeaseState, SourceView, VolumeView } from "./view.ts";
 
 /** A view and the things it was made from. */
 export interface VolumeReading extends VolumeView {
@@ -16,7 +18,7 @@ export interface VolumeReading extends VolumeView {
   file: Image | undefined;
 }
 
-/** Undefined: the volume is gone, or another node's. */
+/** Undefined: the volume is gone, or another node's to deal with. */
 export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
   const { store, nodeID, host, signal } = context;
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
@@ -24,12 +26,20 @@ export async function readVolume(context: AgentContext, name: string): Promise<V
   const open = context.pools.get(volume.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
+  const lease = isShared(context.poolObjects.get(volume.spec.pool)) ? leaseOf(context, name) : undefined;
+  if (lease?.held && device !== undefined && device.fenced !== true) {
+    // One that an earlier process of this node has opened.
+    await context.sharing?.leases.protect(name, device.path);
+  }
   const source = await sourceOf(context, volume);
   const pool = open === undefined ? undefined : { block: open.backend.block };
   const jobs = await jobsOf(context, volume);
   const fault = context.faults.get(name);
   const now = host.clock.now();
-  return { volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file };
+  return {
+    ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file },
+    ...(lease === undefined ? {} : { lease }),
+  };
 }
 
 /** Tickets matter to an agent only where they hold the volume out of reach of workloads. */
@@ -41,15 +51,32 @@ async function jobsOf({ store, nodeID, signal }: AgentContext, volume: Volume): 
   return tickets.filter((ticket) => ticket.nodeID === nodeID).map(({ type }) => type);
 }
 
+function leaseOf({ sharing }: AgentContext, name: string): LeaseState {
+  const held = sharing?.leases.holds(name) === true;
+  return { held, takenFrom: sharing?.leases.takenFrom(name) };
+}
+
 export function whenNotFound(error: unknown): undefined {
   if (isNotFound(error)) return undefined;
   throw error;
 }
 
 /** The pool's node has the data; the owner counts when the Pool object is gone. */
-function isOurs({ poolObjects, nodeID }: AgentContext, volume: Volume): boolean {
+function isOurs(context: AgentContext, volume: Volume): boolean {
+  const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(volume.spec.pool);
+  if (pool !== undefined && isShared(pool)) return isConcerned(concernIn(context, pool, volume));
   return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
+}
+
+/** What this node knows about who is to deal with a shared pool's volume. */
+export function concernIn(
+  { nodeID, sharing }: AgentContext,
+  pool: Pool,
+  volume: ConcernView["volume"],
+): ConcernView {
+  const agents = new Map(sharing?.agents.list().map((agent) => [agent.metadata.name, agent]));
+  return { volume, nodeID, poolNodes: poolNodes(pool), agents };
 }
 
 async function deviceOf(

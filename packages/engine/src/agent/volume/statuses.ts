@@ -76,6 +76,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
   size: (status, { image }) =>
     change(status, { size: image?.size ?? 0, ...expansion(status, image?.size ?? 0) }, ["error"]),
   settled: (status) => change(status, {}, ["error"]),
+  "let-go": (status) => change(status, { ownerID: "" }, ["error"]),
 };
 
 export function record(what: VolumeRecord, view: VolumeView): VolumeStep {

@@ -22,13 +22,22 @@ export interface VolumeView {
   /** Undefined: there is no image. */
   image: { size: number } | undefined;
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
-  device: { path: string; sizeBytes: number } | undefined;
+  device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
   source: SourceView;
   /** Why the file system that is mounted from the device has failed under its users; undefined when it has not. */
   fault: string | undefined;
   /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
   jobs: readonly AttacherType[];
+  /** Only for volumes of a shared pool. */
+  lease?: LeaseState;
   now: Date;
+}
+
+/** What this node has of the lease of a shared pool's image. */
+export interface LeaseState {
+  held: boolean;
+  /** The last holder was not seen to let go: it may still write into the file that it has open. */
+  takenFrom: string | undefined;
 }
 
 /** What a status write says happened; the gaps that crash tests stop in are named after them. */
@@ -44,7 +53,8 @@ export type VolumeRecord =
   | "faulted"
   | "recovered"
   | "size"
-  | "settled";
+  | "settled"
+  | "let-go";
 
 /** What a job has come for: done while no workload can reach the device. */
 export type JobStep =
@@ -58,6 +68,9 @@ export type JobStep =
 export type VolumeStep =
   | JobStep
   | EndStep
+  | { do: "take-lease" }
+  | { do: "renew-image" }
+  | { do: "drop-device" }
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "record"; what: VolumeRecord; status: VolumeStatus }

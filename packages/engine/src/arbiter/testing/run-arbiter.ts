@@ -16,6 +16,7 @@ import {
 import { type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
 import { DRIVER_NAME, MOORING_API_VERSION } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
+import { Pools } from "../../api/pool.ts";
 import { type Volume, type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { startArbiter } from "../index.ts";
 import { csiTicketId } from "../kubernetes/claim.ts";
@@ -25,6 +26,7 @@ const KINDS = new Set([
   Volumes,
   VolumeAttachments,
   NodeAgents,
+  Pools,
   PersistentVolumes,
   ...Object.values(ownerKinds(true)),
 ]);

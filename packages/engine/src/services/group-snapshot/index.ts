@@ -1,6 +1,7 @@
 import { isNotFound, mutate, runController, source } from "@mooring/store";
 import { asRecorded } from "../../agent/failure.ts";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
+import type { Pool } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
@@ -77,10 +78,18 @@ async function read(
     group,
     volumes: byName(await Promise.all(volumes)),
     snapshots: byName(await Promise.all(snapshots)),
-    poolNodes: new Map(informers.pools.list().map(({ metadata, spec }) => [metadata.name, spec.nodeID])),
+    poolNodes: homes(informers.pools.list()),
     busyNodes: claims.others(name),
     now: now(),
   };
+}
+
+/** Only local pools have one. */
+function homes(pools: readonly Pool[]): Map<string, string> {
+  const local = pools.flatMap(({ metadata, spec }): [string, string][] =>
+    spec.nodeID === undefined ? [] : [[metadata.name, spec.nodeID]],
+  );
+  return new Map(local);
 }
 
 function orAbsent(error: unknown): undefined {

@@ -24,8 +24,10 @@ export function validate({ group, volumes, poolNodes }: CoordinatorView): Engine
         `volume ${name} is in pool ${volume.spec.pool}, not in ${pool}`,
       );
     }
-    if (!poolNodes.has(pool))
-      return new EngineError("NOT_FOUND", `pool ${pool} of volume ${name} does not exist`);
+    if (!poolNodes.has(pool)) {
+      const message = `pool ${pool} of volume ${name} does not exist, or is shared by several nodes`;
+      return new EngineError("NOT_FOUND", message, { hint: "groups are cut in local pools" });
+    }
     if (volume.status?.size === undefined)
       return new EngineError("UNAVAILABLE", `volume ${name} is not ready yet`);
   }

@@ -1,0 +1,51 @@
+import { isAbsolute, normalize } from "node:path";
+import { type AgentPool, LEASE_TIMES, type LeaseTimes } from "@mooring/engine";
+import { InvalidArgumentError, Option } from "commander";
+import { CommandError } from "../output/command-error.ts";
+import { poolName } from "./node-settings.ts";
+
+/** `fast=/mnt/shared`, as often as there are pools. */
+export function sharedPoolOption(): Option {
+  return new Option(
+    "--shared-pool <name=folder>",
+    "a pool in a folder that other nodes see as well (XFS); repeatable",
+  )
+    .default([] as AgentPool[], "none")
+    .argParser((text: string, before: AgentPool[]) => [...before, sharedPool(text)]);
+}
+
+function sharedPool(text: string): AgentPool {
+  const [, name = "", path = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  if (!isAbsolute(path)) {
+    throw new CommandError(`--shared-pool ${text} is not a pool and its folder`, {
+      next: "write it like fast=/mnt/shared",
+    });
+  }
+  return { name: poolName(name), type: "xfs", shared: true, path: normalize(path) };
+}
+
+/** `15s` in milliseconds. */
+export function duration(text: string): number {
+  const [, number, unit = "s"] = /^(\d{1,6})(s|m)?$/.exec(text) ?? [];
+  if (number === undefined || Number(number) === 0) throw new InvalidArgumentError("write it like 15s or 1m");
+  return Number(number) * (unit === "m" ? 60_000 : 1000);
+}
+
+export function leaseDurationOption(): Option {
+  return new Option(
+    "--lease-duration <time>",
+    "how long an image of a shared pool is held without a renewal; the same on every node",
+  )
+    .argParser(duration)
+    .default(LEASE_TIMES.durationMs, `${LEASE_TIMES.durationMs / 1000}s`);
+}
+
+/** A quarter of the life of a lease is what the clocks of two machines may differ by meanwhile. */
+export function leaseTimes(durationMs: number): LeaseTimes {
+  if (durationMs < 4000) {
+    throw new CommandError("--lease-duration is too short to be renewed in time", {
+      next: "use at least 4s",
+    });
+  }
+  return { durationMs, safetyMs: Math.ceil(durationMs / 4) };
+}

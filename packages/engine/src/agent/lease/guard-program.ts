@@ -1,0 +1,43 @@
+/**
+ * Fences loop devices whose time is over. It outlives the agent that started it: workloads go on when an agent is
+ * killed, and nobody else would stop their writes. argv: a file with a line `loop3 DISKSEQ MILLISECONDS` per device,
+ * time since boot, below the boot's id. The file is read again all the time, so that agents that come and go extend
+ * the same devices' time. LOOP_SET_STATUS64 with a size limit of 512 bytes waits for what is under way, and lets
+ * nothing through to the image after it, from whichever namespace; `fenced <device>` says that it is done.
+ *
+ * Perl, because it has ioctl(2) and every Debian has it.
+ */
+export const GUARD_PROGRAM: string = String.raw`
+use strict;
+my ($file) = @ARGV;
+$SIG{$_} = 'IGNORE' for qw(HUP INT TERM QUIT PIPE);
+sub first { my ($path) = @_; open(my $f, '<', $path) or return ''; my $line = <$f> // ''; chomp $line; $line }
+sub fence {
+  my ($name) = @_;
+  open(my $device, '<', "/dev/$name") or return;
+  my $info = "\0" x 232;
+  ioctl($device, 0x4C05, $info) or return;
+  substr($info, 32, 8) = pack('Q', 512);
+  ioctl($device, 0x4C04, $info) or return;
+}
+my $parent = getppid();
+my $boot = first('/proc/sys/kernel/random/boot_id');
+while (1) {
+  open(my $f, '<', $file) or exit 0;
+  my ($head, @lines) = <$f>;
+  close $f;
+  chomp($head //= '');
+  exit 0 if $head ne $boot;
+  my $left = 0;
+  for my $line (@lines) {
+    my ($name, $sequence, $deadline) = $line =~ /^(loop\d+) (\S+) (\d+)$/ or next;
+    next if first("/sys/block/$name/diskseq") ne $sequence;
+    next if first("/sys/block/$name/loop/sizelimit") eq '512';
+    $left++;
+    my ($uptime) = split / /, first('/proc/uptime');
+    fence($name) if $uptime * 1000 >= $deadline;
+  }
+  exit 0 if $left == 0 && getppid() != $parent;
+  select(undef, undef, undef, 0.2);
+}
+`;

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { EngineError } from "../../errors.ts";
+import type { Clock } from "../../host/host.ts";
+import { readLoop } from "../../host/sysfs-loops.ts";
+import { GUARD_PROGRAM } from "./guard-program.ts";
+
+/** Longer than an ioctl that waits for slow I/O usually takes. */
+const FENCE_MS = 10_000;
+
+interface Guarded {
+  /** `loop3` */
+  name: string;
+  /** Tells this attachment of the device from every other. */
+  sequence: string;
+  /** Milliseconds since boot. */
+  deadline: number;
+}
+
+/**
+ * Makes sure that a device cannot be written to after its time, whether this process lives to see it or not. The
+ * deadlines are in a file; the process that watches them is started with the first and outlives us.
+ */
+export class DeviceGuard {
+  readonly #file: string;
+  readonly #clock: Clock;
+  readonly #devices = new Map<string, Guarded>();
+  #child: ChildProcess | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** `file`: absolute path of the deadlines. */
+  constructor(file: string, clock: Clock) {
+    this.#file = file;
+    this.#clock = clock;
+  }
+
+  /** From now on the image's device (`/dev/loop3`) works until the deadline only. Resolves when that is sure. */
+  async protect(image: string, device: string, deadline: number): Promise<void> {
+    const name = device.replace("/dev/", "");
+    const loop = await readLoop(name);
+    if (loop === undefined) throw new EngineError("UNAVAILABLE", `${device} went away`);
+    this.#devices.set(image, { name, sequence: loop.sequence, deadline });
+    await this.#publish();
+  }
+
+  /** New deadlines of images whose devices are protected already. */
+  async extend(deadlines: ReadonlyMap<string, number>): Promise<void> {
+    for (const [image, deadline] of deadlines) {
+      const guarded = this.#devices.get(image);
+      if (guarded !== undefined) guarded.deadline = deadline;
+    }
+    await this.#publish();
+  }
+
+  /** Cuts the image's device off now. Resolves when nothing can get through any more. */
+  async fence(image: string): Promise<void> {
+    const guarded = this.#devices.get(image);
+    if (guarded === undefined) return;
+    guarded.deadline = 0;
+    await this.#publish();
+    const { name, sequence } = guarded;
+    const end = this.#clock.sinceBoot() + FENCE_MS;
+    for (;;) {
+      const loop = await readLoop(name);
+      if (loop === undefined || loop.sequence !== sequence || loop.fenced === true) break;
+      if (this.#clock.sinceBoot() > end) throw new EngineError("INTERNAL", `/dev/${name} cannot be fenced`);
+      await this.#clock.sleep(20);
+    }
+    await this.forget(image);
+  }
+
+  /** The image's device is gone, or somebody else's business. */
+  async forget(image: string): Promise<void> {
+    if (this.#devices.delete(image)) await this.#publish();
+  }
+
+  /** Ends the watching; only when no device needs it. */
+  async close(): Promise<void> {
+    await this.#writing.catch(() => {});
+    if (this.#devices.size > 0) return;
+    await rm(this.#file, { force: true });
+  }
+
+  /** One write after the other; the file is replaced as a whole, and lives for this boot only. */
+  async #publish(): Promise<void> {
+    const write = this.#writing.catch(() => {}).then(() => this.#write());
+    this.#writing = write;
+    await write;
+  }
+
+  async #write(): Promise<void> {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const lines = [...this.#devices.values()].map(
+      ({ name, sequence, deadline }) => `${name} ${sequence} ${Math.floor(deadline)}`,
+    );
+    const temporary = `${this.#file}.new`;
+    await writeFile(temporary, `${[boot, ...lines].join("\n")}\n`, { mode: 0o600 });
+    await rename(temporary, this.#file);
+    if (this.#devices.size > 0) await this.#watch();
+  }
+
+  async #watch(): Promise<void> {
+    if (this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null) return;
+    const child = spawn("perl", ["-e", GUARD_PROGRAM, this.#file], { detached: true, stdio: "ignore" });
+    try {
+      await once(child, "spawn");
+    } catch (cause) {
+      throw new EngineError("FAILED_PRECONDITION", "cannot start the guard of shared volumes", {
+        hint: "install perl",
+        cause,
+      });
+    }
+    child.unref();
+    this.#child = child;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Volume } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
+import type { AgentContext } from "../context.ts";
+
+/** Somebody else holds the image. Not a failure of the volume: it is asked again. */
+export class LeaseHeld extends EngineError {
+  readonly retryAfterMs: number;
+
+  constructor(image: string, holder: string, retryAfterMs: number) {
+    super("UNAVAILABLE", `the image of volume ${image} is held by node "${holder}"`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** Takes the lease of a shared pool's image. Throws LeaseHeld. */
+export async function takeLease({ sharing, signal }: AgentContext, volume: Volume): Promise<void> {
+  const { name } = volume.metadata;
+  if (sharing === undefined) throw new EngineError("FAILED_PRECONDITION", "this node has no leases");
+  const wait = await sharing.leases.acquire(volume, signal);
+  if (wait !== undefined) throw new LeaseHeld(name, wait.holder, wait.milliseconds);
+}

@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import { isShared, type Pool } from "../../api/pool.ts";
+import { type PoolLayout, poolLayout, sharedLayout } from "../../pools/layout.ts";
+import type { AgentContext } from "../context.ts";
+
+/** Where the pool is on this node; a shared one is seen below the node's own state folder. */
+export function layoutOf({ stateDir }: Pick<AgentContext, "stateDir">, pool: Pool): PoolLayout {
+  const { type, path } = pool.spec;
+  if (!isShared(pool)) return poolLayout(type, path);
+  return sharedLayout(join(stateDir, "pools", pool.metadata.name), path);
+}
+
+/** This node has the pool, or takes part in it. */
+export function isPoolHere(
+  { nodeID, sharing }: Pick<AgentContext, "nodeID" | "sharing">,
+  pool: Pool,
+): boolean {
+  return isShared(pool) ? sharing?.pools.has(pool.metadata.name) === true : pool.spec.nodeID === nodeID;
+}

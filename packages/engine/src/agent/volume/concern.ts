@@ -1,0 +1,33 @@
+import type { NodeAgent } from "../../api/node-agent.ts";
+import type { Volume } from "../../api/volume.ts";
+
+export interface ConcernView {
+  volume: {
+    spec: Pick<Volume["spec"], "nodeID">;
+    status?: Pick<NonNullable<Volume["status"]>, "ownerID">;
+  };
+  /** This node. */
+  nodeID: string;
+  /** Nodes that have the volume's shared pool open. */
+  poolNodes: readonly string[];
+  agents: ReadonlyMap<string, NodeAgent>;
+}
+
+/**
+ * Whose agent a shared pool's volume concerns now: that of the node which has it; else of the node that is to have it;
+ * else of one that all agree on, for what has to be done anywhere. A node that is fenced has nothing any more. Agents
+ * whose pictures differ may both think that it is them; the lease decides then. Pure.
+ */
+export function concernedNode({ volume, poolNodes, agents }: ConcernView): string | undefined {
+  const owner = volume.status?.ownerID ?? "";
+  const wanted = volume.spec.nodeID ?? "";
+  const state = (node: string) => agents.get(node)?.status?.state;
+  const lost = state(owner) === "Fenced" || state(owner) === "Gone" || !agents.has(owner);
+  if (owner !== "" && (wanted === owner || !lost)) return owner;
+  if (wanted !== "") return wanted;
+  return poolNodes.filter((node) => state(node) === "Ready").sort()[0];
+}
+
+export function isConcerned(view: ConcernView): boolean {
+  return concernedNode(view) === view.nodeID;
+}

@@ -1,0 +1,28 @@
+import { Volumes } from "../../api/volume.ts";
+import type { LoopDevice } from "../../host/host.ts";
+import type { AgentContext } from "../context.ts";
+import { whenNotFound } from "./read.ts";
+
+/**
+ * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, and a
+ * device that a lost lease has left behind goes away with its last user.
+ */
+export async function letGo(
+  { store, nodeID, host, pools, sharing, signal }: AgentContext,
+  name: string,
+): Promise<void> {
+  if (sharing === undefined) return;
+  const { leases } = sharing;
+  if (sharing.pools.size === 0) return;
+  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  if (volume?.status?.ownerID === nodeID) return;
+  const layout = volume === undefined ? undefined : pools.get(volume.spec.pool)?.layout;
+  if (volume !== undefined && layout?.shared === undefined) return;
+  if (layout !== undefined) {
+    const path = `${layout.images}/${name}.img`;
+    // By its path, which only this node has: the file below that name may be another one by now.
+    const left = (await host.loops.list()).filter((loop: LoopDevice) => loop.backingFile === path);
+    for (const loop of left) await host.loops.detach(loop.path, { lastUser: true });
+  }
+  await leases.release(name, signal);
+}

@@ -1,0 +1,121 @@
+import {
+  createInformer,
+  delay,
+  isConflict,
+  isNotFound,
+  type Lease,
+  Leases,
+  type Logger,
+  listAll,
+  type Node,
+  Nodes,
+  type ObjectStore,
+} from "@mooring/store";
+import { holderOf, timeLeft } from "../agent/lease/decide.ts";
+import { LEASE_TIMES, type LeaseTimes } from "../agent/lease/image-leases.ts";
+import { LeaseWatch } from "../agent/lease/lease-watch.ts";
+import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../api/names.ts";
+import { type NodeAgent, NodeAgents } from "../api/node-agent.ts";
+import type { Clock } from "../host/host.ts";
+import { type NodeWord, nodeConditions } from "./conditions.ts";
+import { decide } from "./decide.ts";
+
+/** A person's word that a machine is off and will not come back by itself. */
+export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
+
+export interface FencingOptions {
+  store: ObjectStore;
+  clock: Clock;
+  logger: Logger;
+  signal: AbortSignal;
+  /** A node that is silent for so long is suspect; default 40,000. More than twice the life of a lease. */
+  graceMs?: number;
+  /** As the agents have them. */
+  leases?: Partial<LeaseTimes>;
+}
+
+const DEFAULT_GRACE_MS = 40_000;
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Watches the agents' signs of life and says which node is suspect, and which is fenced. Everything is measured from
+ * when this process saw it, by its own clock: after a restart a node gets its whole time anew.
+ */
+export async function startFencing(options: FencingOptions): Promise<{ done: Promise<void> }> {
+  const { store, clock, logger, signal } = options;
+  const agents = createInformer(store, NodeAgents, { logger });
+  const nodes = createInformer(store, Nodes, { logger });
+  const watch = new LeaseWatch(store, clock, logger);
+  const informers = [agents.run(signal), nodes.run(signal), watch.informer.run(signal)];
+  await Promise.all([agents, nodes, watch.informer].map((informer) => informer.synced(signal)));
+  const heartbeats = new Map<string, { beat: string; at: number }>();
+  const silentMs = ({ metadata: { name }, status }: NodeAgent): number => {
+    const now = clock.sinceBoot();
+    const beat = status?.heartbeat ?? "";
+    const seen = heartbeats.get(name);
+    if (seen?.beat === beat) return now - seen.at;
+    heartbeats.set(name, { beat, at: now });
+    return 0;
+  };
+  agents.onChange((_old, agent) => {
+    if (agent !== undefined) silentMs(agent);
+  });
+  const look = async (): Promise<void> => {
+    for (const agent of agents.list()) {
+      const silence = silentMs(agent);
+      if (silence < (options.graceMs ?? DEFAULT_GRACE_MS)) continue;
+      await judge(options, watch, agent, silence, nodes.get(agent.metadata.name));
+    }
+  };
+  const done = (async () => {
+    while (!signal.aborted) {
+      await look().catch((error: unknown) => logger.warn({ err: error }, "cannot look after silent nodes"));
+      await delay(LOOK_EVERY_MS, signal).catch(() => {});
+    }
+    await Promise.all(informers);
+  })();
+  return { done };
+}
+
+async function judge(
+  { store, clock, logger, graceMs = DEFAULT_GRACE_MS, leases: times, signal }: FencingOptions,
+  watch: LeaseWatch,
+  agent: NodeAgent,
+  silentMs: number,
+  node: Node | undefined,
+): Promise<void> {
+  const { name } = agent.metadata;
+  const { safetyMs } = { ...LEASE_TIMES, ...times };
+  const leases = (await freshLeases(store, signal))
+    .filter((lease) => holderOf(lease) === name)
+    .map((lease) => ({
+      image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
+      leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
+    }));
+  const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
+  const word = decide({ agent, silentMs, graceMs, outOfService, leases });
+  if (word === undefined) return;
+  logger.warn({ node: name, ...word }, "a node does not answer");
+  await say(store, agent, word, clock.now(), signal);
+}
+
+/** From the store, not from the watch: a renewal that is under way to us must count. */
+async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lease[]> {
+  const selection = { namespace: LEASE_NAMESPACE, labelSelector: LEASE_IMAGE_LABEL };
+  return (await listAll(store, Leases, { ...selection, signal })).items;
+}
+
+/** Written upon the version that was looked at: a heartbeat that comes first wins. */
+async function say(
+  store: ObjectStore,
+  agent: NodeAgent,
+  word: NodeWord,
+  now: Date,
+  signal: AbortSignal,
+): Promise<void> {
+  const conditions = nodeConditions(agent.status, word, now);
+  const status = { ...agent.status, state: word.state, conditions };
+  await store.updateStatus(NodeAgents, { ...agent, status }, { signal }).catch((error: unknown) => {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  });
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { NodeAgents, Volumes } from "@mooring/engine";
+import { eventually } from "../support/eventually.ts";
+import { devicesBelow } from "./support/devices.ts";
+import { TestVolume } from "./support/volume.ts";
+import { Nodes } from "./support/world.ts";
+import { stints, Writer } from "./support/writer.ts";
+
+/** Short, so that the tests are; long enough for a machine with a lot to do. */
+const TIMES = ["--lease-duration", "8s"];
+
+describe("a pool that two nodes share", () => {
+  let nodes: Nodes;
+  after(() => nodes?.dispose());
+  before(async () => {
+    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
+    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
+    for (const name of ["a", "b"]) await nodes.add(name, args);
+  });
+
+  const content = (machine: string, volume: TestVolume) =>
+    nodes.machine(machine).run("cat", `${volume.path(machine)}/log`);
+  const state = async (name: string) => {
+    const store = await nodes.store();
+    return (await store.get(NodeAgents, { name })).status?.state;
+  };
+  const isState = (name: string, wanted: string) =>
+    eventually(`node ${name} to be ${wanted}`, async () => (await state(name)) === wanted);
+
+  test("a volume moves from one node to the other, with everything that was written", async () => {
+    const volume = await TestVolume.create(nodes, "moves", "common");
+    const first = new Writer(nodes.machine("a"), `${await volume.publish("a")}/log`);
+    await first.progress(50);
+    await first.stop();
+    await volume.unmount("a");
+    await volume.detach("a");
+    await volume.publish("b");
+    const found = stints(await content("b", volume));
+    assert.equal(found.length, 1);
+    assert.ok((found[0]?.last ?? 0) >= first.acknowledged);
+    await volume.unmount("b");
+    await volume.detach("b");
+    await volume.remove();
+    const store = await nodes.store();
+    assert.deepEqual((await store.list(Volumes)).items, []);
+    assert.deepEqual(await devicesBelow(nodes.machine("a").stateDir), []);
+  });
+
+  test("a node that loses its network loses the volume: its writer is stopped before another one begins", async () => {
+    const a = nodes.machine("a");
+    const volume = await TestVolume.create(nodes, "partition", "common");
+    const first = new Writer(a, `${await volume.publish("a")}/log`);
+    await first.progress(50);
+    await a.seat.link("down");
+    await first.ended;
+    assert.match(first.complaint, /write|sync/);
+    assert.notEqual(await state("a"), "Fenced");
+    await isState("a", "Fenced");
+    // What Kubernetes does with a pod that is gone from a node.
+    await volume.detach("a");
+    const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
+    await second.progress(50);
+    await a.seat.link("up");
+    await isState("a", "Ready");
+    await volume.unmount("a");
+    await second.progress(50);
+    await second.stop();
+    const [left, right, ...more] = stints(await content("b", volume));
+    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+    assert.ok((right?.last ?? 0) >= second.acknowledged);
+    await volume.unmount("b");
+    await volume.detach("b");
+    await volume.remove();
+  });
+
+  test("a node that dies is fenced by a person's word, and what it was promised is there on the other", async () => {
+    const a = nodes.machine("a");
+    const volume = await TestVolume.create(nodes, "death", "common");
+    const first = new Writer(a, `${await volume.publish("a")}/log`);
+    await first.progress(50);
+    await a.cutPower();
+    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
+    await isState("a", "Fenced");
+    await volume.detach("a");
+    const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
+    await second.progress(50);
+    await second.stop();
+    const [left, right, ...more] = stints(await content("b", volume));
+    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+    assert.ok((left?.last ?? 0) >= first.acknowledged);
+    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
+    await a.start();
+    await isState("a", "Ready");
+    await volume.unmount("b");
+    await volume.detach("b");
+    await volume.remove();
+  });
+});

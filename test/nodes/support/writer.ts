@@ -1,0 +1,92 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { eventually } from "../../support/eventually.ts";
+import type { Machine } from "./machine.ts";
+
+/** Appends `<node> <number>` lines, each synced before it is acknowledged on stdout; ends with the first error. */
+const PROGRAM = `
+use IO::Handle;
+my ($file, $node) = @ARGV;
+open(my $f, '>>', $file) or die "open: $!";
+STDOUT->autoflush(1);
+for (my $n = 1; ; $n++) {
+  my $record = "$node $n\n";
+  my $written = syswrite($f, $record);
+  defined $written && $written == length $record or die "write: $!";
+  $f->sync or die "sync: $!";
+  print "$n\n" or die "print: $!";
+}
+`;
+
+/** A program on one machine that writes as fast as it can, and remembers what it was promised. */
+export class Writer {
+  readonly node: string;
+  /** The highest number whose write was acknowledged. */
+  acknowledged = 0;
+  /** When that was, by this process's clock. */
+  lastAt = 0;
+  complaint = "";
+  readonly #child: ChildProcess;
+  readonly ended: Promise<unknown>;
+
+  constructor(machine: Machine, file: string) {
+    this.node = machine.name;
+    this.#child = machine.spawn("perl", "-e", PROGRAM, file, machine.name);
+    this.ended = once(this.#child, "close");
+    let rest = "";
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      const last = lines.at(-1);
+      if (last === undefined) return;
+      this.acknowledged = Number(last);
+      this.lastAt = performance.now();
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.complaint += text;
+    });
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Resolves when so many more writes are acknowledged. */
+  async progress(more: number): Promise<void> {
+    const goal = this.acknowledged + more;
+    await eventually(`writer on ${this.node} to get to ${goal}`, async () => {
+      if (this.acknowledged >= goal) return true;
+      if (!this.running) throw new Error(`the writer on ${this.node} ended: ${this.complaint}`);
+      return false;
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.running) this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+}
+
+/** What one writer after the other has left in the file, in order. */
+export interface Stint {
+  node: string;
+  /** Of the last record. */
+  last: number;
+}
+
+/**
+ * Reads the stamps: every writer's numbers are without a gap from 1 on, and nobody writes again after somebody else
+ * has. Throws with the first line that breaks this. A line that the end of a machine has cut short does not count.
+ */
+export function stints(content: string): Stint[] {
+  const found: Stint[] = [];
+  for (const line of content.split("\n").slice(0, -1)) {
+    const [node = "", text = ""] = line.split(" ");
+    const number = Number(text);
+    const current = found.at(-1);
+    if (current?.node === node && number === current.last + 1) current.last = number;
+    else if (number === 1 && current?.node !== node) found.push({ node, last: 1 });
+    else throw new Error(`two writers, or a hole: ${JSON.stringify(line)} after ${JSON.stringify(current)}`);
+  }
+  return found;
+}
