@@ -29,9 +29,13 @@ describe("a node that joins over the network", () => {
     const node = await store.get(KubeNodes, { name: "b" });
     assert.equal(node.metadata.labels?.row, "second");
     assert.deepEqual(node.spec?.taints, [{ key: "edge", value: "yes", effect: "PreferNoSchedule" }]);
-    assert.equal(node.metadata.labels?.[TOPOLOGY_NODE_KEY], "b");
-    const csiNode = await store.get(CSINodes, { name: "b" });
+    // The registrar works beside the rest.
+    const csiNode = await eventually("a CSINode", () =>
+      store.get(CSINodes, { name: "b" }).catch(() => undefined),
+    );
     assert.equal(csiNode.spec?.drivers[0]?.nodeID, "b");
+    const labelled = await store.get(KubeNodes, { name: "b" });
+    assert.equal(labelled.metadata.labels?.[TOPOLOGY_NODE_KEY], "b");
     assert.equal((await store.get(NodeAgents, { name: "b" })).status?.state, "Ready");
     assert.equal((await store.get(Pools, { name: "default-b" })).spec.nodeID, "b");
   });
@@ -93,7 +97,11 @@ describe("a node that joins over the network", () => {
 });
 
 const ASK_FOR_A = JSON.stringify({
-  spec: { attachmentTickets: { asked: { id: "asked", type: "longhorn-api", nodeID: "a", parameters: {} } } },
+  spec: {
+    attachmentTickets: {
+      asked: { id: "asked", type: "longhorn-api", nodeID: "a", parameters: { lastAttachedBy: "ann" } },
+    },
+  },
 });
 
 const LATE_CLASS = JSON.stringify({

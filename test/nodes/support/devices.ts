@@ -7,27 +7,31 @@ interface Loop {
   "maj:min": string;
   "back-file": string;
   "back-maj:min": string;
+  autoclear: boolean;
+}
+
+async function loops(): Promise<Loop[]> {
+  const columns = "NAME,MAJ:MIN,BACK-FILE,BACK-MAJ:MIN,AUTOCLEAR";
+  const listed = await command("losetup", "--list", "--json", "--output", columns);
+  return (JSON.parse(listed || '{"loopdevices":[]}') as { loopdevices: Loop[] }).loopdevices;
 }
 
 /**
  * Loop devices of files below the folder, and of files on those. A machine that lost its power leaves them to the
  * kernel that it shared; once its mounts are gone, the paths of its images are cut off at what was mounted.
  */
-export async function devicesBelow(folder: string): Promise<string[]> {
-  const listed = await command(
-    "losetup",
-    "--list",
-    "--json",
-    "--output",
-    "NAME,MAJ:MIN,BACK-FILE,BACK-MAJ:MIN",
-  );
-  const { loopdevices: all } = JSON.parse(listed || '{"loopdevices":[]}') as { loopdevices: Loop[] };
+async function loopsBelow(folder: string): Promise<Loop[]> {
+  const all = await loops();
   const own = all.filter((loop) => (loop["back-file"] ?? "").startsWith(`${folder}/`));
   const numbers = new Set(own.map((loop) => loop["maj:min"].trim()));
   const nested = all.filter(
     (loop) => numbers.has((loop["back-maj:min"] ?? "").trim()) && !own.includes(loop),
   );
-  return [...nested, ...own].map(({ name }) => name);
+  return [...nested, ...own];
+}
+
+export async function devicesBelow(folder: string): Promise<string[]> {
+  return (await loopsBelow(folder)).map(({ name }) => name);
 }
 
 /**
@@ -44,11 +48,13 @@ export async function detachLater(devices: readonly string[]): Promise<() => Pro
   };
 }
 
-/** Detaches them all, those on top first. */
+/**
+ * Detaches them all, those on top first. One that goes with its last user is as good as gone: containers of other
+ * tests that have just started keep copies of this machine's mounts for as long as they run.
+ */
 export async function detachBelow(folder: string): Promise<void> {
   await eventually(`loop devices of ${folder} to be gone`, async () => {
-    const devices = await devicesBelow(folder);
-    for (const device of devices) await tried("losetup", "--detach", device);
-    return devices.length === 0;
+    for (const { name } of await loopsBelow(folder)) await tried("losetup", "--detach", name);
+    return (await loopsBelow(folder)).every(({ autoclear }) => autoclear);
   });
 }

@@ -23,6 +23,7 @@ test("[CSI-051] what a driver says about itself becomes plain values", async (t)
     name: "test.csi.example.com",
     version: "1.0",
     controller: true,
+    controllerElsewhere: false,
     topology: true,
     expansion: "offline",
     groupSnapshots: false,

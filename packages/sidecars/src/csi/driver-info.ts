@@ -22,6 +22,8 @@ export interface DriverInfo {
   version: string;
   /** It serves the Controller service. */
   controller: boolean;
+  /** The driver has a Controller service, but not on this socket: a node's part of it. */
+  controllerElsewhere: boolean;
   /** Its volumes are not reachable from everywhere (VOLUME_ACCESSIBILITY_CONSTRAINTS). */
   topology: boolean;
   /** Whether volumes may be expanded while they are published; "none" when the plugin says nothing. */

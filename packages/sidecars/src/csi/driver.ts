@@ -21,15 +21,20 @@ export async function describeDriver(
     if (type.case === "service") services.add(type.value.type);
     if (type.case === "volumeExpansion") expansion = EXPANSION[type.value.type] ?? expansion;
   }
-  const controller = services.has(v1.PluginCapability_Service_Type.CONTROLLER_SERVICE);
+  const advertised = services.has(v1.PluginCapability_Service_Type.CONTROLLER_SERVICE);
+  // Every part of a driver says what the whole can do; the part on a node serves less.
+  const can = advertised ? await controllerCapabilities(client, options) : undefined;
+  const controller = can !== undefined;
   return {
     name,
     version: vendorVersion,
     controller,
+    controllerElsewhere: advertised && !controller,
     topology: services.has(v1.PluginCapability_Service_Type.VOLUME_ACCESSIBILITY_CONSTRAINTS),
     expansion,
-    can: controller ? await controllerCapabilities(client, options) : new Set(),
+    can: can ?? new Set(),
     groupSnapshots:
+      controller &&
       services.has(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE) &&
       (await hasGroupSnapshots(client, options)),
     nodeExpansion: await hasNodeExpansion(client, options),
@@ -45,10 +50,10 @@ const EXPANSION: Readonly<Record<number, DriverInfo["expansion"]>> = {
 async function controllerCapabilities(
   client: CsiClient,
   options: { signal: AbortSignal; timeoutMs: number },
-): Promise<Set<ControllerCapability>> {
-  const { capabilities } = await ifServed(() => client.controller.controllerGetCapabilities({}, options), {
-    capabilities: [],
-  });
+): Promise<Set<ControllerCapability> | undefined> {
+  const answer = await ifServed(() => client.controller.controllerGetCapabilities({}, options), undefined);
+  if (answer === undefined) return undefined;
+  const { capabilities } = answer;
   const names = capabilities.flatMap(({ type }) =>
     type.case === "rpc" ? [v1.ControllerServiceCapability_RPC_Type[type.value.type]] : [],
   );
@@ -82,7 +87,7 @@ async function hasNodeExpansion(
   );
 }
 
-async function ifServed<T>(call: () => Promise<T>, otherwise: { capabilities: [] }) {
+async function ifServed<T, N>(call: () => Promise<T>, otherwise: N): Promise<T | N> {
   try {
     return await call();
   } catch (error) {

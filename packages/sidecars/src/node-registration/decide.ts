@@ -20,6 +20,8 @@ export interface RegistrationView {
   node: Node | undefined;
   csiNode: CSINode | undefined;
   csiDriver: CSIDriver | undefined;
+  /** Only who knows the whole driver can say what its CSIDriver object has to say. */
+  knowsDriver: boolean;
 }
 
 export type RegistrationStep =
@@ -34,8 +36,8 @@ export type RegistrationStep =
  * sees the entry may rely on them.
  */
 export function decideRegistration(view: RegistrationView): RegistrationStep | Rest {
-  const { csiDriver, csiNode, driver, info, node } = view;
-  if (csiDriver === undefined) return { do: "create-csi-driver" };
+  const { csiDriver, csiNode, driver, info, node, knowsDriver } = view;
+  if (csiDriver === undefined && knowsDriver) return { do: "create-csi-driver" };
   if (node === undefined) return DONE;
   const collision = collidingLabel(node, info.segments);
   if (collision !== undefined) return { do: "report", message: collision };

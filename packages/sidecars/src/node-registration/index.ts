@@ -47,6 +47,7 @@ export async function runNodeRegistration(
     driver: driver.info.name,
     nodeName,
     info: await known(),
+    knowsDriver: !driver.info.controllerElsewhere,
     node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
     csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
     csiDriver: fresh

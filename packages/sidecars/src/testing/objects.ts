@@ -29,6 +29,7 @@ export function driverInfo(can: ControllerCapability[], changes: Changes<DriverI
     topology: false,
     expansion: "online",
     can: new Set(can),
+    controllerElsewhere: false,
     groupSnapshots: false,
     nodeExpansion: false,
   };
