@@ -36,8 +36,9 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   "csi.v1.NodeGetVolumeStatsRequest": ["volume_id", "volume_path"],
   "csi.v1.NodeExpandVolumeRequest": ["volume_id", "volume_path"],
   "csi.v1.CreateVolumeGroupSnapshotRequest": ["name", "source_volume_ids"],
-  "csi.v1.DeleteVolumeGroupSnapshotRequest": ["group_snapshot_id", "snapshot_ids"],
-  "csi.v1.GetVolumeGroupSnapshotRequest": ["group_snapshot_id", "snapshot_ids"],
+  // Their snapshot_ids are compared with the group's: of one that does not exist, none are missing.
+  "csi.v1.DeleteVolumeGroupSnapshotRequest": ["group_snapshot_id"],
+  "csi.v1.GetVolumeGroupSnapshotRequest": ["group_snapshot_id"],
   "csi.v1.GetMetadataAllocatedRequest": ["snapshot_id"],
   "csi.v1.GetMetadataDeltaRequest": ["base_snapshot_id", "target_snapshot_id"],
   "volumegroup.CreateVolumeGroupRequest": ["name"],

@@ -116,7 +116,7 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       assert.equal(await codeOf(controller.deleteSnapshot({ snapshotId })), "INVALID_ARGUMENT");
       assert.equal((await controller.getSnapshot({ snapshotId })).snapshot?.readyToUse, true);
       const { groupSnapshotId } = made;
-      for (const snapshotIds of [others, [...idsOf(made), "s-strange"]]) {
+      for (const snapshotIds of [[], others, [...idsOf(made), "s-strange"]]) {
         const request = { groupSnapshotId, snapshotIds };
         assert.equal(await codeOf(groupController.deleteVolumeGroupSnapshot(request)), "INVALID_ARGUMENT");
         assert.equal(await codeOf(groupController.getVolumeGroupSnapshot(request)), "INVALID_ARGUMENT");

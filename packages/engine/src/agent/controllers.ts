@@ -160,6 +160,7 @@ export function runSnapshots(
 
 export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
   const queue = new WorkQueue(BACKOFF);
+  context.sessions.onExpired((name) => queue.add(name));
   context.pools.onOpened(() => {
     for (const { metadata } of groups.list()) queue.add(metadata.name);
   });

@@ -7,7 +7,7 @@ import { commitImages, reflink } from "./file-images.ts";
 import type { GroupCutter } from "./group-cut.ts";
 import { temporaryName } from "./image-store.ts";
 
-const reflinked = failpoint("engine/pool/group-reflinked");
+const reflinked = failpoint("engine/group-snapshot/reflinked");
 
 /** One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. */
 export function reflinkCutter(folder: string, maker = ""): GroupCutter {

@@ -9,9 +9,9 @@ import type { GroupCutter } from "./group-cut.ts";
 import { temporaryName } from "./image-store.ts";
 import { settled } from "./reflink-cutter.ts";
 
-const snapshotted = failpoint("engine/pool/group-subvolume-made");
-const extracted = failpoint("engine/pool/group-images-extracted");
-const dropped = failpoint("engine/pool/group-subvolume-dropped");
+const snapshotted = failpoint("engine/group-snapshot/subvolume-made");
+const extracted = failpoint("engine/group-snapshot/images-extracted");
+const dropped = failpoint("engine/group-snapshot/subvolume-dropped");
 
 /**
  * One snapshot of the subvolume that holds all images: one transaction, so one moment, without stopping anybody. The

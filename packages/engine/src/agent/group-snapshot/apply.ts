@@ -43,12 +43,13 @@ export async function applyGroupStep(
 async function prepare(context: AgentContext, group: GroupSnapshot, attempt: number): Promise<void> {
   const { sessions } = context;
   const { name } = group.metadata;
+  const { deadlineSeconds = DEFAULT_BARRIER_SECONDS } = group.spec;
   const barrier = new Barrier(context, {
     members: membersOf(context, group),
     alone: Object.keys(group.status?.nodes ?? {}).length === 1,
-    deadlineSeconds: group.spec.deadlineSeconds ?? DEFAULT_BARRIER_SECONDS,
+    deadlineSeconds,
   });
-  const session = new Session(attempt, barrier);
+  const session = new Session(attempt, barrier, deadlineSeconds, () => sessions.expired(name));
   // Seen by whoever removes members from now on; therefore the group is looked at once more.
   sessions.set(name, session);
   if (!(await isStill(context, group, attempt))) return sessions.drop(name);

@@ -1,4 +1,5 @@
 import type { NodeBarrier } from "../../api/group-snapshot.ts";
+import { EngineError } from "../../errors.ts";
 import { asRecorded } from "../failure.ts";
 import type { Barrier, BarrierReport } from "./barrier.ts";
 
@@ -8,13 +9,21 @@ export type SessionPhase = NodeBarrier["phase"];
 export class Session {
   readonly attempt: number;
   readonly #barrier: Barrier;
+  readonly #deadlineMs: number;
+  readonly #wake: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #busy = false;
+  #expired = false;
   phase: SessionPhase | "begun" = "begun";
   error: { code: string; message: string } | undefined;
   report: BarrierReport | undefined;
 
-  constructor(attempt: number, barrier: Barrier) {
+  /** `wake` is called when the time of the barrier is over before the others were ready. */
+  constructor(attempt: number, barrier: Barrier, deadlineSeconds: number, wake: () => void) {
     this.attempt = attempt;
     this.#barrier = barrier;
+    this.#deadlineMs = deadlineSeconds * 1000;
+    this.#wake = wake;
   }
 
   async prepare(): Promise<void> {
@@ -23,6 +32,7 @@ export class Session {
 
   async quiesce(): Promise<void> {
     await this.#step("quiesced", () => this.#barrier.quiesce());
+    if (this.phase === "quiesced") this.#timer = setTimeout(() => void this.#expire(), this.#deadlineMs);
   }
 
   async cut(): Promise<void> {
@@ -43,27 +53,55 @@ export class Session {
     if (this.phase === "cut") await this.release();
   }
 
+  /** Everybody goes on by then anyway; here it is found out, when no other step does. */
+  async #expire(): Promise<void> {
+    this.#expired = true;
+    if (this.#busy || (this.phase !== "quiesced" && this.phase !== "cut")) return;
+    await this.#fail(new EngineError("DEADLINE_EXCEEDED", "the other nodes did not come to a stop in time"));
+    this.#wake();
+  }
+
   /** Removes what is not done; a barrier that is done leaves its images. */
   async drop(): Promise<void> {
+    clearTimeout(this.#timer);
     if (this.phase !== "done" && this.phase !== "failed") await this.#barrier.abandon();
   }
 
   /** A step that fails ends the session with everybody going on; the failure is for the object. */
   async #step(next: SessionPhase, work: () => Promise<void>): Promise<void> {
+    this.#busy = true;
     try {
       await work();
       this.phase = next;
     } catch (error) {
-      this.error = asRecorded(error);
-      this.phase = "failed";
-      await this.#barrier.abandon();
+      await this.#fail(error);
+    } finally {
+      this.#busy = false;
     }
+    if (this.phase === "done" || this.phase === "failed") clearTimeout(this.#timer);
+    else if (this.#expired) await this.#expire();
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    this.error = asRecorded(error);
+    this.phase = "failed";
+    await this.#barrier.abandon();
   }
 }
 
 /** The sessions of this process, by group. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
+  readonly #listeners = new Set<(group: string) => void>();
+
+  /** Called with the group of a session whose time was over. */
+  onExpired(listener: (group: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  expired(group: string): void {
+    for (const listener of this.#listeners) listener(group);
+  }
 
   get(group: string): Session | undefined {
     return this.#sessions.get(group);

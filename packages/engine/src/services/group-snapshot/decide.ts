@@ -116,9 +116,23 @@ function failure(view: CoordinatorView): CoordinatorStep | undefined {
   const { attempt = 0 } = view.group.status ?? {};
   const forGood = failed.find((word) => word?.interrupted !== true);
   if (forGood === undefined && attempt < MOST_ATTEMPTS) return record("preparing", view);
-  const { code, message } = forGood?.error ??
-    failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };
-  return record("failing", view, { code, message });
+  const error = forGood?.error ?? failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };
+  return record("failing", view, (error.code === "DEADLINE_EXCEEDED" && laggards(view)) || error);
+}
+
+/** Who let the others wait for longer than they may. */
+function laggards({ group, poolNodes }: CoordinatorView): EngineError | undefined {
+  const { state, nodes = {}, attempt } = group.status ?? {};
+  const awaited: NodeBarrier["phase"] | undefined = state === "quiescing" ? "quiesced" : "cut";
+  const late = Object.entries(nodes)
+    .filter(([, word]) => word.attempt !== attempt || (word.phase !== "failed" && word.phase !== awaited))
+    .map(([node]) => node);
+  if (late.length === 0) return undefined;
+  const members = group.spec.members.filter(({ pool }) => late.includes(poolNodes.get(pool) ?? ""));
+  const names = members.map(({ volume }) => volume).join(", ");
+  const what = state === "quiescing" ? "kept still" : "cut";
+  const message = `volume ${names} on node ${late.join(", ")} could not be ${what} before the deadline`;
+  return new EngineError("UNAVAILABLE", message, { hint: "is the agent of that node running?" });
 }
 
 /** All in step: a phase begins when every node has ended the one before. */
