@@ -64,6 +64,15 @@ async function life(supervisor: Supervisor): Promise<void> {
   assert.equal(await readFile(join(copy, "file"), "utf8"), "kept", "the copy has the data");
   assert.equal(await readFile(join(target, "file"), "utf8"), "kept", "the volume has the data");
   await detach(restored, copy);
+  const { groupSnapshot: group } = await supervisor.call(({ groupController }) =>
+    groupController.createVolumeGroupSnapshot({ name: "both", sourceVolumeIds: [volumeId, restored] }),
+  );
+  const snapshotIds = group?.snapshots.map((member) => member.snapshotId) ?? [];
+  assert.equal(snapshotIds.length, 2);
+  const groupSnapshotId = group?.groupSnapshotId ?? "";
+  await supervisor.call(({ groupController }) =>
+    groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds }),
+  );
   await supervisor.call((c) => c.node.nodeUnpublishVolume({ volumeId, targetPath: target }));
   await detach(volumeId, staging);
   await supervisor.call((c) => c.controller.deleteSnapshot({ snapshotId }));
@@ -106,7 +115,7 @@ const gaps = failpointNames().filter(
 );
 /** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend/;
+  /tickets-edited|device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {

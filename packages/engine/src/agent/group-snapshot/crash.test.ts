@@ -4,12 +4,11 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { failpointNames, LocalStore } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
 import type { PoolType } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
-import { bundleChild } from "../../testing/bundle.ts";
 import { cleanUp, scratch } from "../../testing/scratch.ts";
 import { findLeaks } from "../leaks/find-leaks.ts";
 import "../index.ts";
@@ -17,7 +16,7 @@ import "../../services/index.ts";
 import { MOUNTED } from "./testing/story.ts";
 
 const host = createHost();
-const child = await bundleChild(fileURLToPath(new URL("./testing/crash-child.ts", import.meta.url)));
+const child = await bundleProgram(new URL("./testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
 /** Gaps that a group on one node does not come by; the tests beside the coordinator have them. */

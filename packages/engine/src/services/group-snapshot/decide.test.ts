@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { decide as decideNode } from "../../agent/group-snapshot/decide.ts";
 import { groupObject } from "../../agent/group-snapshot/testing/story.ts";
-import type { GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
+import type { GroupMember, GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
@@ -147,34 +147,19 @@ test("a barrier waits for another that has one of its nodes", () => {
   assert.equal(cluster.settle(), "quiescing");
 });
 
-const BAD: [string, (cluster: Cluster) => void, string][] = [
-  ["no member", (c) => void (c.group.spec.members = []), "INVALID_ARGUMENT"],
-  [
-    "a volume twice",
-    (c) => void c.group.spec.members.push({ volume: "v-a", snapshot: "s-x", pool: "a" }),
-    "INVALID_ARGUMENT",
-  ],
-  [
-    "101 members",
-    (c) =>
-      void (c.group.spec.members = Array.from({ length: 101 }, (_, i) => ({
-        volume: `v-${i}`,
-        snapshot: `s-${i}`,
-        pool: "a",
-      }))),
-    "INVALID_ARGUMENT",
-  ],
-  ["a volume that is not there", (c) => void c.volumes.delete("v-b"), "NOT_FOUND"],
-  [
-    "a volume of another pool",
-    (c) => void (c.group.spec.members = [{ volume: "v-a", snapshot: "s-a", pool: "b" }]),
-    "INVALID_ARGUMENT",
-  ],
+const MANY = Array.from({ length: 101 }, (_, i) => ({ volume: `v-${i}`, snapshot: `s-${i}`, pool: "a" }));
+const A = { volume: "v-a", snapshot: "s-a", pool: "a" };
+const BAD: [string, GroupMember[], string][] = [
+  ["no member", [], "INVALID_ARGUMENT"],
+  ["a volume twice", [A, { ...A, snapshot: "s-x" }], "INVALID_ARGUMENT"],
+  ["101 members", MANY, "INVALID_ARGUMENT"],
+  ["a volume that is not there", [A, { ...A, volume: "v-none", snapshot: "s-x" }], "NOT_FOUND"],
+  ["a volume of another pool", [{ ...A, pool: "b" }], "INVALID_ARGUMENT"],
 ];
-for (const [what, spoil, code] of BAD) {
+for (const [what, members, code] of BAD) {
   test(`${what}: ${code}, and no snapshot is made`, () => {
     const cluster = new Cluster();
-    spoil(cluster);
+    cluster.group.spec.members = members;
     assert.equal(cluster.settle(), "failed");
     assert.equal(cluster.group.status?.error?.code, code);
     assert.equal(cluster.snapshots.size, 0);

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { mutate, removeFinalizer } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
+import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
+import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
+import { NodeAgents } from "../../api/node-agent.ts";
+import { Pools } from "../../api/pool.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
+import { addTicket } from "../../arbiter/tickets.ts";
+import { until, volumeObject } from "../../testing/agent.ts";
+import { Cluster, type ClusterPool } from "../../testing/cluster.ts";
+import { layOut, requirePrefix, startWriter, type Writer } from "./testing/ordered-blocks.ts";
+import { gone, groupObject, mountVolume } from "./testing/story.ts";
+
+const writer = await bundleProgram(new URL("./testing/ordered-writer.ts", import.meta.url));
+after(writer.remove);
+
+const ROUNDS = process.env["MOORING_DEEP"] === "1" ? 50 : 4;
+const XFS: ClusterPool = { name: "x", type: "xfs", node: "a" };
+const BTRFS: ClusterPool = { name: "b", type: "btrfs", node: "a" };
+const FAR: ClusterPool = { name: "far", type: "xfs", node: "z" };
+const FAR_BTRFS: ClusterPool = { name: "far", type: "btrfs", node: "z" };
+type Access = "mounted" | "raw";
+
+/** Where the version 2 control groups are; the tests of raw devices need them. */
+const CGROUPS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].find((path) =>
+  existsSync(join(path, "cgroup.controllers")),
+);
+
+/** A group for the writer, removed after the test. */
+async function controlGroup(t: TestContext): Promise<string> {
+  assert.ok(CGROUPS, "this machine has no cgroup2 hierarchy");
+  const path = join(CGROUPS, `mooring-test-${process.pid}-${Date.now()}`);
+  await mkdir(path);
+  t.after(() => rmdir(path));
+  return path;
+}
+
+async function useVolume(cluster: Cluster, name: string, pool: string, access: Access): Promise<string> {
+  const node = cluster.nodeOf(pool);
+  await cluster.volume(name, pool);
+  if (access === "mounted") {
+    const file = join(await mountVolume(cluster, name, node), "ordered");
+    await layOut(file);
+    return file;
+  }
+  await addTicket(cluster.store, name, { id: "csi-w", type: "csi-attacher", nodeID: node }, new Date());
+  const volume = await until(cluster.store, Volumes, name, (v) => v.status?.device !== undefined);
+  const device = volume.status?.device ?? "";
+  await layOut(device);
+  return device;
+}
+
+const ended = (group: GroupSnapshot): boolean => ["ready", "failed"].includes(group.status?.state ?? "");
+
+async function cutAndCheck(cluster: Cluster, running: Writer, group: GroupSnapshot): Promise<GroupSnapshot> {
+  const { name } = group.metadata;
+  const acknowledged = running.acknowledged();
+  await cluster.store.create(GroupSnapshots, group);
+  const made = await until(cluster.store, GroupSnapshots, name, ended);
+  assert.equal(made.status?.state, "ready", JSON.stringify(made.status));
+  await running.goesOn();
+  await requirePrefix(
+    group.spec.members.map(({ snapshot, pool }) => cluster.image(snapshot, pool)),
+    acknowledged,
+  );
+  await gone(cluster.store, GroupSnapshots, name);
+  return made;
+}
+
+const CASES: [string, ClusterPool[], Access, string][] = [
+  ["xfs, mounted", [XFS, XFS, XFS], "mounted", "freeze"],
+  ["xfs, raw devices of a control group", [XFS, XFS, XFS], "raw", "cgroup"],
+  ["btrfs, mounted", [BTRFS, BTRFS, BTRFS], "mounted", "subvolume"],
+  ["btrfs, raw devices", [BTRFS, BTRFS, BTRFS], "raw", "subvolume"],
+  ["xfs and btrfs", [XFS, BTRFS, XFS], "mounted", "freeze"],
+  ["two nodes", [XFS, FAR, XFS, FAR], "mounted", "freeze"],
+  ["two nodes, btrfs and xfs, raw devices", [XFS, FAR_BTRFS, XFS], "raw", "cgroup"],
+];
+
+for (const [what, pools, access, method] of CASES) {
+  test(`[KEP-002] ${what}: every group snapshot is one moment of a writer at full speed`, async (t) => {
+    const cluster = await Cluster.open(t, [...new Set(pools)]);
+    const files: string[] = [];
+    for (const [index, pool] of pools.entries()) {
+      files.push(await useVolume(cluster, `v-${index}`, pool.name, access));
+    }
+    const running = await startWriter(
+      writer.path,
+      files,
+      access === "raw" ? await controlGroup(t) : undefined,
+    );
+    t.after(() => running.stop());
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const group = groupObject(`g-${round}`, []);
+        group.spec.members = pools.map(({ name }, index) => ({
+          ...{ volume: `v-${index}`, snapshot: `s-${round}-${index}`, pool: name },
+        }));
+        const { status } = await cutAndCheck(cluster, running, group);
+        assert.equal(status?.barrier?.method, method);
+        const { startTime = "", endTime = "" } = status?.barrier ?? {};
+        assert.ok(Date.parse(startTime) <= Date.parse(endTime));
+        assert.equal(status?.creationTime, startTime);
+      }
+      for (const { name, node, type } of new Set(pools)) {
+        if (type !== "btrfs") continue;
+        assert.deepEqual(await readdir(join(cluster.dir, node, "pools", name, "mnt", "cuts")), []);
+      }
+    } finally {
+      await running.stop();
+    }
+  });
+}
+
+test("raw devices of an xfs pool without a control group are refused, and the reason names the volume", async (t) => {
+  const cluster = await Cluster.open(t, [XFS]);
+  const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+  const running = await startWriter(writer.path, files);
+  try {
+    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+    assert.equal(status?.state, "failed");
+    assert.equal(status?.error?.code, "FAILED_PRECONDITION");
+    assert.match(status?.error?.message ?? "", /volume v-1 is a raw device .*control group/);
+    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+    await running.goesOn();
+  } finally {
+    await running.stop();
+  }
+});
+
+test("a member that is frozen by somebody else: nothing is made, the reason names it, the others go on", async (t) => {
+  const cluster = await Cluster.open(t, [XFS]);
+  const [file = "", held = ""] = [
+    await useVolume(cluster, "v-1", "x", "mounted"),
+    await useVolume(cluster, "v-2", "x", "mounted"),
+  ];
+  const running = await startWriter(writer.path, [file]);
+  const mount = join(held, "..");
+  await cluster.host.exec.run("fsfreeze", ["--freeze", mount]);
+  try {
+    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+    assert.equal(status?.state, "failed");
+    assert.match(
+      status?.error?.message ?? "",
+      /volume v-2 could not be kept still: .*frozen by someone else/,
+    );
+    await running.goesOn();
+    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+    const images = await readdir(join(cluster.image("v-1", "x"), ".."));
+    assert.deepEqual(images.sort(), ["v-1.img", "v-2.img"]);
+  } finally {
+    await running.stop();
+    await cluster.host.exec.run("fsfreeze", ["--unfreeze", mount]);
+  }
+});
+
+/** A node without an agent: the test says what its agent would say. */
+async function playNode(cluster: Cluster, node: string, pool: string, volume: string): Promise<void> {
+  const { store } = cluster;
+  const apiVersion = MOORING_API_VERSION;
+  const put = { subresource: "status" } as const;
+  await store.create(NodeAgents, { apiVersion, kind: "NodeAgent", metadata: { name: node }, spec: {} });
+  await mutate(
+    store,
+    NodeAgents,
+    { name: node },
+    (a) => ({ ...a, status: { state: "Ready" as const } }),
+    put,
+  );
+  const spec = { type: "xfs" as const, nodeID: node, path: "/nowhere" };
+  await store.create(Pools, { apiVersion, kind: "Pool", metadata: { name: pool }, spec });
+  await store.create(Volumes, volumeObject(volume, { pool }));
+  const status = { state: "detached", ownerID: node, size: 4096 } as const;
+  await mutate(store, Volumes, { name: volume }, (v) => ({ ...v, status }), put);
+}
+
+test("a node that does not come to a stop: the others go on by the deadline, the reason names its volume", async (t) => {
+  const cluster = await Cluster.open(t, [XFS]);
+  const { store } = cluster;
+  const file = await useVolume(cluster, "v-1", "x", "mounted");
+  await playNode(cluster, "z", "far", "v-2");
+  const running = await startWriter(writer.path, [file]);
+  try {
+    const group = groupObject("g-1", [], { deadlineSeconds: 1 });
+    group.spec.members = [
+      { volume: "v-1", snapshot: "s-1", pool: "x" },
+      { volume: "v-2", snapshot: "s-2", pool: "far" },
+    ];
+    await store.create(GroupSnapshots, group);
+    await until(store, Volumes, "v-2", (v) => v.spec.nodeID === "z");
+    const attached = { state: "attached", currentNodeID: "z", ownerID: "z", size: 4096 } as const;
+    const put = { subresource: "status" } as const;
+    await mutate(store, Volumes, { name: "v-2" }, (v) => ({ ...v, status: attached }), put);
+    await mutate(
+      store,
+      Snapshots,
+      { name: "s-2" },
+      (s) => ({ ...s, status: { readyToUse: false, ownerID: "z" } }),
+      put,
+    );
+    await mutate(
+      store,
+      GroupSnapshots,
+      { name: "g-1" },
+      ({ status }) => {
+        if (status?.nodes !== undefined) status.nodes["z"] = { attempt: 1, phase: "prepared" };
+      },
+      put,
+    );
+    const { status } = await until(store, GroupSnapshots, "g-1", (g) => g.status?.error !== undefined);
+    assert.equal(status?.error?.code, "UNAVAILABLE");
+    assert.match(status?.error?.message ?? "", /volume v-2 on node z could not be kept still/);
+    await running.goesOn();
+    // What its agent would do with the record of an image that was never made.
+    await until(store, Snapshots, "s-2", (s) => s.metadata.deletionTimestamp !== undefined);
+    await removeFinalizer(store, Snapshots, { name: "s-2" }, ENGINE_FINALIZER);
+    await until(store, GroupSnapshots, "g-1", (g) => g.status?.state === "failed");
+    assert.deepEqual((await store.list(Snapshots)).items, []);
+    assert.equal(existsSync(cluster.image("s-1", "x")), false);
+  } finally {
+    await running.stop();
+  }
+});
+
+test("a node whose agent is away before the barrier: nobody is stopped, and it is cut when the agent is back", async (t) => {
+  const cluster = await Cluster.open(t, [XFS, FAR]);
+  const files = [
+    await useVolume(cluster, "v-1", "x", "mounted"),
+    await useVolume(cluster, "v-2", "far", "mounted"),
+  ];
+  await cluster.stopNode("z");
+  const running = await startWriter(writer.path, files);
+  try {
+    const group = groupObject("g-1", []);
+    group.spec.members = [
+      { volume: "v-1", snapshot: "s-1", pool: "x" },
+      { volume: "v-2", snapshot: "s-2", pool: "far" },
+    ];
+    await cluster.store.create(GroupSnapshots, group);
+    await until(cluster.store, GroupSnapshots, "g-1", ({ status }) => status?.nodes?.["a"]?.attempt === 1);
+    await running.goesOn();
+    const acknowledged = running.acknowledged();
+    await cluster.startNode("z");
+    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+    assert.equal(status?.state, "ready", JSON.stringify(status));
+    await requirePrefix([cluster.image("s-1", "x"), cluster.image("s-2", "far")], acknowledged);
+  } finally {
+    await running.stop();
+  }
+});

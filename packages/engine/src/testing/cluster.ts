@@ -1,0 +1,90 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { LocalStore, silentLogger } from "@mooring/store";
+import { type Agent, startAgent } from "../agent/index.ts";
+import type { PoolType } from "../api/pool.ts";
+import { Volumes } from "../api/volume.ts";
+import { startArbiter } from "../arbiter/index.ts";
+import { createHost } from "../host/create-host.ts";
+import type { Host } from "../host/host.ts";
+import { startServices } from "../services/index.ts";
+import { engineRegistry, until, volumeObject } from "./agent.ts";
+import { GIB, scratch } from "./scratch.ts";
+
+export interface ClusterPool {
+  name: string;
+  type: PoolType;
+  node: string;
+}
+
+/** Several nodes of one store on this machine, each with pools of its own; taken apart after the test. */
+export class Cluster {
+  readonly dir: string;
+  readonly host: Host;
+  readonly store: LocalStore;
+  readonly #pools: readonly ClusterPool[];
+  readonly #agents = new Map<string, { agent: Agent; stop: AbortController }>();
+
+  private constructor(dir: string, host: Host, store: LocalStore, pools: readonly ClusterPool[]) {
+    this.dir = dir;
+    this.host = host;
+    this.store = store;
+    this.#pools = pools;
+  }
+
+  static async open(t: TestContext, pools: readonly ClusterPool[]): Promise<Cluster> {
+    const host = createHost();
+    const dir = await scratch(t, host);
+    const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+    const cluster = new Cluster(dir, host, store, pools);
+    const stop = new AbortController();
+    const common = { store, logger: silentLogger, signal: stop.signal };
+    const parts: { done: Promise<void> }[] = [];
+    t.after(async () => {
+      for (const { node } of pools) await cluster.stopNode(node);
+      stop.abort();
+      await Promise.allSettled(parts.map(({ done }) => done));
+      await store.close();
+    });
+    await mkdir(join(dir, "mounts"));
+    for (const node of new Set(pools.map((pool) => pool.node))) await cluster.startNode(node);
+    parts.push(await startArbiter(common));
+    parts.push(await startServices(common));
+    return cluster;
+  }
+
+  async startNode(node: string): Promise<void> {
+    const stop = new AbortController();
+    const own = this.#pools.filter((pool) => pool.node === node);
+    const agent = await startAgent({
+      ...{ store: this.store, host: this.host, nodeID: node, stateDir: join(this.dir, node) },
+      ...{ logger: silentLogger, signal: stop.signal },
+      pools: own.map(({ name, type }) => ({ name, type, size: 2 * GIB })),
+    });
+    this.#agents.set(node, { agent, stop });
+  }
+
+  async stopNode(node: string): Promise<void> {
+    const running = this.#agents.get(node);
+    this.#agents.delete(node);
+    running?.stop.abort();
+    await running?.agent.done;
+  }
+
+  nodeOf(pool: string): string {
+    return this.#pools.find(({ name }) => name === pool)?.node ?? "";
+  }
+
+  async volume(name: string, pool: string): Promise<void> {
+    await this.store.create(Volumes, volumeObject(name, { pool }));
+    await until(this.store, Volumes, name, (volume) => volume.status?.state === "detached");
+  }
+
+  /** Where the image of a volume or snapshot is. */
+  image(id: string, pool: string): string {
+    const { type = "xfs", node = "" } = this.#pools.find(({ name }) => name === pool) ?? {};
+    const folder = join(this.dir, node, "pools", pool);
+    return type === "directory" ? join(folder, "images", id) : join(folder, "mnt", "images", `${id}.img`);
+  }
+}
