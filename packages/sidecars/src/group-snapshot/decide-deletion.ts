@@ -1,7 +1,7 @@
 import { hasFinalizer, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
 import { GROUP_BEING_DELETED, GROUP_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
-import { nextReleaseWrites, nextSnapshotDeletes } from "./member-writes.ts";
+import { nextReclaims, nextReleaseWrites, nextSnapshotDeletes } from "./member-writes.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, refersTo, report } from "./view.ts";
 
 /**
@@ -14,6 +14,8 @@ export function decideDeletion(
 ): GroupSnapshotStep | Rest {
   const { content, owned } = view;
   if (!hasFinalizer(group, GROUP_FINALIZER)) return DONE;
+  const reclaims = nextReclaims(group, owned.snapshots);
+  if (reclaims.length > 0) return { do: "write-members", writes: reclaims };
   const deletes = nextSnapshotDeletes(owned.snapshots);
   if (deletes.length > 0) return { do: "write-members", writes: deletes };
   const sources = owned.snapshots.filter((snapshot) => hasFinalizer(snapshot, SNAPSHOT_SOURCE_FINALIZER));

@@ -189,6 +189,18 @@ test("a member that is missing comes back while the group is there, and does not
   assert.equal(call?.snapshotIds.length, 2);
 });
 
+test("members without an owner, as an orphaning delete leaves them, go with their group all the same", async (t) => {
+  const w = await made(t);
+  await w.h.stop();
+  await w.remove();
+  const body = { metadata: { ownerReferences: [] } };
+  for (const { metadata } of await w.members())
+    await w.h.store.patch(VolumeSnapshots, key(metadata.name), { type: "merge", body });
+  await w.h.restart();
+  await w.gone();
+  await nothingLeft(w);
+});
+
 test("members of a group that was taken away by force can be deleted, without a call", async (t) => {
   const w = await made(t);
   await w.h.stop();

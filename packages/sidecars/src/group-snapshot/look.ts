@@ -108,12 +108,17 @@ interface Objects {
   contents: VolumeSnapshotContent[];
 }
 
+/** Members by their owner, and by their contents where somebody has taken the owner away. */
 function ownedBy({ cluster }: SidecarContext, uid: string | undefined): Objects {
   if (uid === undefined) return { snapshots: [], contents: [] };
-  return {
-    snapshots: cluster.snapshots.byIndex("group", uid),
-    contents: cluster.contents.byIndex("group", uid),
-  };
+  const contents = cluster.contents.byIndex("group", uid);
+  const snapshots = new Map(cluster.snapshots.byIndex("group", uid).map((each) => [keyOf(each), each]));
+  for (const { spec } of contents) {
+    const { name, namespace, uid: bound } = spec.volumeSnapshotRef;
+    const snapshot = cluster.snapshots.get(`${namespace}/${name}`);
+    if (snapshot !== undefined && snapshot.metadata.uid === bound) snapshots.set(keyOf(snapshot), snapshot);
+  }
+  return { snapshots: [...snapshots.values()], contents };
 }
 
 /** Only what somebody deletes, and only what no other driver has. */

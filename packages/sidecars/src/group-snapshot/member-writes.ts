@@ -125,19 +125,40 @@ function adopt(group: VolumeGroupSnapshot, { snapshot }: Member): MemberWrite | 
   if (snapshot === undefined || uid === undefined || isDeleting(snapshot)) return undefined;
   const missing = MEMBER_FINALIZERS.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
   if (isOwnedBy(snapshot, uid) && missing.length === 0) return undefined;
-  const { finalizers = [], ownerReferences = [] } = snapshot.metadata;
-  const others = ownerReferences.filter((owner) => owner.uid !== uid);
+  const finalizers = [...(snapshot.metadata.finalizers ?? []), ...missing];
   return {
     write: "patch-snapshot",
     snapshot,
     body: {
       metadata: {
         labels: memberLabels(group),
-        finalizers: [...finalizers, ...missing],
-        ownerReferences: [...others, ownerReferenceTo(group, { controller: others.length === 0 })],
+        finalizers,
+        ownerReferences: ownersWith(group, snapshot),
       },
     },
   };
+}
+
+function ownersWith(group: VolumeGroupSnapshot, { metadata: { ownerReferences = [] } }: VolumeSnapshot) {
+  const others = ownerReferences.filter(({ uid }) => uid !== group.metadata.uid);
+  return [...others, ownerReferenceTo(group, { controller: others.length === 0 })];
+}
+
+/**
+ * Members that lost their owner, as `kubectl delete --cascade=orphan` does it, get it back before anything is deleted:
+ * they cannot outlive their group, and by their owner they are found again after a crash.
+ */
+export function nextReclaims(
+  group: VolumeGroupSnapshot,
+  snapshots: readonly VolumeSnapshot[],
+): MemberWrite[] {
+  return snapshots
+    .filter((snapshot) => !isOwnedBy(snapshot, group.metadata.uid ?? ""))
+    .map((snapshot) => ({
+      write: "patch-snapshot",
+      snapshot,
+      body: { metadata: { ownerReferences: ownersWith(group, snapshot) } },
+    }));
 }
 
 /** Members whose objects somebody else has taken, and that so cannot be bound. */
