@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { stat } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { csiTicketId, ticketStatus, VolumeAttachments, Volumes } from "@mooring/engine";
@@ -7,6 +8,7 @@ import { type ObjectStore, PersistentVolumeClaims, PersistentVolumes, Pods } fro
 import { eventually } from "../support/eventually.ts";
 import { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
+import { rest } from "../support/rest.ts";
 import { Up } from "../support/up.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
@@ -76,6 +78,42 @@ test("[LHA-044] [LHA-045] a person attaches a volume by name, sees it in every l
     return (await store.get(Volumes, { name: volume })).status?.state === "detached";
   });
   assert.match(await done("ticket", "rm", volume, "longhorn-ui"), /there is no ticket/);
+});
+
+test("[LHA-003] [LHA-062] a snapshot of a detached volume by REST is cut, listed and deleted, and leaves it detached", async () => {
+  const act = (action: string, body: object) =>
+    rest(up.kubeconfig, `/v1/volumes/${volume}?action=${action}`, body);
+  assert.equal((await act("snapshotCRCreate", { name: "before", labels: { why: "test" } })).status, 200);
+  const cut = await eventually("the snapshot to be ready", async () => {
+    const { body } = await act("snapshotCRGet", { name: "before" });
+    return body.readyToUse === true && body;
+  });
+  assert.deepEqual([cut.volume, cut.restoreSize, cut.labels], [volume, 64 * 2 ** 20, { why: "test" }]);
+  await eventually("the volume to be detached again, without tickets", async () => {
+    const { body } = await rest(up.kubeconfig, `/v1/volumes/${volume}`);
+    return body.state === "detached" && Object.keys(body.volumeAttachment.attachments).length === 0;
+  });
+  assert.equal((await act("snapshotCRDelete", { name: "before" })).status, 200);
+  await eventually("the snapshot to be gone", async () => {
+    return (await act("snapshotCRList", {})).body.data.length === 0;
+  });
+});
+
+test("a person attaches and detaches a real device by REST", async () => {
+  const act = (action: string, body: object) =>
+    rest(up.kubeconfig, `/v1/volumes/${volume}?action=${action}`, body);
+  assert.equal((await act("attach", { hostId: "node-a", attachedBy: "ann" })).status, 200);
+  const attached = await eventually("the ticket to be satisfied", async () => {
+    const { body } = await rest(up.kubeconfig, `/v1/volumes/${volume}`);
+    return body.volumeAttachment.attachments["longhorn-ui"]?.satisfied === true && body;
+  });
+  const [{ hostId, endpoint, running }] = attached.controllers;
+  assert.deepEqual([hostId, running], ["node-a", true]);
+  assert.ok((await stat(endpoint)).isBlockDevice());
+  assert.equal((await act("detach", {})).status, 200);
+  await eventually("the volume to be detached", async () => {
+    return (await rest(up.kubeconfig, `/v1/volumes/${volume}`)).body.state === "detached";
+  });
 });
 
 test("a Pod and a person hold a volume together; a third who wants it otherwise waits and is told for whom", async () => {

@@ -1,0 +1,35 @@
+import { readFile } from "node:fs/promises";
+import { request } from "node:https";
+
+export interface RestAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into answers of every shape
+  body: any;
+}
+
+/** A request with the token of a kubeconfig, for what kubectl cannot send. */
+export async function rest(kubeconfig: string, path: string, body?: object): Promise<RestAnswer> {
+  const text = await readFile(kubeconfig, "utf8");
+  const field = (name: string): string => new RegExp(`${name}: ["']?([^\\s"']+)`).exec(text)?.[1] ?? "";
+  const content = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    authorization: `Bearer ${field("token")}`,
+    ...(content === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": Buffer.byteLength(content) }),
+  };
+  const ca = Buffer.from(field("certificate-authority-data"), "base64");
+  return new Promise((resolve, reject) => {
+    const method = content === undefined ? "GET" : "POST";
+    const sent = request(new URL(path, field("server")), { method, headers, ca, agent: false }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("error", reject);
+      answer.on("end", () => {
+        resolve({ status: answer.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(content);
+  });
+}
