@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type CsiClient, connect } from "@mooring/csi";
 import { eventually } from "../../support/eventually.ts";
@@ -9,6 +10,23 @@ import { detachBelow, detachLater, devicesBelow } from "./devices.ts";
 import type { Seat } from "./network.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
+
+/**
+ * A new mount namespace has a copy of every mount, also of those that other tests make and want to unmount: each copy
+ * keeps its file system in use. Lets go of all below the first folder but those below the second, then becomes the rest
+ * of its arguments.
+ */
+const LET_GO_OF_OTHERS = `
+others=$1 own=$2
+shift 2
+while read -r _ _ _ _ at _; do
+  case $at in
+    "$own"/*) ;;
+    "$others"/*) umount --lazy --no-mtab "$at" 2>/dev/null ;;
+  esac
+done </proc/self/mountinfo
+exec "$@"
+`;
 
 export interface MachineOptions {
   name: string;
@@ -64,6 +82,7 @@ export class Machine {
       [
         `--net=/run/netns/${this.seat.namespace}`,
         ...["unshare", "--mount", "--propagation", "private"],
+        ...["sh", "-c", LET_GO_OF_OTHERS, "sh", tmpdir(), dirname(this.stateDir)],
         ...[...node, ...own, ...this.#args],
       ],
       { stdio: ["ignore", "pipe", "pipe"] },
