@@ -1,7 +1,7 @@
 import { isNotFound, type ObjectStore } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import { NodeAgents } from "../api/node-agent.ts";
-import { Pools } from "../api/pool.ts";
+import { Pools, poolNodes } from "../api/pool.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { yieldsToWorkload } from "../arbiter/attacher-types.ts";
 import { parametersFit } from "../arbiter/eligible.ts";
@@ -85,24 +85,28 @@ async function requireNode(
       hint: "Choose a node that is Ready, or wait in the queue.",
     });
   }
-  const home = await homeOf(store, volume, signal);
-  if (home !== "" && home !== hostId) {
+  const homes = await homesOf(store, volume, signal);
+  if (homes.length > 0 && !homes.includes(hostId)) {
+    const [where, hint] = [homes.map((home) => `"${home}"`).join(" or "), "Attach it there."];
     throw new EngineError(
       "FAILED_PRECONDITION",
-      `the data of volume "${volume.metadata.name}" is on node "${home}" and cannot be reached from "${hostId}"`,
-      { hint: `Attach it to "${home}".` },
+      `the data of volume "${volume.metadata.name}" can be reached from node ${where}, not from "${hostId}"`,
+      { hint },
     );
   }
 }
 
-/** The one node that can reach the data; empty when there may be several, which the arbiter then judges. */
-async function homeOf(store: ObjectStore, { spec, status }: Volume, signal?: AbortSignal): Promise<string> {
+/** The nodes that can reach the data; empty when nobody knows yet. */
+async function homesOf(
+  store: ObjectStore,
+  { spec, status }: Volume,
+  signal?: AbortSignal,
+): Promise<string[]> {
   try {
-    const pool = await store.get(Pools, { name: spec.pool }, signal);
-    return pool.spec.nodeID ?? "";
+    return poolNodes(await store.get(Pools, { name: spec.pool }, signal));
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    return status?.ownerID ?? "";
+    return [status?.ownerID ?? ""].filter((nodeID) => nodeID !== "");
   }
 }
 

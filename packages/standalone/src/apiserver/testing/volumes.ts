@@ -21,7 +21,7 @@ export interface VolumeServer extends TestServer {
     name?: string,
   ): Promise<VolumeAttachment | undefined>;
   volume(holds: (volume: Volume) => boolean, name?: string): Promise<Volume>;
-  createVolume(name: string, accessMode?: string): Promise<void>;
+  createVolume(name: string, accessMode?: string, pool?: string): Promise<void>;
 }
 
 function object<S>(kind: string, name: string, spec: S) {
@@ -39,8 +39,8 @@ export async function startVolumeServer(): Promise<VolumeServer> {
   const arbiter = await startArbiter({ store, logger: silentLogger, kubernetes: true, signal });
   const agents = playAgents(server);
   const deadline = () => AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
-  const createVolume = async (name: string, accessMode = "rwo") => {
-    const spec = { size: 4096, pool: "p", volumeMode: "Block" as const, accessMode };
+  const createVolume = async (name: string, accessMode = "rwo", pool = "p") => {
+    const spec = { size: 4096, pool, volumeMode: "Block" as const, accessMode };
     const made = await store.create(Volumes, object("Volume", name, spec));
     await store.updateStatus(Volumes, { ...made, status: { state: "detached" } });
   };

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import {
   addTicket,
   csiTicketId,
+  Pools,
   removeTickets,
   Snapshots,
   ticketStatus,
@@ -215,6 +216,21 @@ describe("[LHA-062] snapshots by REST", () => {
     );
     assert.equal((await act("snapshotCRGet", { name: "s-csi" }, "v-other")).status, 409);
     assert.equal((await act("snapshotCRCreate", { name: "s-csi" }, "v-other")).status, 409);
+  });
+
+  test("a node that cannot reach the data is refused with those that can", async () => {
+    const metadata = { name: "local" };
+    const spec = { type: "directory" as const, nodeID: "b", path: "/p" };
+    await server.store.create(Pools, {
+      apiVersion: "storage.mooring.dev/v1alpha1",
+      kind: "Pool",
+      metadata,
+      spec,
+    });
+    await server.createVolume("v-local", "rwo", "local");
+    const answer = await act("attach", { hostId: "a" }, "v-local");
+    assert.equal(answer.status, 409);
+    assert.match(answer.json.message, /can be reached from node "b", not from "a"/);
   });
 
   test("a faulted volume is neither attached nor cut", async () => {
