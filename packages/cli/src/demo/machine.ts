@@ -1,25 +1,49 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createHost } from "@mooring/engine";
 
 /** What of a state folder is still in use on this machine. */
 export interface Remains {
   mounts: string[];
   loops: string[];
-  /** Processes that still see a mount from below the folder, in whatever mount namespace they are. */
+  /** Processes of containers that still see something from below the folder. */
   processes: string[];
 }
 
-async function processesSeeing(folder: string): Promise<string[]> {
-  const found: string[] = [];
+/** Who sees mounts from below a folder in a mount namespace of its own. */
+interface Onlookers {
+  ours: string[];
+  /**
+   * Programs of other people that happened to get a mount namespace while we had something mounted: they have copies
+   * of all mounts of the machine, and a device that we have let go stays until they end.
+   */
+  strangers: string[];
+}
+
+/** The control groups of containers: see the runtime of standalone. */
+const OUR_GROUP = /\/mooring-[0-9a-f]{12}\//;
+
+async function onlookers(folder: string): Promise<Onlookers> {
+  const found: Onlookers = { ours: [], strangers: [] };
+  const own = await readFile("/proc/self/mountinfo", "utf8");
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
-    const seen = await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "");
-    const own = await readFile("/proc/self/mountinfo", "utf8");
+    const about = (file: string) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+    const seen = await about("mountinfo");
     if (seen === own || !seen.includes(folder)) continue;
-    const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    found.push(`${pid} ${command.replaceAll("\0", " ").slice(0, 60)}`.trim());
+    const ours = OUR_GROUP.test(await about("cgroup"));
+    const command = (await about("cmdline")).replaceAll("\0", " ").slice(0, 60);
+    found[ours ? "ours" : "strangers"].push(`${pid} ${command}`.trim());
   }
   return found;
+}
+
+/** The kernel takes the device away with its last user. */
+function isLetGo(device: string): Promise<boolean> {
+  const file = `/sys/block/${basename(device)}/loop/autoclear`;
+  return readFile(file, "utf8").then(
+    (text) => text.trim() === "1",
+    () => true,
+  );
 }
 
 /** Images in the default pool: files that hold a volume's or a snapshot's bytes. */
@@ -33,9 +57,12 @@ export async function images(stateDir: string): Promise<string[]> {
 export async function remains(folder: string): Promise<Remains> {
   const host = createHost();
   const below = (path: string): boolean => path.startsWith(`${folder}/`);
-  return {
-    mounts: (await host.mounts.list()).map((entry) => entry.target).filter(below),
-    loops: (await host.loops.list()).filter((loop) => below(loop.backingFile)).map((loop) => loop.path),
-    processes: await processesSeeing(folder),
-  };
+  const { ours, strangers } = await onlookers(folder);
+  const loops: string[] = [];
+  for (const { backingFile, path } of await host.loops.list()) {
+    if (!below(backingFile)) continue;
+    if (strangers.length === 0 || !(await isLetGo(path))) loops.push(path);
+  }
+  const mounts = (await host.mounts.list()).map((entry) => entry.target).filter(below);
+  return { mounts, loops, processes: ours };
 }
