@@ -120,7 +120,7 @@ const UNREACHED =
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {
     test(`[CSI-069] [CSI-020] ${gap}: started again, it goes on and nothing is left over`, {
-      timeout: 90_000,
+      timeout: 240_000,
     }, async () => {
       const supervisor = await Supervisor.start(bundle.path, gap);
       try {
