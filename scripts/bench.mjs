@@ -5,7 +5,9 @@ import { bundle } from "./lib/bundle.mjs";
 import { run } from "./lib/run.mjs";
 import { ROOT, setUp } from "./lib/setup.mjs";
 
-await setUp("npm run bench");
+await setUp("npm run bench", [
+  { command: "fio", package: "fio", why: "measures the data path of volumes against a plain file" },
+]);
 await bundle();
 const main = join(ROOT, "test/bench/main.ts");
 const flags = ["--conditions=mooring-source", "--import", "tsx"];

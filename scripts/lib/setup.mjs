@@ -68,8 +68,8 @@ export async function checkPackages() {
 }
 
 /** Installs what is missing of the system's packages, saying what and why. */
-async function systemPackages() {
-  const missing = SYSTEM.filter((entry) => !onPath(entry.command));
+async function systemPackages(more) {
+  const missing = [...SYSTEM, ...more].filter((entry) => !onPath(entry.command));
   if (missing.length === 0) return;
   const names = missing.map((entry) => entry.package);
   const line = `apt-get install -y ${names.join(" ")}`;
@@ -90,10 +90,13 @@ async function systemPackages() {
   if (exit !== 0) stop("apt-get could not install them.", line);
 }
 
-/** Everything a command of this repository needs; a second call costs milliseconds. */
-export async function setUp(command) {
+/**
+ * Everything a command of this repository needs; a second call costs milliseconds. `more`: system packages that only
+ * this command needs, as in SYSTEM.
+ */
+export async function setUp(command, more = []) {
   checkNode();
   checkPlatform(command);
-  await systemPackages();
+  await systemPackages(more);
   await npmPackages();
 }

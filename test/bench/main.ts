@@ -4,6 +4,10 @@ import type { Measurement } from "./measure.ts";
 /** One module per subject; each exports `run(): Promise<Measurement[]>`. */
 const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>> = {
   store: () => import("../../packages/store/bench/local-store.bench.ts"),
+  csi: async () => (await import("./csi.bench.ts")).calls,
+  "csi-list": async () => (await import("./csi.bench.ts")).list,
+  "csi-memory": async () => (await import("./csi.bench.ts")).rest,
+  "csi-data": async () => (await import("./csi.bench.ts")).data,
   up: () => import("./up.bench.ts"),
 };
 
