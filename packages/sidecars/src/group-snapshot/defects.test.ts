@@ -20,6 +20,8 @@ import { groupClass, groupContent, groupSnapshot } from "../testing/objects.ts";
 
 const key = (name: string) => ({ name, namespace: NS });
 const CREATE = "CreateVolumeGroupSnapshot";
+/** Until the test says that it is back: time never decides what is seen. */
+const AWAY = { code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY };
 const DB = { matchLabels: { app: "db" } };
 
 test("G1 [KEP-050] matchExpressions select as Kubernetes does, also without matchLabels", async (t) => {
@@ -77,7 +79,6 @@ test("G2 a group deleted right after its content was made, before its own status
 test("G3 a content that is there already is read from the server before it is believed", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
-  w.h.driver.faults.add({ method: CREATE, code: Code.UNAVAILABLE, times: 3 });
   await w.h.stop();
   const made = await w.create("group");
   const name = `groupsnapcontent-${made.metadata.uid}`;
@@ -101,13 +102,14 @@ test("G4 members that become ready later do so in the list, in their own objects
   // The driver calls the whole ready too early.
   w.h.driver.changeGroup = (group) => ({ ...group, readyToUse: true });
   await w.claims("data", "log");
-  w.h.driver.faults.add({ method: "GetVolumeGroupSnapshot", code: Code.UNAVAILABLE, times: 3 });
+  w.h.driver.faults.add({ method: "GetVolumeGroupSnapshot", ...AWAY });
   await w.create("group");
   await w.h.until("the members are bound", async () => {
     const members = await w.members();
     return members.length === 2 && members.every(({ status }) => status?.readyToUse === false);
   });
   assert.notEqual((await w.group())?.status?.readyToUse, true);
+  w.h.driver.faults.clear();
   await w.ready();
   const { status } = await w.content();
   assert.deepEqual(
@@ -123,12 +125,13 @@ test("G5 a driver that cannot list snapshots is not taken for ready", async (t) 
     driver: { can: ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"], snapshotPolls: 2 },
   });
   await w.claims("data");
-  w.h.driver.faults.add({ method: "GetVolumeGroupSnapshot", code: Code.UNAVAILABLE, times: 2 });
+  w.h.driver.faults.add({ method: "GetVolumeGroupSnapshot", ...AWAY });
   await w.create("group");
   await w.h.until("the member says no", async () => (await w.members())[0]?.status?.readyToUse === false);
   assert.notEqual((await w.group())?.status?.readyToUse, true);
+  w.h.driver.faults.clear();
   await w.ready();
-  assert.equal(w.h.driver.called("GetVolumeGroupSnapshot"), 4);
+  assert.ok(w.h.driver.called("GetVolumeGroupSnapshot") > 2);
 });
 
 test("G6 members of a group that is brought in are made for the user", async (t) => {
@@ -152,24 +155,26 @@ test("G6 members of a group that is brought in are made for the user", async (t)
 test("G7 claims have a finalizer before the driver is called", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
-  w.h.driver.faults.add({ method: CREATE, code: Code.UNAVAILABLE, times: 3 });
+  w.h.driver.faults.add({ method: CREATE, ...AWAY });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called(CREATE) > 0);
   for (const name of ["data", "log"]) {
     const claim = await w.h.find(PersistentVolumeClaims, name, NS);
     assert.ok(claim?.metadata.finalizers?.includes(CLAIM_SOURCE_FINALIZER), name);
   }
+  w.h.driver.faults.clear();
   await w.ready();
 });
 
 test("G8 the class may go as soon as the content is there", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
-  w.h.driver.faults.add({ method: CREATE, code: Code.UNAVAILABLE, times: 6 });
+  w.h.driver.faults.add({ method: CREATE, ...AWAY });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called(CREATE) > 0);
   await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
   await w.h.restart();
+  w.h.driver.faults.clear();
   await w.ready();
   assert.equal((await w.members()).length, 1);
   await w.remove();
@@ -180,13 +185,14 @@ test("G8 the class may go as soon as the content is there", async (t) => {
 test("G9 members know their claims when volumes and claims are gone, or another volume has the same handle", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");
-  w.h.driver.faults.add({ method: CREATE, code: Code.UNAVAILABLE, times: 6 });
+  w.h.driver.faults.add({ method: CREATE, ...AWAY });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called(CREATE) > 0);
   const [volume] = (await w.h.store.list(PersistentVolumes)).items;
   assert.ok(volume);
   const { claimRef: _unclaimed, ...spec } = volume.spec ?? {};
   await w.h.store.create(PersistentVolumes, { ...volume, metadata: { name: "twin" }, spec } as never);
+  w.h.driver.faults.clear();
   await w.ready();
   const [member] = await w.members();
   assert.equal(member?.spec.source.persistentVolumeClaimName, "data");

@@ -39,17 +39,18 @@ test("[KEP-028] [KEP-030] [KEP-031] [KEP-046] [KEP-087] [KEP-088] a group goes w
     method: "DeleteVolumeGroupSnapshot",
     code: Code.FAILED_PRECONDITION,
     message: "a member is in use",
-    times: 5,
+    times: Number.POSITIVE_INFINITY,
   });
   await w.remove();
   const { status } = await w.error(/a member is in use/);
   assert.equal(status?.readyToUse, true);
   assert.equal((await w.members()).length, 2);
   assert.equal((await w.memberContents()).length, 2);
+  w.h.driver.faults.clear();
   await w.gone();
   await nothingLeft(w);
   const calls = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
-  assert.equal(calls.length, 6);
+  assert.ok(calls.length > 1);
   for (const { groupSnapshotId, snapshotIds } of calls)
     assert.deepEqual([groupSnapshotId, snapshotIds], [backend?.id, backend?.snapshotIds]);
 });
@@ -121,13 +122,15 @@ test("a group that is deleted while it is created is cut to its end first: nothi
     method: "CreateVolumeGroupSnapshot",
     code: Code.DEADLINE_EXCEEDED,
     effect: true,
-    times: 4,
+    times: Number.POSITIVE_INFINITY,
   });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called("CreateVolumeGroupSnapshot") > 0);
   await w.remove();
   await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
   await w.h.restart();
+  assert.ok(await w.group());
+  w.h.driver.faults.clear();
   await w.gone();
   await nothingLeft(w);
   const names = w.requests<v1.CreateVolumeGroupSnapshotRequest>("CreateVolumeGroupSnapshot");
@@ -147,7 +150,8 @@ test("a create that surely made nothing does not hold up the deletion", async (t
 
 test("a group cannot go while a volume is made from a member, and no new one can begin", async (t) => {
   const w = await made(t);
-  w.h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, effect: true, times: 8 });
+  const forever = { code: Code.UNAVAILABLE, effect: true, times: Number.POSITIVE_INFINITY };
+  w.h.driver.faults.add({ method: "CreateVolume", ...forever });
   const [first, second] = await w.members();
   const from = (name = "") => ({
     dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name },
@@ -158,6 +162,7 @@ test("a group cannot go while a volume is made from a member, and no new one can
   await w.remove();
   await w.told("VolumeGroupSnapshot", "SnapshotDeletePending", /volumes are being made from snapshot-/);
   await w.h.store.create(PersistentVolumeClaims, labelled("late", {}, from(second?.metadata.name)));
+  w.h.driver.faults.clear();
   await w.gone();
   await nothingLeft(w);
   const phase = async (name: string) => (await w.h.find(PersistentVolumeClaims, name, NS))?.status?.phase;

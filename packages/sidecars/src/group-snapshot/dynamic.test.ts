@@ -264,10 +264,13 @@ test("looking can have a secret of its own", async (t) => {
 test("claims are kept while a group snapshot needs them, and let go when it is ready", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data", "log");
-  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 14, times: 4 });
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: 14, times: Number.POSITIVE_INFINITY });
   await w.create("group");
   await w.h.until("it was called", () => w.h.driver.called("CreateVolumeGroupSnapshot") > 0);
   await w.h.store.delete(PersistentVolumeClaims, { name: "data", namespace: NS });
+  const kept = await w.h.find(PersistentVolumeClaims, "data", NS);
+  assert.ok(kept?.metadata.deletionTimestamp);
+  w.h.driver.faults.clear();
   await w.ready();
   await w.h.until(
     "the deleted claim is gone",
