@@ -8,6 +8,7 @@ const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>>
   "csi-list": async () => (await import("./csi.bench.ts")).list,
   "csi-memory": async () => (await import("./csi.bench.ts")).rest,
   "csi-data": async () => (await import("./csi.bench.ts")).data,
+  "group-snapshot": () => import("./group-snapshot.bench.ts"),
   up: () => import("./up.bench.ts"),
 };
 

@@ -157,6 +157,34 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       await removeVolumes(ids);
     });
 
+    test("[KEP-074] [KEP-075] [KEP-076] [KEP-077] [KEP-078] [KEP-079] [KEP-082] [KEP-087] [KEP-088] [KEP-090] names, secrets and parameters: what the wire allows is taken, the rest is refused", async () => {
+      const ids = await volumes(["m", "n"]);
+      const { groupController } = world.client;
+      const secrets = { "pass.word-1": "hidden-in-the-log" };
+      const parameters = { "csi.storage.k8s.io/volumegroupsnapshot/name": "x", deadlineSeconds: "7" };
+      const made: v1.VolumeGroupSnapshot[] = [];
+      for (const name of ["名前 \t\n\r ü", "a".repeat(128)]) {
+        const request = { name, sourceVolumeIds: ids, secrets, parameters };
+        const { groupSnapshot } = await groupController.createVolumeGroupSnapshot(request);
+        assert.ok(groupSnapshot);
+        made.push(groupSnapshot);
+      }
+      assert.equal(new Set(made.map(({ groupSnapshotId }) => groupSnapshotId)).size, 2);
+      for (const name of ["", "a\u0000b", "a\u0008b", "a\u007fb", "a\u009fb", "ü".repeat(65)]) {
+        assert.equal(await codeOf(group(name, ids)), "INVALID_ARGUMENT", JSON.stringify(name));
+      }
+      assert.doesNotMatch(world.log(), /hidden-in-the-log/);
+      for (const { groupSnapshotId, snapshots } of made) {
+        const snapshotIds = snapshots.map(({ snapshotId }) => snapshotId);
+        await groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds, secrets });
+      }
+      assert.equal(
+        await codeOf(groupController.deleteVolumeGroupSnapshot({ groupSnapshotId: "", snapshotIds: ["s"] })),
+        "INVALID_ARGUMENT",
+      );
+      await removeVolumes(ids);
+    });
+
     test("two groups over the same volumes at once are both made", async () => {
       const ids = await volumes(["p", "q"]);
       const made = await Promise.all(["first", "second", "third"].map((name) => group(name, ids)));

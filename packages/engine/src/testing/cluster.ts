@@ -1,6 +1,6 @@
+import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { LocalStore, silentLogger } from "@mooring/store";
 import { type Agent, startAgent } from "../agent/index.ts";
 import type { PoolType } from "../api/pool.ts";
@@ -10,7 +10,7 @@ import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
 import { startServices } from "../services/index.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
-import { GIB, scratch } from "./scratch.ts";
+import { GIB, type Hooks, scratch } from "./scratch.ts";
 
 export interface ClusterPool {
   name: string;
@@ -33,12 +33,13 @@ export class Cluster {
     this.#pools = pools;
   }
 
-  static async open(t: TestContext, pools: readonly ClusterPool[]): Promise<Cluster> {
+  static async open(t: Hooks, pools: readonly ClusterPool[]): Promise<Cluster> {
     const host = createHost();
     const dir = await scratch(t, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const cluster = new Cluster(dir, host, store, pools);
     const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
     const common = { store, logger: silentLogger, signal: stop.signal };
     const parts: { done: Promise<void> }[] = [];
     t.after(async () => {

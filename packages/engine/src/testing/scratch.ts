@@ -1,11 +1,13 @@
 import { mkdtemp, realpath, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import type { Host } from "../host/host.ts";
 
+/** What a test offers; a benchmark may offer it as well. */
+export type Hooks = { after(undo: () => unknown): void };
+
 /** A folder for one test. After it, every mount below is unmounted, every loop device of a file below detached. */
-export async function scratch(t: TestContext, host: Host): Promise<string> {
+export async function scratch(t: Hooks, host: Host): Promise<string> {
   if (process.getuid?.() !== 0) throw new Error("this test needs root: it mounts real file systems");
   const dir = await realpath(await mkdtemp(join(tmpdir(), "mooring-engine-")));
   t.after(() => cleanUp(host, dir));

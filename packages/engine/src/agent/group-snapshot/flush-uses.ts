@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { AgentContext } from "../context.ts";
 import type { MemberUse } from "./choose-quiesce.ts";
 
@@ -14,6 +15,7 @@ export async function flushUses(
   const mounts = uses.flatMap(({ use }) => (use.as === "filesystem" ? [use.mount] : []));
   if (mounts.length === 0) return;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]);
+  setMaxListeners(0, limit);
   const work = mounts.map((mount) => host.exec.run("sync", ["--file-system", mount], { signal: limit }));
   for (const result of await Promise.allSettled(work)) {
     if (result.status === "rejected") logger.warn({ err: result.reason }, "cannot flush before a barrier");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -29,6 +29,8 @@ export interface GroupStage {
 }
 
 export const MOUNTED: readonly string[] = ["v-p-1", "v-p-2"];
+/** There while the story itself keeps the last of them frozen, as somebody else might. */
+export const FROZEN_BY_OTHERS = "frozen-by-others";
 const MEMBERS: readonly string[] = [...MOUNTED, "v-p-3"];
 
 export function groupObject(
@@ -121,10 +123,12 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     },
     // One that cannot be made: somebody else holds a member's file system.
     async () => {
+      await writeFile(join(dir, FROZEN_BY_OTHERS), "");
       await host.exec.try("fsfreeze", ["--freeze", mount("v-p-2")]);
       await store.create(GroupSnapshots, groupObject("g-2", MOUNTED, { deadlineSeconds: 2 })).catch(made);
       const { status } = await inState("g-2", stage.type === "btrfs" ? "ready" : "failed");
       await host.exec.try("fsfreeze", ["--unfreeze", mount("v-p-2")]);
+      await rm(join(dir, FROZEN_BY_OTHERS));
       if (stage.type !== "btrfs") assert.match(status?.error?.message ?? "", /v-p-2/);
     },
     () => gone(store, GroupSnapshots, "g-2"),

@@ -1,0 +1,146 @@
+import { execFile } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type GroupSnapshot, GroupSnapshots } from "@mooring/engine";
+import { bundleProgram } from "@mooring/store/testing";
+import {
+  gone,
+  groupObject,
+  mountVolume,
+  unmountVolume,
+} from "../../packages/engine/src/agent/group-snapshot/testing/story.ts";
+import { until } from "../../packages/engine/src/testing/agent.ts";
+import { Cluster } from "../../packages/engine/src/testing/cluster.ts";
+import { type Measurement, median } from "./measure.ts";
+import { layOut, type StallWriter, startStallWriter } from "./support/stall.ts";
+
+const command = promisify(execFile);
+const SIZES = [1, 2, 8, 32];
+const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? "20");
+const NODE = "a";
+type PoolKind = "xfs" | "btrfs";
+
+/** One cut: how long it kept writers still by its own account, and the longest wait that the writer saw meanwhile. */
+interface Cut {
+  barrier: number;
+  stall: number;
+}
+
+function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/** The same cut by hand, with a script's tools. */
+async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<number> {
+  const images = join(cluster.image("v-0", pool), "..");
+  const mounts = volumes.map((name) => join(cluster.dir, "mounts", name));
+  const folder = join(images, "..", "raw");
+  if (pool === "xfs") await mkdir(folder, { recursive: true });
+  const start = performance.now();
+  if (pool === "btrfs") {
+    await command("btrfs", ["subvolume", "snapshot", "-r", images, folder]);
+  } else {
+    await Promise.all(mounts.map((mount) => command("fsfreeze", ["--freeze", mount])));
+    await Promise.all(
+      volumes.map((name) =>
+        command("cp", ["--reflink=always", join(images, `${name}.img`), join(folder, name)]),
+      ),
+    );
+    await Promise.all(mounts.map((mount) => command("fsfreeze", ["--unfreeze", mount])));
+  }
+  const taken = performance.now() - start;
+  if (pool === "btrfs") await command("btrfs", ["subvolume", "delete", folder]);
+  else await rm(folder, { recursive: true });
+  return taken;
+}
+
+async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<number> {
+  const { store } = cluster;
+  await store.create(GroupSnapshots, groupObject("g-1", volumes, { pool, deadlineSeconds: 60 }));
+  const ended = ({ status }: GroupSnapshot): boolean => ["ready", "failed"].includes(status?.state ?? "");
+  const { status } = await until(store, GroupSnapshots, "g-1", ended);
+  if (status?.state !== "ready") throw new Error(JSON.stringify(status?.error));
+  return status.barrier?.pauseMilliseconds ?? Number.NaN;
+}
+
+/** Ours and by hand in turn, so that whatever else the machine does hits both. */
+async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, volumes: readonly string[]) {
+  const [raw, ours]: [Cut[], Cut[]] = [[], []];
+  const once = async (cut: () => Promise<number>): Promise<Cut> => {
+    await writer.longest();
+    const barrier = await cut();
+    return { barrier, stall: await writer.longest() };
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    raw.push(await once(() => rawCut(cluster, pool, volumes)));
+    ours.push(await once(() => ourCut(cluster, pool, volumes)));
+    await gone(cluster.store, GroupSnapshots, "g-1");
+  }
+  return { raw, ours };
+}
+
+function figures(pool: PoolKind, count: number, raw: readonly Cut[], ours: readonly Cut[]): Measurement[] {
+  const stalls = [raw, ours].map((cuts) => cuts.map(({ stall }) => stall));
+  const barriers = [raw, ours].map((cuts) => cuts.map(({ barrier }) => barrier));
+  const entry = (what: string, of: number[][], figure: (values: number[]) => number): Measurement => ({
+    name: `group of ${count} on ${pool}: ${what}`,
+    unit: "ms",
+    value: figure(of[1] ?? []),
+    baseline: figure(of[0] ?? []),
+    baselineName: "raw commands",
+  });
+  return [
+    entry("pause seen by writers, median", stalls, median),
+    entry("pause seen by writers, p99", stalls, (values) => percentile(values, 0.99)),
+    entry("pause seen by writers, max", stalls, (values) => Math.max(...values)),
+    entry("time to cut, median", barriers, median),
+  ];
+}
+
+async function runPool(pool: PoolKind, program: string): Promise<Measurement[]> {
+  const undo: (() => unknown)[] = [];
+  const all: Measurement[] = [];
+  try {
+    const hooks = { after: (work: () => unknown) => void undo.push(work) };
+    const cluster = await Cluster.open(hooks, [{ name: pool, type: pool, node: NODE }]);
+    const volumes: string[] = [];
+    hooks.after(async () => {
+      for (const name of volumes) await unmountVolume(cluster, name);
+    });
+    const files: string[] = [];
+    for (const count of SIZES) {
+      while (volumes.length < count) {
+        const name = `v-${volumes.length}`;
+        await cluster.volume(name, pool);
+        const file = join(await mountVolume(cluster, name, NODE), "load");
+        await layOut(file);
+        volumes.push(name);
+        files.push(file);
+      }
+      process.stderr.write(`  ${pool}, ${count} volumes ...\n`);
+      const writer = await startStallWriter(program, files);
+      try {
+        const { raw, ours } = await measure(cluster, writer, pool, volumes);
+        all.push(...figures(pool, count, raw, ours));
+      } finally {
+        await writer.stop();
+      }
+    }
+  } finally {
+    // From the last to the first: the folder goes when nobody uses it.
+    for (const work of undo.reverse()) await work();
+  }
+  return all;
+}
+
+/** Pause and time of group snapshots under a synchronous writer, beside raw commands doing the same cut. */
+export async function run(): Promise<Measurement[]> {
+  const program = await bundleProgram(new URL("./support/stall-writer.ts", import.meta.url));
+  try {
+    return [...(await runPool("btrfs", program.path)), ...(await runPool("xfs", program.path))];
+  } finally {
+    await program.remove();
+  }
+}
