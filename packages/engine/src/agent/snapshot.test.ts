@@ -171,6 +171,7 @@ test("a copy smaller than its source, or from another pool, is refused with the 
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
+  await bench.attached("v-p-1");
   await bench.createVolume("v-p-2", { size: 32 * MIB, source: { kind: "Volume", name: "v-p-1" } });
   await bench.volume("v-p-2", "creating", (v) => v.status?.error?.code === "OUT_OF_RANGE");
   await bench.deleted(Volumes, "v-p-2");

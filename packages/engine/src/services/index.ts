@@ -6,6 +6,7 @@ import { Pools } from "../api/pool.ts";
 import { RecurringJobs } from "../api/recurring-job.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
+import { runClones } from "./clone/index.ts";
 import type { ServiceInformers, ServicesContext } from "./context.ts";
 import { runExpansions } from "./expansion/index.ts";
 import { runGroupSnapshots } from "./group-snapshot/index.ts";
@@ -34,6 +35,7 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runExpansions,
   runRestores,
   runSalvages,
+  runClones,
   runRecurringJobs,
 ];
 
@@ -60,7 +62,10 @@ export async function startServices({ store, logger, signal, now }: ServicesOpti
 
 function createInformers(store: ObjectStore, logger: Logger): ServiceInformers {
   return {
-    volumes: createInformer(store, Volumes, { logger }),
+    volumes: createInformer(store, Volumes, {
+      logger,
+      indexers: { source: ({ spec }) => (spec.source?.kind === "Volume" ? [spec.source.name] : []) },
+    }),
     attachments: createInformer(store, VolumeAttachments, { logger }),
     groups: createInformer(store, GroupSnapshots, { logger }),
     pools: createInformer(store, Pools, { logger }),

@@ -9,6 +9,7 @@ import { cut } from "../cut.ts";
 import { cutKey } from "../cuts.ts";
 import { takeLease } from "../lease/take-lease.ts";
 import type { OpenPool } from "../open-pools.ts";
+import { requireHeld } from "../snapshot/apply.ts";
 import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
 import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
@@ -164,7 +165,9 @@ async function createImage(context: AgentContext, { volume }: VolumeReading, poo
   const { name } = volume.metadata;
   const { source, size } = volume.spec;
   if (source === undefined) return pool.backend.create(name, size, context.signal);
-  return cut(context, pool, { source: source.name, id: name, size });
+  if (source.kind === "Snapshot") return cut(context, pool, { source: source.name, id: name, size });
+  const stillHeld = () => requireHeld(context, source.name);
+  return cut(context, pool, { source: source.name, id: name, size, stillHeld });
 }
 
 async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {

@@ -55,8 +55,9 @@ const views: fc.Arbitrary<VolumeView> = fc
     ),
     source: fc.constantFrom<VolumeView["source"]>(
       { state: "none" },
-      { state: "ready", formatted: "xfs" },
-      { state: "ready" },
+      { state: "ready", held: true, formatted: "xfs" },
+      { state: "ready", held: true },
+      { state: "ready", held: false },
       { state: "waiting", message: "w" },
       { state: "missing", message: "m" },
       { state: "unfit", message: "u" },
@@ -148,6 +149,7 @@ test("[LHA-004] whatever the volume was, it comes to where it is wanted, or an e
       if (view.volume.metadata.deletionTimestamp !== undefined && !hasFinalizer(volume, ENGINE_FINALIZER))
         return;
       assert.equal(end.do, "rest");
+      if (view.source.state === "ready" && !view.source.held && image === undefined) return;
       assert.ok(image !== undefined);
       if (nodeID === NODE) {
         assert.equal(volume.status?.state, "attached");

@@ -90,8 +90,9 @@ function creation(view: VolumeView): VolumeStep | undefined {
 function fromSource({ source }: VolumeView): VolumeStep {
   switch (source.state) {
     case "none":
-    case "ready":
       return { do: "create-image" };
+    case "ready":
+      return source.held ? { do: "create-image" } : REST;
     case "waiting":
       return fail("UNAVAILABLE", source.message);
     case "missing":

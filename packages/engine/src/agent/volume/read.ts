@@ -9,6 +9,7 @@ import { folderUsers } from "../../pools/folder-users.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
+import { isHeldOn } from "../snapshot/decide.ts";
 import { type ConcernView, isConcerned } from "./concern.ts";
 import type { LeaseState, SourceView, VolumeView } from "./view.ts";
 
@@ -116,7 +117,8 @@ async function sourceOf(context: AgentContext, volume: Volume): Promise<SourceVi
   }
   if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
   const formatted = object.status?.formatted;
-  return { state: "ready", ...(formatted === undefined ? {} : { formatted }) };
+  const held = kind === "Snapshot" || isHeldOn(object as Volume, context.nodeID);
+  return { state: "ready", held, ...(formatted === undefined ? {} : { formatted }) };
 }
 
 function isWhole({ status }: Volume | Snapshot): boolean {

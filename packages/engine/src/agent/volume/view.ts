@@ -5,7 +5,8 @@ import type { EndStep } from "../converge.ts";
 /** Where a new volume's bytes come from, as far as is known now. */
 export type SourceView =
   | { state: "none" }
-  | { state: "ready"; formatted?: string }
+  /** `held`: no volume, or one that this node has and keeps; otherwise a ticket for it is on its way. */
+  | { state: "ready"; held: boolean; formatted?: string }
   /** Not yet. */
   | { state: "waiting"; message: string }
   | { state: "missing"; message: string }

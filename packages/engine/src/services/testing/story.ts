@@ -56,6 +56,15 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
       await removeTickets(store, "v-p-1", () => true);
     },
     () => untouched(stage, "v-p-1"),
+    // A copy of a volume that nobody uses.
+    async () => {
+      const source = { kind: "Volume" as const, name: "v-p-1" };
+      await store.create(Volumes, volumeObject("v-p-2", { source })).catch(made);
+      await volume("v-p-2", (v) => v.status?.size !== undefined);
+    },
+    () => untouched(stage, "v-p-1"),
+    () => untouched(stage, "v-p-2"),
+    () => gone(store, Volumes, "v-p-2"),
     ...restoring(stage),
     ...recurring(stage),
     () => gone(store, Snapshots, "s-p-1"),
@@ -168,7 +177,7 @@ async function untouched({ store }: Stage, name: string): Promise<void> {
   const none = (a: { spec: { attachmentTickets?: object } }) =>
     Object.keys(a.spec.attachmentTickets ?? {}).length === 0;
   await until(store, VolumeAttachments, name, none);
-  await until(store, Volumes, name, (v) => v.status?.state === "detached" && v.spec.nodeID === "");
+  await until(store, Volumes, name, (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
 }
 
 async function gone(store: ObjectStore, resource: Resource, name: string): Promise<void> {
