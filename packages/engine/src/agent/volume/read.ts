@@ -23,7 +23,7 @@ export interface VolumeReading extends VolumeView {
 export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
   const { store, nodeID, host, signal } = context;
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
-  if (volume === undefined || !isOurs(context, volume)) return undefined;
+  if (volume === undefined || !isOurs(context, await whereItIsMade(context, volume))) return undefined;
   const open = context.pools.get(volume.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
@@ -60,6 +60,15 @@ function leaseOf({ sharing }: AgentContext, name: string): LeaseState {
 export function whenNotFound(error: unknown): undefined {
   if (isNotFound(error)) return undefined;
   throw error;
+}
+
+/** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */
+async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volume: Volume): Promise<Volume> {
+  const { source, pool } = volume.spec;
+  const made = volume.status?.size !== undefined || volume.metadata.deletionTimestamp !== undefined;
+  if (made || source?.kind !== "Volume" || !isShared(poolObjects.get(pool))) return volume;
+  const origin = await store.get(Volumes, { name: source.name }, signal).catch(whenNotFound);
+  return origin?.spec.pool === pool ? origin : volume;
 }
 
 /** The pool's node has the data; the owner counts when the Pool object is gone. */

@@ -4,6 +4,9 @@ import type { Volume } from "../../api/volume.ts";
 import type { TicketRequest } from "../../arbiter/tickets.ts";
 import { ticketIdFor } from "./ticket-id.ts";
 
+/** Node of a ticket that may be anywhere. */
+export const ANYWHERE = "";
+
 /** Whether a job needs a volume now. */
 export interface Hold {
   volume: string;
@@ -41,7 +44,10 @@ export interface HoldRequest {
   name?: string;
 }
 
-/** A hold on the volume where it is now, or where its data is. Without such a place nothing is wanted yet. */
+/**
+ * A hold on the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be held on
+ * any node: its ticket names none, until it is written. One that is nowhere yet is not wanted yet.
+ */
 export function holdFor({ volume, type, owner, frontend, parameters, name }: HoldRequest): Hold {
   const id = ticketIdFor(type, name ?? owner.metadata.name);
   const hold = { volume: volume.metadata.name, type, id };
@@ -65,5 +71,8 @@ export function noHold(volume: string, type: AttacherType, name: string): Hold {
 /** Jobs follow the workload: they go where the volume is, and only without one where the data is. */
 function placeFor({ spec, status }: Volume): string | undefined {
   const places = [status?.currentNodeID, spec.nodeID, status?.ownerID];
-  return places.find((place) => place !== undefined && place !== "");
+  return (
+    places.find((place) => place !== undefined && place !== "") ??
+    (status === undefined ? undefined : ANYWHERE)
+  );
 }

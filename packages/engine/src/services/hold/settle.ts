@@ -1,8 +1,12 @@
-import { isNotFound } from "@mooring/store";
+import { isNotFound, listAll } from "@mooring/store";
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import { NodeAgents } from "../../api/node-agent.ts";
+import { poolNodes } from "../../api/pool.ts";
+import { Volumes } from "../../api/volume.ts";
 import { getAttachment } from "../../arbiter/attachment-object.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
 import type { ServicesContext } from "../context.ts";
-import { type Hold, type HoldPlan, nextHoldStep } from "./plan.ts";
+import { ANYWHERE, type Hold, type HoldPlan, nextHoldStep } from "./plan.ts";
 
 /** The gaps after a ticket was written and after it was taken away; each service names its own. */
 export interface HoldGaps {
@@ -20,14 +24,18 @@ export async function settleHolds(
   return plan.afterMs === undefined ? {} : { requeueAfterMs: plan.afterMs };
 }
 
-async function settle({ store, now, signal }: ServicesContext, hold: Hold, gaps: HoldGaps): Promise<void> {
+async function settle(context: ServicesContext, hold: Hold, gaps: HoldGaps): Promise<void> {
+  const { store, now, signal } = context;
   const attachment = await getAttachment(store, hold.volume, signal);
   const present = attachment?.spec.attachmentTickets?.[hold.id];
   const step = nextHoldStep(hold, present);
   switch (step.do) {
     case "take":
       try {
-        await addTicket(store, hold.volume, step.ticket, now(), signal);
+        const nodeID =
+          step.ticket.nodeID === ANYWHERE ? await anyNode(context, hold.volume, present) : step.ticket.nodeID;
+        if (nodeID === undefined) return;
+        await addTicket(store, hold.volume, { ...step.ticket, nodeID }, now(), signal);
         gaps.taken();
       } catch (error) {
         if (!isNotFound(error)) throw error;
@@ -40,4 +48,18 @@ async function settle({ store, now, signal }: ServicesContext, hold: Hold, gaps:
       return;
     case "rest":
   }
+}
+
+/** A ready node that has the volume's pool open: the one that the ticket names already, else the first. */
+async function anyNode(
+  { store, informers, signal }: ServicesContext,
+  volume: string,
+  present: AttachmentTicket | undefined,
+): Promise<string | undefined> {
+  const { spec } = await store.get(Volumes, { name: volume }, signal);
+  const pool = informers.pools.get(spec.pool);
+  const { items } = await listAll(store, NodeAgents, { signal });
+  const ready = items.filter(({ status }) => status?.state === "Ready").map(({ metadata }) => metadata.name);
+  const able = pool === undefined ? [] : poolNodes(pool).filter((node) => ready.includes(node));
+  return able.find((node) => node === present?.nodeID) ?? able.sort()[0];
 }

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import { startAgent } from "../../agent/index.ts";
+import { VolumeAttachments } from "../../api/attachment.ts";
+import { ENGINE_KINDS } from "../../api/kinds.ts";
+import { Pools } from "../../api/pool.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
+import { startArbiter } from "../../arbiter/index.ts";
+import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
+import { createHost } from "../../host/create-host.ts";
+import { POOL, snapshotObject, until, volumeObject } from "../../testing/agent.ts";
+import { GIB, scratch, sparse } from "../../testing/scratch.ts";
+import { startServices } from "../index.ts";
+
+/** Two agents of one store that share the folder of a pool. */
+async function twoNodes(t: TestContext): Promise<LocalStore> {
+  const host = createHost();
+  const dir = await scratch(t, host);
+  const disk = await sparse(join(dir, "disk"), 2 * GIB);
+  const { path: device } = await host.loops.attach(disk);
+  await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", device]);
+  const folder = join(dir, "shared");
+  await mkdir(folder);
+  await host.mounts.mount({ source: device, target: folder, fsType: "xfs" });
+  const kinds = [...ENGINE_KINDS].map((resource) => ({ resource, hasStatus: true }));
+  const plain = [Events, Leases].map((resource) => ({ resource, hasStatus: false }));
+  const registry = new ResourceRegistry([...kinds, ...plain]);
+  const store = await LocalStore.open({ path: join(dir, "store"), registry });
+  const stop = new AbortController();
+  const common = { store, logger: silentLogger, signal: stop.signal };
+  const running: Promise<void>[] = [];
+  t.after(async () => {
+    stop.abort();
+    await Promise.allSettled(running);
+    await store.close();
+  });
+  for (const nodeID of ["node-1", "node-2"]) {
+    const pools = [{ name: POOL, type: "xfs" as const, shared: true, path: folder }];
+    const stateDir = join(dir, nodeID);
+    running.push((await startAgent({ ...common, host, nodeID, stateDir, pools, leases: {} })).done);
+  }
+  running.push((await startArbiter(common)).done, (await startServices(common)).done);
+  await until(store, Pools, POOL, ({ status }) => status?.nodes?.length === 2);
+  return store;
+}
+
+const detached = (store: LocalStore, name: string) =>
+  until(store, Volumes, name, (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
+
+test("in a shared pool a volume that nobody has is held and copied on some node, one in use where it is", async (t) => {
+  const store = await twoNodes(t);
+  await store.create(Volumes, volumeObject("v-p-1"));
+  await detached(store, "v-p-1");
+  await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
+  await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  await until(
+    store,
+    VolumeAttachments,
+    "v-p-1",
+    (a) => Object.keys(a.spec.attachmentTickets ?? {}).length === 0,
+  );
+  await detached(store, "v-p-1");
+
+  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, new Date());
+  await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
+  await store.create(Snapshots, snapshotObject("s-p-2", "v-p-1"));
+  const source = { kind: "Volume" as const, name: "v-p-1" };
+  await store.create(Volumes, volumeObject("v-p-2", { source }));
+  const cut = await until(store, Snapshots, "s-p-2", (s) => s.status?.readyToUse === true);
+  assert.equal(cut.status?.ownerID, "node-2");
+  await until(store, Volumes, "v-p-2", (v) => v.status?.size !== undefined);
+  const kept = await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
+  assert.equal(kept.status?.currentNodeID, "node-2");
+  await removeTickets(store, "v-p-1", ({ id }) => id === "w");
+  await detached(store, "v-p-1");
+});
+
+test("10874: a job that held the volume follows it to the node where a workload has taken it", async (t) => {
+  const store = await twoNodes(t);
+  await store.create(Volumes, volumeObject("v-p-1"));
+  await detached(store, "v-p-1");
+  // Many at once, so that some are still to be cut when the workload comes.
+  const names = Array.from({ length: 12 }, (_, n) => `s-p-${n}`);
+  for (const name of names) await store.create(Snapshots, snapshotObject(name, "v-p-1"));
+  await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
+  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, new Date());
+  await until(store, Volumes, "v-p-1", (v) => v.status?.currentNodeID === "node-2");
+  for (const name of names) await until(store, Snapshots, name, (s) => s.status?.readyToUse === true);
+  await until(
+    store,
+    VolumeAttachments,
+    "v-p-1",
+    (a) => Object.keys(a.spec.attachmentTickets ?? {}).join() === "w",
+  );
+  await removeTickets(store, "v-p-1", ({ id }) => id === "w");
+  await detached(store, "v-p-1");
+});
