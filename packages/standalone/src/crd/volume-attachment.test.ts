@@ -150,6 +150,12 @@ test("a ticket written with kubectl is numbered, satisfied and shown in the colu
   );
 });
 
+test("a second person does not take the first one's ticket by writing over it", async () => {
+  const { code, stderr } = await put("t", person({ nodeID: "b", parameters: { lastAttachedBy: "bob" } }));
+  assert.equal(code, 1);
+  assert.match(stderr, /a ticket stays its holder's/);
+});
+
 test("neither the type of a ticket nor the node of a CSI ticket changes", async () => {
   assert.match(
     (await put("t", person({ type: "csi-attacher", owner }))).stderr,
