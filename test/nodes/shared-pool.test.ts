@@ -10,6 +10,9 @@ import { stints, Writer } from "./support/writer.ts";
 /** Short, so that the tests are; long enough for a machine with a lot to do. */
 const TIMES = ["--lease-duration", "8s"];
 
+/** `npm run test:deep` does the hard ones again and again. */
+const ROUNDS = process.env.MOORING_DEEP === undefined ? 1 : 5;
+
 describe("a pool that two nodes share", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
@@ -47,54 +50,87 @@ describe("a pool that two nodes share", () => {
     assert.deepEqual(await devicesBelow(nodes.machine("a").stateDir), []);
   });
 
-  test("a node that loses its network loses the volume: its writer is stopped before another one begins", async () => {
-    const a = nodes.machine("a");
-    const volume = await TestVolume.create(nodes, "partition", "common");
-    const first = new Writer(a, `${await volume.publish("a")}/log`);
-    await first.progress(50);
-    await a.seat.link("down");
-    await first.ended;
-    assert.match(first.complaint, /write|sync/);
-    assert.notEqual(await state("a"), "Fenced");
-    await isState("a", "Fenced");
-    // What Kubernetes does with a pod that is gone from a node.
-    await volume.detach("a");
-    const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
-    await second.progress(50);
-    await a.seat.link("up");
-    await isState("a", "Ready");
-    await volume.unmount("a");
-    await second.progress(50);
-    await second.stop();
-    const [left, right, ...more] = stints(await content("b", volume));
-    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
-    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
-    assert.ok((right?.last ?? 0) >= second.acknowledged);
-    await volume.unmount("b");
-    await volume.detach("b");
-    await volume.remove();
-  });
+  for (let round = 1; round <= ROUNDS; round += 1) hardEnds(round);
 
-  test("a node that dies is fenced by a person's word, and what it was promised is there on the other", async () => {
-    const a = nodes.machine("a");
-    const volume = await TestVolume.create(nodes, "death", "common");
-    const first = new Writer(a, `${await volume.publish("a")}/log`);
-    await first.progress(50);
-    await a.cutPower();
-    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
-    await isState("a", "Fenced");
-    await volume.detach("a");
-    const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
-    await second.progress(50);
-    await second.stop();
-    const [left, right, ...more] = stints(await content("b", volume));
-    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
-    assert.ok((left?.last ?? 0) >= first.acknowledged);
-    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
-    await a.start();
-    await isState("a", "Ready");
-    await volume.unmount("b");
-    await volume.detach("b");
-    await volume.remove();
-  });
+  function hardEnds(round: number): void {
+    test(`a node that loses its network loses the volume: its writer is stopped before another one begins (${round})`, async () => {
+      const a = nodes.machine("a");
+      const volume = await TestVolume.create(nodes, `partition-${round}`, "common");
+      const first = new Writer(a, `${await volume.publish("a")}/log`);
+      await first.progress(50);
+      await a.seat.link("down");
+      await first.ended;
+      assert.match(first.complaint, /write|sync/);
+      assert.notEqual(await state("a"), "Fenced");
+      await isState("a", "Fenced");
+      // What Kubernetes does with a pod that is gone from a node.
+      await volume.detach("a");
+      const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
+      await second.progress(50);
+      await a.seat.link("up");
+      await isState("a", "Ready");
+      await volume.unmount("a");
+      await second.progress(50);
+      await second.stop();
+      const [left, right, ...more] = stints(await content("b", volume));
+      assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+      assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+      assert.ok((right?.last ?? 0) >= second.acknowledged);
+      await volume.unmount("b");
+      await volume.detach("b");
+      await volume.remove();
+    });
+
+    test(`an agent that is killed leaves no writer behind: the guard cuts its device off (${round})`, async () => {
+      const a = nodes.machine("a");
+      const volume = await TestVolume.create(nodes, `killed-${round}`, "common");
+      const first = new Writer(a, `${await volume.publish("a")}/log`);
+      await first.progress(50);
+      process.kill(a.pid, "SIGKILL");
+      // It goes on without its agent, for as long as the lease may still be its own.
+      await first.progress(10);
+      await first.ended;
+      assert.match(first.complaint, /write|sync/);
+      await a.cutPower();
+      await isState("a", "Fenced");
+      await volume.detach("a");
+      await volume.publish("b");
+      const [left, ...more] = stints(await content("b", volume));
+      assert.deepEqual([left?.node, more], ["a", []]);
+      assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+      await a.start();
+      await isState("a", "Ready");
+      await volume.unmount("b");
+      await volume.detach("b");
+      await volume.remove();
+    });
+
+    test(`a node that dies is fenced by a person's word, and what it was promised is there on the other (${round})`, async () => {
+      const a = nodes.machine("a");
+      const volume = await TestVolume.create(nodes, `death-${round}`, "common");
+      const first = new Writer(a, `${await volume.publish("a")}/log`);
+      await first.progress(50);
+      await a.cutPower();
+      await nodes.kubectl.run(
+        "taint",
+        "node",
+        "a",
+        "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+      );
+      await isState("a", "Fenced");
+      await volume.detach("a");
+      const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
+      await second.progress(50);
+      await second.stop();
+      const [left, right, ...more] = stints(await content("b", volume));
+      assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+      assert.ok((left?.last ?? 0) >= first.acknowledged);
+      await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
+      await a.start();
+      await isState("a", "Ready");
+      await volume.unmount("b");
+      await volume.detach("b");
+      await volume.remove();
+    });
+  }
 });

@@ -12,8 +12,8 @@ export interface Sharing {
   /** Names of the shared pools that this node takes part in. */
   pools: ReadonlySet<string>;
   leases: ImageLeases;
-  /** Calls back when an image's device has been cut off. */
-  onLost(listener: (image: string) => void): void;
+  /** Calls back when an image's device has been cut off here, and when its lease is free to take. */
+  onTurn(listener: (image: string) => void): void;
   /** All nodes, to know who answers. */
   agents: Informer<NodeAgent>;
   /** `idle`: no device is left, so that every lease can be given back. */

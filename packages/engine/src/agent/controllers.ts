@@ -95,7 +95,7 @@ export function runVolumes(
   context.sharing?.agents.onChange((old, agent) => {
     if (old?.status?.state !== agent?.status?.state) for (const name of shared()) queue.add(name);
   });
-  context.sharing?.onLost((image) => queue.add(image));
+  context.sharing?.onTurn((image) => queue.add(image));
   const copiesOf = (kind: "Volume" | "Snapshot", name: string): string[] =>
     volumes
       .byIndex("source", `${kind}/${name}`)

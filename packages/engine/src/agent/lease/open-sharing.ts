@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInformer, type Informer, type KubeObject, type Logger } from "@mooring/store";
+import { LEASE_IMAGE_LABEL } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
 import type { Sharing } from "../context.ts";
 import type { AgentOptions } from "../index.ts";
@@ -28,19 +29,25 @@ export async function openSharing(
   const watch = new LeaseWatch(store, clock, logger);
   const agents = createInformer(store, NodeAgents, { logger });
   const listeners = new Set<(image: string) => void>();
+  const tell = (image: string): void => {
+    for (const listener of listeners) listener(image);
+  };
   const leases = new ImageLeases({
     ...{ store, nodeID, watch, guard, clock, logger },
     identity: `${nodeID}_${incarnation(stateDir)}`,
     times: { ...LEASE_TIMES, ...times },
-    onLost: (image) => {
-      for (const listener of listeners) listener(image);
-    },
+    onLost: tell,
+  });
+  // A holder gives its lease back a moment after the record that brings the next one here.
+  watch.informer.onChange((_old, lease) => {
+    const image = lease?.metadata.labels?.[LEASE_IMAGE_LABEL];
+    if (image !== undefined && (lease?.spec?.holderIdentity ?? "") === "") tell(image);
   });
   const sharing: Sharing = {
     pools: new Set(pools.filter(({ shared }) => shared).map(({ name }) => name)),
     leases,
     agents,
-    onLost: (listener) => {
+    onTurn: (listener) => {
       listeners.add(listener);
     },
     close: async (idle) => {

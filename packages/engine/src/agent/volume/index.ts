@@ -9,6 +9,8 @@ import { decide } from "./decide.ts";
 import { letGo } from "./let-go.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 
+/** A lease that is given back tells by itself; one that runs out has to be looked at. */
+const LEASE_RETRY_MS = 2000;
 const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 
 /** Takes a volume of this node as far as it can go now. Throws, after reporting, when it has to be tried again. */
@@ -22,7 +24,7 @@ export async function reconcileVolume(context: AgentContext, name: string): Prom
     await letGo(context, name);
     return result;
   } catch (error) {
-    if (error instanceof LeaseHeld) return { requeueAfterMs: Math.max(100, error.retryAfterMs) };
+    if (error instanceof LeaseHeld) return { requeueAfterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) };
     await reportFailure(context, Volumes, name, error, BLANK);
     throw error;
   }
