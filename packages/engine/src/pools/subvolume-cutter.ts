@@ -7,7 +7,6 @@ import { syncFolder } from "./durable.ts";
 import { absent, commitImages, reflink } from "./file-images.ts";
 import type { GroupCutter } from "./group-cut.ts";
 import { temporaryName } from "./image-store.ts";
-import { settled } from "./reflink-cutter.ts";
 
 const snapshotted = failpoint("engine/group-snapshot/subvolume-made");
 const extracted = failpoint("engine/group-snapshot/images-extracted");
@@ -36,7 +35,8 @@ export function subvolumeCutter(host: Host, images: string, cuts: string): Group
         },
         finish: async () => {
           const inside = (path: string): string => join(snapshot, basename(path));
-          await settled(works.map(({ from, made }) => reflink({ ...from, path: inside(from.path) }, made)));
+          // One after the other: each takes locks of the file system that writers wait for.
+          for (const { from, made } of works) await reflink({ ...from, path: inside(from.path) }, made);
           // One commit of the file system for all of them, not one each.
           await host.exec.run("sync", ["--file-system", images]);
           extracted();

@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { AgentContext } from "../context.ts";
 import type { MemberUse } from "./choose-quiesce.ts";
 
@@ -13,11 +12,11 @@ export async function flushUses(
   uses: readonly MemberUse[],
 ): Promise<void> {
   const mounts = uses.flatMap(({ use }) => (use.as === "filesystem" ? [use.mount] : []));
-  if (mounts.length === 0) return;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]);
-  setMaxListeners(0, limit);
-  const work = mounts.map((mount) => host.exec.run("sync", ["--file-system", mount], { signal: limit }));
-  for (const result of await Promise.allSettled(work)) {
-    if (result.status === "rejected") logger.warn({ err: result.reason }, "cannot flush before a barrier");
+  // One after the other: all at once would be a pause of its own.
+  for (const mount of mounts) {
+    await host.exec.run("sync", ["--file-system", mount], { signal: limit }).catch((error: unknown) => {
+      logger.warn({ err: error, mount }, "cannot flush before a barrier");
+    });
   }
 }
