@@ -7,7 +7,7 @@ import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { MIB } from "../csi/support/volumes.ts";
 import { eventually } from "../support/eventually.ts";
 import { Postgresql, postgresqlFolder } from "./support/postgresql.ts";
-import { freshName } from "./support/rounds.ts";
+import { freshName, PATIENT } from "./support/rounds.ts";
 import { type PublishedVolume, publishVolume, siteOf } from "./support/volume-set.ts";
 
 /**
@@ -104,6 +104,7 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
         const { groupSnapshot } = await driver.client.groupController.createVolumeGroupSnapshot({
           name: freshName("group"),
           sourceVolumeIds: [pair.data.id, pair.wal.id],
+          parameters: PATIENT,
         });
         assert.ok(groupSnapshot);
         const { groupSnapshotId, snapshots } = groupSnapshot;
