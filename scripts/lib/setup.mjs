@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { oneAtATime } from "./one-at-a-time.mjs";
 import { run } from "./run.mjs";
 import { say, stop } from "./say.mjs";
 
@@ -50,7 +51,15 @@ async function npmPackages() {
   const wanted = createHash("sha256")
     .update(readFileSync(join(ROOT, "package-lock.json")))
     .digest("hex");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const isDone = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+  if (isDone()) return;
+  // Two installations at once remove each other's packages, and both believe that all is well.
+  await oneAtATime(ROOT, async () => {
+    if (!isDone()) await install(stamp, wanted);
+  });
+}
+
+async function install(stamp, wanted) {
   say("Installing npm packages (once) ...");
   if ((await run("npm", ["ci", "--no-audit", "--no-fund"], { quiet: true, cwd: ROOT })) !== 0) {
     stop(
