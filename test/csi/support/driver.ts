@@ -57,10 +57,6 @@ export class Driver {
     if (this.#client === undefined) throw new Error("the driver was never started");
     return this.#client;
   }
-  get groupController(): CsiClient["groupController"] {
-    return this.client.groupController;
-  }
-
   get controller(): CsiClient["controller"] {
     return this.client.controller;
   }
