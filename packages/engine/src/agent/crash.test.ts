@@ -26,6 +26,11 @@ const ELSEWHERE: readonly string[] = [
   "engine/volume/recorded-faulted",
   "engine/volume/recorded-recovered",
   "engine/volume/recorded-settled",
+  // Only volumes of shared pools take and give leases.
+  "engine/volume/device-dropped",
+  "engine/volume/image-renewed",
+  "engine/volume/lease-taken",
+  "engine/volume/recorded-let-go",
   // Passed by jobs, which hold volumes through tickets: see the crash test of the data services.
   ...OF_JOBS,
 ];

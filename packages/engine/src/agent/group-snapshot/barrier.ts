@@ -8,9 +8,10 @@ import { settled } from "../../pools/reflink-cutter.ts";
 import type { AgentContext } from "../context.ts";
 import { cutKey, type HeldCuts } from "../cuts.ts";
 import { requireHeld } from "../snapshot/apply.ts";
-import { chooseQuiesce, type MemberUse, type Quiesce } from "./choose-quiesce.ts";
+import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { flushUses } from "./flush-uses.ts";
 import { type LocatedMember, locate, readUses } from "./read-uses.ts";
+import { steadyUses } from "./steady-uses.ts";
 
 const prepared = failpoint("engine/group-snapshot/prepared");
 const quiesced = failpoint("engine/group-snapshot/quiesced");
@@ -59,8 +60,7 @@ export class Barrier {
   /** Finds out whether everybody can be kept still and writes out what is dirty. Holds nothing. Throws what stands in the way. */
   async prepare(): Promise<void> {
     const members = await locate(this.#context, this.#request.members);
-    const uses = await readUses(this.#context, members);
-    chooseQuiesce(uses, this.#request.alone);
+    const { uses } = await this.#steady(members);
     await flushUses(this.#context, uses);
     prepared();
   }
@@ -68,13 +68,14 @@ export class Barrier {
   /** From here on nobody writes, until `release` or the deadline. Throws, naming the members, when somebody goes on. */
   async quiesce(): Promise<void> {
     const { cuts, freezes, host } = this.#context;
-    const { members, alone, deadlineSeconds } = this.#request;
+    const { members, deadlineSeconds } = this.#request;
     this.#held = await cuts.hold(members.map(({ pool, volume }) => cutKey(pool, volume)));
     // Asked once nobody else can be detaching them.
     await Promise.all(members.map(({ volume }) => requireHeld(this.#context, volume)));
     this.#members = await locate(this.#context, members);
-    this.#uses = await readUses(this.#context, this.#members);
-    this.#quiesces = chooseQuiesce(this.#uses, alone);
+    const { uses, quiesces } = await this.#steady(this.#members);
+    this.#uses = uses;
+    this.#quiesces = quiesces;
     // An attempt that was killed may have made some of them; none has ever been said to be there.
     await settled(this.#members.map(({ open, snapshot }) => open.backend.remove(snapshot)));
     await this.#begin();
@@ -87,6 +88,11 @@ export class Barrier {
       throw error instanceof FreezeError ? this.#named(error) : error;
     });
     quiesced();
+  }
+
+  #steady(members: readonly LocatedMember[]): ReturnType<typeof steadyUses> {
+    const read = () => readUses(this.#context, members);
+    return steadyUses(read, this.#request.alone, this.#context.host.clock);
   }
 
   async #begin(): Promise<void> {

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { MemberUse } from "./choose-quiesce.ts";
+import { steadyUses } from "./steady-uses.ts";
+
+const member = (volume: string, use: MemberUse["use"]): MemberUse => ({
+  volume,
+  pool: { name: "p", type: "xfs" },
+  use,
+});
+const mounted = member("v-1", { as: "filesystem", mount: "/m" });
+const open = member("v-2", { as: "device", cgroups: [undefined] });
+const closed = member("v-2", { as: "unused" });
+
+/** A clock that nobody waits for, and what was read so far. */
+function scripted(...answers: MemberUse[][]) {
+  let reads = 0;
+  const read = async () => answers[Math.min(reads++, answers.length - 1)] ?? [];
+  return { read, reads: () => reads, clock: { sleep: async () => {} } };
+}
+
+test("a tool that has a raw device open in passing does not refuse a group", async () => {
+  const { read, reads, clock } = scripted([mounted, open], [mounted, open], [mounted, closed]);
+  const { uses, quiesces } = await steadyUses(read, true, clock);
+  assert.deepEqual(uses, [mounted, closed]);
+  assert.deepEqual(
+    quiesces.map(({ volume }) => volume),
+    ["v-1", "v-2"],
+  );
+  assert.equal(reads(), 3);
+});
+
+test("a user that stays is refused with the volume's name", async () => {
+  const { read, clock } = scripted([mounted, open]);
+  await assert.rejects(steadyUses(read, false, clock), /volume v-2 is a raw device/);
+});
+
+test("what cannot change by waiting is refused at once", async () => {
+  const hidden = member("v-3", { as: "hidden", where: "a container" });
+  const { read, reads, clock } = scripted([hidden]);
+  await assert.rejects(steadyUses(read, false, clock), /volume v-3/);
+  assert.equal(reads(), 1);
+});
