@@ -48,7 +48,7 @@ const good = frame(0, 0, empty);
 
 const gzip = { "grpc-encoding": "gzip" };
 
-/** docs/decisions/0004: what is no gRPC message is answered by the transport, before CSI is asked. */
+/** docs/decisions/0006: what is no gRPC message is answered by the transport, before CSI is asked. */
 const CASES: readonly { what: string; bytes: Buffer; headers?: OutgoingHttpHeaders; code: string }[] = [
   { what: "a good message", bytes: good, code: "0" },
   { what: "a good message, compressed", bytes: compressed(empty), headers: gzip, code: "0" },
