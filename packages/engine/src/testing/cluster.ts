@@ -25,6 +25,7 @@ export class Cluster {
   readonly store: LocalStore;
   readonly #pools: readonly ClusterPool[];
   readonly #agents = new Map<string, { agent: Agent; stop: AbortController }>();
+  #coordinator: { parts: { done: Promise<void> }[]; stop: AbortController } | undefined;
 
   private constructor(dir: string, host: Host, store: LocalStore, pools: readonly ClusterPool[]) {
     this.dir = dir;
@@ -38,21 +39,33 @@ export class Cluster {
     const dir = await scratch(t, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const cluster = new Cluster(dir, host, store, pools);
-    const stop = new AbortController();
-    setMaxListeners(0, stop.signal);
-    const common = { store, logger: silentLogger, signal: stop.signal };
-    const parts: { done: Promise<void> }[] = [];
     t.after(async () => {
       for (const { node } of pools) await cluster.stopNode(node);
-      stop.abort();
-      await Promise.allSettled(parts.map(({ done }) => done));
+      await cluster.stopCoordinator();
       await store.close();
     });
     await mkdir(join(dir, "mounts"));
     for (const node of new Set(pools.map((pool) => pool.node))) await cluster.startNode(node);
+    await cluster.startCoordinator();
+    return cluster;
+  }
+
+  /** The arbiter and the data services. */
+  async startCoordinator(): Promise<void> {
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
+    const common = { store: this.store, logger: silentLogger, signal: stop.signal };
+    const parts: { done: Promise<void> }[] = [];
+    this.#coordinator = { parts, stop };
     parts.push(await startArbiter(common));
     parts.push(await startServices(common));
-    return cluster;
+  }
+
+  async stopCoordinator(): Promise<void> {
+    const running = this.#coordinator;
+    this.#coordinator = undefined;
+    running?.stop.abort();
+    await Promise.allSettled(running?.parts.map(({ done }) => done) ?? []);
   }
 
   async startNode(node: string): Promise<void> {

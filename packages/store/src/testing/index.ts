@@ -1,2 +1,3 @@
 /** What tests of all packages share. Needs the development dependencies of this repository. */
 export { bundleProgram } from "./bundle-program.ts";
+export { startTestApiServer, type TestApiServer } from "./test-api-server.ts";

@@ -19,7 +19,7 @@ const host = createHost();
 const child = await bundleProgram(new URL("./testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Gaps that a group on one node does not come by; the tests beside the coordinator have them. */
+/** Gaps that a group on one node does not come by; `cluster-crash.test.ts` has them. */
 const ELSEWHERE = /recorded-(cutting|releasing|unready)|reported-(quiesced|cut)$/;
 /** Only btrfs pools have a subvolume. */
 const SUBVOLUME = /subvolume|images-extracted/;
