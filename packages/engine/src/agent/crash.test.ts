@@ -10,6 +10,7 @@ import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
 import { OF_JOBS } from "../testing/gaps-of-jobs.ts";
+import { OF_LEASES } from "../testing/gaps-of-leases.ts";
 import { cleanUp, scratch } from "../testing/scratch.ts";
 import { findLeaks } from "./leaks/find-leaks.ts";
 import "./index.ts";
@@ -26,13 +27,10 @@ const ELSEWHERE: readonly string[] = [
   "engine/volume/recorded-faulted",
   "engine/volume/recorded-recovered",
   "engine/volume/recorded-settled",
-  // Only volumes of shared pools take and give leases.
-  "engine/volume/device-dropped",
-  "engine/volume/image-renewed",
-  "engine/volume/lease-taken",
-  "engine/volume/recorded-let-go",
   // Passed by jobs, which hold volumes through tickets: see the crash test of the data services.
   ...OF_JOBS,
+  // Passed with a shared pool only: see the crash test of the leases.
+  ...OF_LEASES,
 ];
 const FOLDERS_ONLY: readonly string[] = ["engine/pool/folder-renamed-away", "engine/pool/folder-written"];
 /** Passed once for a new image and once for a copy. */

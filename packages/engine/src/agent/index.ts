@@ -21,6 +21,7 @@ import { Sessions } from "./group-snapshot/sessions.ts";
 import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
 import type { LeaseTimes } from "./lease/image-leases.ts";
 import { openSharing } from "./lease/open-sharing.ts";
+import { sweepLeases } from "./lease/sweep-leases.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
 import { reconcilePool } from "./pool/index.ts";
@@ -106,6 +107,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const informing = all.map((informer) => informer.run(signal));
     await Promise.all(all.map((informer) => informer.synced(signal)));
     await openOwnPools(context, (name) => reconcilePool(context, informers, name));
+    await sweepLeases(context, volumes).catch((error: unknown) => {
+      logger.warn({ err: error }, "cannot remove leases without a volume");
+    });
     await beat(context);
     const controllers = [runPools, runVolumes, runSnapshots, runGroups].map((run) => run(context, informers));
     const renewing = context.sharing?.leases.run(signal);

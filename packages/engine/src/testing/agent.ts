@@ -4,6 +4,7 @@ import {
   Events,
   isNotFound,
   type KubeObject,
+  Leases,
   LocalStore,
   mutate,
   type ObjectStore,
@@ -31,6 +32,7 @@ export function engineRegistry(): ResourceRegistry {
   return new ResourceRegistry([
     ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
     { resource: Events, hasStatus: false },
+    { resource: Leases, hasStatus: false },
   ]);
 }
 

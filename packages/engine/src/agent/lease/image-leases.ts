@@ -1,4 +1,5 @@
 import {
+  type DeleteOptions,
   delay,
   isConflict,
   isNotFound,
@@ -127,6 +128,25 @@ export class ImageLeases {
     });
   }
 
+  /** Removes the lease of an image that is gone for good, so that nothing of it is left. */
+  async drop(image: string, signal: AbortSignal): Promise<void> {
+    const held = this.#held.get(image);
+    if (held === undefined) return;
+    this.#held.delete(image);
+    await this.#options.guard.forget(image);
+    // By its uid: a renewal may be under way.
+    const { uid = "" } = held.lease.metadata;
+    await this.#remove(image, { uid }, signal);
+  }
+
+  /** Removes the lease of an image without a record, unless another agent has it, or takes it now. */
+  async sweep(image: string, { metadata, spec }: Lease, signal: AbortSignal): Promise<void> {
+    const { holderIdentity = "" } = spec ?? {};
+    if (holderIdentity !== "" && holderIdentity !== this.#options.identity) return;
+    const { resourceVersion = "" } = metadata;
+    await this.#remove(image, { resourceVersion }, signal);
+  }
+
   images(): string[] {
     return [...this.#held.keys()];
   }
@@ -171,11 +191,24 @@ export class ImageLeases {
       if (this.#held.get(image) === held) this.#keep(image, written, start);
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
+      // Given back or removed meanwhile: it must not come again.
+      if (this.#held.get(image) !== held) return;
       const present = (await this.#find(image, signal)) ?? (await this.#makeAgain(held, signal));
       if (this.#held.get(image) !== held) return;
       if (present.spec?.holderIdentity === identity) held.lease = present;
       else held.deadline = 0;
     }
+  }
+
+  async #remove(
+    image: string,
+    preconditions: NonNullable<DeleteOptions["preconditions"]>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = { namespace: LEASE_NAMESPACE, name: leaseName(image) };
+    await this.#options.store.delete(Leases, key, { preconditions, signal }).catch((error: unknown) => {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    });
   }
 
   /** Somebody has removed a lease that is held: nobody else may take it meanwhile. */

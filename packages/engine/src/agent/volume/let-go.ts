@@ -4,8 +4,8 @@ import type { AgentContext } from "../context.ts";
 import { whenNotFound } from "./read.ts";
 
 /**
- * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, and a
- * device that a lost lease has left behind goes away with its last user.
+ * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, one
+ * without a record goes away, and a device that a lost lease has left behind goes away with its last user.
  */
 export async function letGo(
   { store, nodeID, host, pools, sharing, signal }: AgentContext,
@@ -24,5 +24,6 @@ export async function letGo(
     const left = (await host.loops.list()).filter((loop: LoopDevice) => loop.backingFile === path);
     for (const loop of left) await host.loops.detach(loop.path, { lastUser: true });
   }
-  await leases.release(name, signal);
+  if (volume === undefined) await leases.drop(name, signal);
+  else await leases.release(name, signal);
 }
