@@ -87,6 +87,8 @@ const ELSEWHERE = [
   /^engine\/arbiter\/tickets-edited/,
   /^engine\/(volume|snapshot)\/(finalizer-added|recorded-(lost|settled|device-lost|faulted|recovered))/,
   /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
+  /^engine\/volume\/(mended|mending-recorded)/,
+  /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-let-go)/,
   /^engine\/(services|freezes|group-snapshot)\//,
   /^driver\/expand\/offline-noted/,
 ];

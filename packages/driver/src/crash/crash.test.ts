@@ -113,9 +113,9 @@ const deep = process.env["MOORING_DEEP"] === "1";
 const gaps = failpointNames().filter(
   (name) => /^driver\/|^engine\/arbiter\//.test(name) || (deep && name.startsWith("engine/")),
 );
-/** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, a kernel that refuses to grow ext4. */
+/** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|freezes/;
+  /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {
