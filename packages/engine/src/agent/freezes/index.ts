@@ -12,7 +12,8 @@ const thawed = failpoint("engine/freezes/thawed");
 
 /**
  * Freezes that are noted on disk as long as they may last. The process that holds a freeze outlives us and undoes it,
- * but not when everything of ours is killed at once, as with a container: then the next agent finds the note.
+ * but not when everything of ours is killed at once, as with a container: then the next agent finds the note. That
+ * process removes the note with the freeze, so that nobody takes a later freeze of somebody else's for ours.
  */
 export class Freezes {
   readonly #folder: string;
@@ -29,7 +30,7 @@ export class Freezes {
     if (targets.length === 0) return NOTHING;
     const note = await this.#write(targets);
     noted();
-    const freezer = await armFreezer(targets, maxSeconds).catch(async (error: unknown) => {
+    const freezer = await armFreezer(targets, maxSeconds, note).catch(async (error: unknown) => {
       await rm(note, { force: true });
       throw error;
     });
@@ -60,7 +61,10 @@ export class Freezes {
   async #write(targets: readonly FreezeTarget[]): Promise<string> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const path = join(this.#folder, `${randomUUID()}.json`);
-    await writeFile(`${path}.new`, JSON.stringify(targets), { flush: true, mode: 0o600 });
+    await writeFile(`${path}.new`, JSON.stringify({ boot: await bootID(), targets }), {
+      flush: true,
+      mode: 0o600,
+    });
     await rename(`${path}.new`, path);
     const folder = await open(this.#folder);
     await folder.sync().finally(() => folder.close());
@@ -81,12 +85,17 @@ export class Freezes {
 
 const NOTHING: Freezer = { freeze: async () => {}, thaw: async () => true };
 
-/** A note is renamed into place whole; what cannot be read was never acted on. */
+/** What may still be frozen. A note is renamed into place whole; what cannot be read was never acted on. */
 async function readNote(path: string): Promise<FreezeTarget[]> {
   if (!path.endsWith(".json")) return [];
-  const targets: unknown = JSON.parse(await readFile(path, "utf8"));
-  return Array.isArray(targets) ? targets.filter(isTarget) : [];
+  const text = (await readFile(path, "utf8").catch(absent)) ?? "{}";
+  const { boot, targets } = JSON.parse(text) as { boot?: unknown; targets?: unknown };
+  // No freeze outlives the kernel that it was made in.
+  return boot === (await bootID()) && Array.isArray(targets) ? targets.filter(isTarget) : [];
 }
+
+const bootID = async (): Promise<string> =>
+  (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
 
 function isTarget(value: unknown): value is FreezeTarget {
   if (typeof value !== "object" || value === null || !("kind" in value) || !("path" in value)) return false;

@@ -37,9 +37,16 @@ export interface Freezer {
 /** How long a thaw may take before its target is reported: another program may be holding it. */
 const THAW_MS = 15_000;
 
-/** Starts what will hold the targets, at most `maxSeconds` from the moment of `freeze` on. */
-export async function armFreezer(targets: readonly FreezeTarget[], maxSeconds: number): Promise<Freezer> {
-  const holder = new Holder(targets, maxSeconds);
+/**
+ * Starts what will hold the targets, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
+ * is removed once none of them is held any more, whether we live to see it or not.
+ */
+export async function armFreezer(
+  targets: readonly FreezeTarget[],
+  maxSeconds: number,
+  note = "",
+): Promise<Freezer> {
+  const holder = new Holder(targets, maxSeconds, note);
   await holder.armed();
   return holder;
 }
@@ -58,12 +65,12 @@ class Holder implements Freezer {
   #released: number | undefined;
   #complaint = "";
 
-  constructor(targets: readonly FreezeTarget[], seconds: number) {
+  constructor(targets: readonly FreezeTarget[], seconds: number, note: string) {
     this.#targets = targets;
     this.#seconds = seconds;
     this.#phases = targets.map(() => "waiting");
     const args = targets.flatMap(({ kind, path }) => [kind, path]);
-    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", String(seconds), ...args], {
+    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", String(seconds), note, ...args], {
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, LC_ALL: "C" },

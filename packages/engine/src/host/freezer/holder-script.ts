@@ -1,19 +1,24 @@
 /**
  * A process that outlives us and undoes every freeze that it has made: when its input ends (our `thaw`, or our death,
- * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name SECONDS KIND PATH [KIND PATH ...]`
+ * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name SECONDS NOTE KIND PATH [KIND PATH ...]`
  *
  * It freezes nothing before it has read a line, so that it can be started ahead of time. Each target has a process of
  * its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also when
  * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
  * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
- * KILL for the one that is timed.
+ * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
+ * only where somebody else has to thaw.
  */
 export const HOLDER_SCRIPT = `
 trap '' HUP INT TERM PIPE
 seconds=$1
-shift
+note=$2
+shift 2
+forget() {
+  [ -z "$note" ] || rm -f -- "$note"
+}
 echo armed
-read -r go || exit 0
+read -r go || { forget; exit 0; }
 
 thaw_filesystem() {
   tries=0
@@ -21,7 +26,7 @@ thaw_filesystem() {
     [ -d "$2" ] || break
     grep -qF " $2 " /proc/self/mountinfo || break
     tries=$((tries + 1))
-    [ "$tries" -gt 50 ] && { echo "stuck $1"; return; }
+    [ "$tries" -gt 50 ] && { echo "stuck $1"; return 1; }
     sleep 0.1
   done
   echo "thawed $1"
@@ -38,7 +43,7 @@ hold_cgroup() {
   echo 1 >"$2/cgroup.freeze" || { echo "failed $1"; return; }
   echo "frozen $1"
   read -r end <&5
-  echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return; }
+  echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return 1; }
   echo "thawed $1"
 }
 
@@ -49,11 +54,17 @@ exec 3<&0 4>&1
 } | {
   exec 5<&0 3<&-
   index=0
+  holders=
   while [ "$#" -gt 0 ]; do
     "hold_$1" "$index" "$2" &
+    holders="$holders $!"
     index=$((index + 1))
     shift 2
   done
-  wait
+  stuck=
+  for holder in $holders; do
+    wait "$holder" || stuck=1
+  done
+  [ -n "$stuck" ] || forget
 }
 `;
