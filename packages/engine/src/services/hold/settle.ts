@@ -8,6 +8,9 @@ import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
 import type { ServicesContext } from "../context.ts";
 import { ANYWHERE, type Hold, type HoldPlan, nextHoldStep } from "./plan.ts";
 
+/** Without a ticket there is nobody whose verdict would tell that a node is ready. */
+const NODE_RETRY_MS = 2000;
+
 /** The gaps after a ticket was written and after it was taken away; each service names its own. */
 export interface HoldGaps {
   taken: () => void;
@@ -20,11 +23,15 @@ export async function settleHolds(
   plan: HoldPlan,
   gaps: HoldGaps,
 ): Promise<{ requeueAfterMs?: number }> {
-  for (const hold of plan.holds) await settle(context, hold, gaps);
-  return plan.afterMs === undefined ? {} : { requeueAfterMs: plan.afterMs };
+  let soonest = plan.afterMs ?? Number.POSITIVE_INFINITY;
+  for (const hold of plan.holds) {
+    if ((await settle(context, hold, gaps)) === "no node") soonest = Math.min(soonest, NODE_RETRY_MS);
+  }
+  return Number.isFinite(soonest) ? { requeueAfterMs: soonest } : {};
 }
 
-async function settle(context: ServicesContext, hold: Hold, gaps: HoldGaps): Promise<void> {
+/** `no node`: the volume could be held anywhere, but no node is ready. */
+async function settle(context: ServicesContext, hold: Hold, gaps: HoldGaps): Promise<"settled" | "no node"> {
   const { store, now, signal } = context;
   const attachment = await getAttachment(store, hold.volume, signal);
   const present = attachment?.spec.attachmentTickets?.[hold.id];
@@ -34,19 +41,20 @@ async function settle(context: ServicesContext, hold: Hold, gaps: HoldGaps): Pro
       try {
         const nodeID =
           step.ticket.nodeID === ANYWHERE ? await anyNode(context, hold.volume, present) : step.ticket.nodeID;
-        if (nodeID === undefined) return;
+        if (nodeID === undefined) return "no node";
         await addTicket(store, hold.volume, { ...step.ticket, nodeID }, now(), signal);
         gaps.taken();
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
-      return;
+      return "settled";
     case "release":
       // Only what is ours: a person's ticket may have taken the id.
       await removeTickets(store, hold.volume, (t) => t.id === hold.id && t.type === hold.type, signal);
       gaps.released();
-      return;
+      return "settled";
     case "rest":
+      return "settled";
   }
 }
 

@@ -2,13 +2,25 @@ import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import {
+  apiVersionOf,
+  Events,
+  type Lease,
+  Leases,
+  LocalStore,
+  mutate,
+  ResourceRegistry,
+  silentLogger,
+  waitFor,
+} from "@mooring/store";
 import { startAgent } from "../../agent/index.ts";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { ENGINE_KINDS } from "../../api/kinds.ts";
+import { LEASE_NAMESPACE } from "../../api/names.ts";
+import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
-import { Volumes } from "../../api/volume.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
 import { startArbiter } from "../../arbiter/index.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
 import { createHost } from "../../host/create-host.ts";
@@ -19,6 +31,15 @@ import { startServices } from "../index.ts";
 /** Two agents of one store that share the folder of a pool. */
 async function twoNodes(t: TestContext): Promise<LocalStore> {
   const host = createHost();
+  const stop = new AbortController();
+  const running: Promise<void>[] = [];
+  const stores: LocalStore[] = [];
+  // Before the folder is cleaned up: hooks run in the order in which they were made.
+  t.after(async () => {
+    stop.abort();
+    await Promise.allSettled(running);
+    for (const store of stores) await store.close();
+  });
   const dir = await scratch(t, host);
   const disk = await sparse(join(dir, "disk"), 2 * GIB);
   const { path: device } = await host.loops.attach(disk);
@@ -30,14 +51,8 @@ async function twoNodes(t: TestContext): Promise<LocalStore> {
   const plain = [Events, Leases].map((resource) => ({ resource, hasStatus: false }));
   const registry = new ResourceRegistry([...kinds, ...plain]);
   const store = await LocalStore.open({ path: join(dir, "store"), registry });
-  const stop = new AbortController();
+  stores.push(store);
   const common = { store, logger: silentLogger, signal: stop.signal };
-  const running: Promise<void>[] = [];
-  t.after(async () => {
-    stop.abort();
-    await Promise.allSettled(running);
-    await store.close();
-  });
   for (const nodeID of ["node-1", "node-2"]) {
     const pools = [{ name: POOL, type: "xfs" as const, shared: true, path: folder }];
     const stateDir = join(dir, nodeID);
@@ -98,4 +113,44 @@ test("10874: a job that held the volume follows it to the node where a workload 
   );
   await removeTickets(store, "v-p-1", ({ id }) => id === "w");
   await detached(store, "v-p-1");
+});
+
+test("a volume that nobody has is copied on a ready node when the last one that had it is lost", async (t) => {
+  const store = await twoNodes(t);
+  await store.create(Volumes, volumeObject("v-p-1"));
+  await detached(store, "v-p-1");
+  const lease = { namespace: LEASE_NAMESPACE, name: "mooring-image-v-p-1" };
+  const free = (found: Lease | undefined) => found?.spec?.holderIdentity === "";
+  await waitFor(store, Leases, lease, free, AbortSignal.timeout(60_000));
+  // A node that died between closing the volume and saying so.
+  const lost = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: "lost" } };
+  await store.create(NodeAgents, { ...lost, spec: {} });
+  const fence = (agent: NodeAgent): void => {
+    agent.status = { ...agent.status, state: "Fenced" };
+  };
+  await mutate(store, NodeAgents, { name: "lost" }, fence, { subresource: "status" });
+  const leave = (volume: Volume): void => {
+    if (volume.status !== undefined) volume.status.ownerID = "lost";
+  };
+  await mutate(store, Volumes, { name: "v-p-1" }, leave, { subresource: "status" });
+  await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
+  const cut = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  assert.match(cut.status?.ownerID ?? "", /^node-[12]$/);
+  await detached(store, "v-p-1");
+});
+
+test("a volume that nobody has is copied as soon as a node is ready, when none was", async (t) => {
+  const store = await twoNodes(t);
+  await store.create(Volumes, volumeObject("v-p-1"));
+  await detached(store, "v-p-1");
+  const silence = (agent: NodeAgent): void => {
+    agent.status = { ...agent.status, state: "Suspect" };
+  };
+  for (const name of ["node-1", "node-2"]) {
+    await mutate(store, NodeAgents, { name }, silence, { subresource: "status" });
+  }
+  await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
+  // Their own signs of life make them ready again.
+  const cut = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  assert.match(cut.status?.ownerID ?? "", /^node-[12]$/);
 });
