@@ -54,6 +54,7 @@ async function devices({ folder }: Driver) {
 /** Takes everything back by the calls that are there for it: each of them has to work after such a run. */
 async function undo(driver: Driver, folder: string): Promise<void> {
   const { controller } = driver;
+  const { groupController } = driver.client;
   const { entries } = await controller.listVolumes({});
   const ids = entries.map(({ volume }) => volume?.volumeId ?? "");
   // Volumes may be mounted inside of each other: some go only when others are gone.
@@ -64,8 +65,15 @@ async function undo(driver: Driver, folder: string): Promise<void> {
     await release(driver, volumeId, folder);
     await controller.deleteVolume({ volumeId });
   }
+  const groups = new Map<string, string[]>();
   for (const { snapshot } of (await controller.listSnapshots({})).entries) {
-    await controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "" });
+    const { snapshotId = "", groupSnapshotId = "" } = snapshot ?? {};
+    groups.set(groupSnapshotId, [...(groups.get(groupSnapshotId) ?? []), snapshotId]);
+  }
+  for (const [groupSnapshotId, snapshotIds] of groups) {
+    if (groupSnapshotId !== "")
+      await groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds });
+    else for (const snapshotId of snapshotIds) await controller.deleteSnapshot({ snapshotId });
   }
 }
 
