@@ -21,8 +21,8 @@ test(`${REQUESTS} random and mutated requests find no crash, no hang and no leak
   const descriptors = async (): Promise<number> => (await readdir(`/proc/${driver.process.pid}/fd`)).length;
   const before = { fds: await descriptors(), ...(await devices(driver)) };
   const report = await fuzz(driver.endpoint, { folder, requests: REQUESTS, seed });
-  const { codes, reached, cuts } = report;
-  process.stdout.write(`# ${JSON.stringify({ codes, reached, cuts })}\n`);
+  const { codes, reached, slowest, cuts } = report;
+  process.stdout.write(`# ${JSON.stringify({ codes, reached, slowest, cuts })}\n`);
   assert.equal(report.findings.length, 0, describe(report));
   await driver.client.identity.probe({});
   await undo(driver, folder);

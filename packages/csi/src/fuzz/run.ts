@@ -28,7 +28,7 @@ export interface FuzzOptions {
   seed?: number;
   /** Requests at the same time. Default 8. */
   concurrency?: number;
-  /** A call that takes longer is a hang, in milliseconds. Default 10,000. */
+  /** A call that takes longer is a hang, in milliseconds. Default 30,000. */
   timeoutMs?: number;
   /** Codes that are a finding. Default: UNKNOWN, INTERNAL, DATA_LOSS. */
   badCodes?: readonly Code[];
@@ -57,6 +57,8 @@ export interface FuzzReport {
   codes: Partial<Record<CodeName, number>>;
   /** Calls that succeeded, by method: how far the run got into the plugin. */
   reached: Record<string, number>;
+  /** The longest call of each method, in milliseconds: what waits for what shows here before it is a hang. */
+  slowest: Record<string, number>;
   /** Connections that were cut on purpose. */
   cuts: number;
   findings: FuzzFinding[];
@@ -118,8 +120,8 @@ function open(endpoint: string, options: FuzzOptions, seed: number): Run {
     random: new Random(seed),
     known: { ids: new Map(), folder: options.folder },
     methods: [first, ...rest],
-    report: { seed, requests: 0, codes: {}, reached: {}, cuts: 0, findings: [] },
-    timeoutMs: options.timeoutMs ?? 10_000,
+    report: { seed, requests: 0, codes: {}, reached: {}, slowest: {}, cuts: 0, findings: [] },
+    timeoutMs: options.timeoutMs ?? 30_000,
     badCodes: new Set(options.badCodes ?? [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]),
   };
 }
@@ -137,7 +139,9 @@ async function one(run: Run): Promise<void> {
     report.cuts += 1;
     return cutConnection(run.path, `/${name}`, bytes, random);
   }
+  const begin = performance.now();
   const { code, details, answers } = await send(run, method, bytes);
+  report.slowest[name] = Math.max(report.slowest[name] ?? 0, Math.round(performance.now() - begin));
   report.codes[codeName(code)] = (report.codes[codeName(code)] ?? 0) + 1;
   if (code === Code.OK) report.reached[name] = (report.reached[name] ?? 0) + 1;
   const kind = code === Code.DEADLINE_EXCEEDED ? "hang" : run.badCodes.has(code) ? "bad-code" : undefined;
