@@ -35,12 +35,16 @@ const CONTROLLER: Rules<typeof Controller> = {
   GET_VOLUME: ["controllerGetVolume"],
   MODIFY_VOLUME: ["controllerModifyVolume"],
   GET_SNAPSHOT: ["getSnapshot"],
+  GET_VOLUME_HEALTH: ["controllerGetVolumeHealth"],
+  LIST_VOLUME_HEALTH: ["controllerListVolumeHealth", "controllerGetVolumeHealth"],
 };
 
 const NODE: Rules<typeof Node> = {
   STAGE_UNSTAGE_VOLUME: ["nodeStageVolume", "nodeUnstageVolume"],
   GET_VOLUME_STATS: ["nodeGetVolumeStats"],
   EXPAND_VOLUME: ["nodeExpandVolume"],
+  GET_VOLUME_HEALTH: ["nodeGetVolumeHealth"],
+  GET_STORAGE_HEALTH: ["nodeGetStorageHealth"],
 };
 
 const GROUP: Rules<typeof Group> = {

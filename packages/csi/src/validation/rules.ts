@@ -24,6 +24,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   "csi.v1.ControllerUnpublishVolumeRequest": ["volume_id"],
   "csi.v1.ValidateVolumeCapabilitiesRequest": ["volume_id", "volume_capabilities"],
   "csi.v1.ControllerGetVolumeRequest": ["volume_id"],
+  "csi.v1.ControllerGetVolumeHealthRequest": ["volume_id"],
   "csi.v1.ControllerModifyVolumeRequest": ["volume_id", "mutable_parameters"],
   "csi.v1.CreateSnapshotRequest": ["source_volume_id", "name"],
   "csi.v1.DeleteSnapshotRequest": ["snapshot_id"],
@@ -34,6 +35,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   "csi.v1.NodePublishVolumeRequest": ["volume_id", "target_path", "volume_capability"],
   "csi.v1.NodeUnpublishVolumeRequest": ["volume_id", "target_path"],
   "csi.v1.NodeGetVolumeStatsRequest": ["volume_id", "volume_path"],
+  "csi.v1.NodeGetVolumeHealthRequest": ["volume_id"],
   "csi.v1.NodeExpandVolumeRequest": ["volume_id", "volume_path"],
   "csi.v1.CreateVolumeGroupSnapshotRequest": ["name", "source_volume_ids"],
   // Their snapshot_ids are compared with the group's: of one that does not exist, none are missing.
@@ -57,14 +59,19 @@ export const STRING_LIMITS: Readonly<Record<string, number>> = {
   staging_target_path: MAX_PATH_BYTES,
   target_path: MAX_PATH_BYTES,
   volume_path: MAX_PATH_BYTES,
+  volume_publish_path: MAX_PATH_BYTES,
   node_id: MAX_NODE_ID_BYTES,
 };
 
 /** Fields whose elements together have a limit: mount flags of csi.v1, section "VolumeCapability". */
 export const LIST_LIMITS: Readonly<Record<string, number>> = { mount_flags: MAX_MAP_BYTES };
 
-/** Paths that a plugin makes things at: a relative one would land in its own working folder. */
-export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set(["staging_target_path", "target_path"]);
+/** Paths that a plugin makes or looks for things at: a relative one would be in its own working folder. */
+export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set([
+  "staging_target_path",
+  "target_path",
+  "volume_publish_path",
+]);
 
 /** Numbers that are OUT_OF_RANGE when negative, not INVALID_ARGUMENT (section "GetMetadataAllocated Errors"). */
 export const OFFSETS: ReadonlySet<string> = new Set(["starting_offset"]);
