@@ -51,6 +51,29 @@ test("[CSI-113] [CSI-122] requisite places that cannot be used are RESOURCE_EXHA
   assert.deepEqual((await controller.listVolumes({})).entries, []);
 });
 
+test("a snapshot is usable where its volume is: it says so, and a requisite place elsewhere is refused", async () => {
+  const volume = await create("to-be-cut", { requisite: [TWO] });
+  const cut = (name: string, requirement?: object) =>
+    controller.createSnapshot({
+      ...{ name, sourceVolumeId: volume.volumeId },
+      ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
+    });
+  const { snapshot } = await cut("one", { requisite: [ONE, TWO], preferred: [ONE] });
+  const snapshotId = snapshot?.snapshotId ?? "";
+  const placesOf = (found: { accessibleTopology: { segments: object }[] } | undefined) =>
+    found?.accessibleTopology.map(({ segments }) => segments);
+  assert.deepEqual(placesOf(snapshot), [TWO.segments]);
+  assert.deepEqual(placesOf((await controller.getSnapshot({ snapshotId })).snapshot), [TWO.segments]);
+  assert.deepEqual(placesOf((await controller.listSnapshots({})).entries[0]?.snapshot), [TWO.segments]);
+  assert.equal((await cut("one")).snapshot?.snapshotId, snapshotId);
+  await fails("ALREADY_EXISTS", cut("one", { requisite: [ONE] }), /requisite topology/);
+  await fails("RESOURCE_EXHAUSTED", cut("two", { requisite: [ONE] }), /node node-2 only/);
+  await fails("INVALID_ARGUMENT", cut("two", { requisite: [TWO], preferred: [ONE] }), /preferred/);
+  assert.equal((await controller.listSnapshots({})).entries.length, 1);
+  await controller.deleteSnapshot({ snapshotId });
+  await remove(volume.volumeId);
+});
+
 test("[CSI-112] a full preferred place: the volume lands in another requisite one", async () => {
   const most = (await controller.getCapacity({ accessibleTopology: TWO })).maximumVolumeSize ?? 0n;
   const large = { capacityRange: { requiredBytes: most - 64n * MIB } };

@@ -27,7 +27,9 @@ for (const service of SERVED) {
   test(`[CSI-012] [CSI-017] [CSI-029] [CSI-033] [CSI-034] [CSI-035] ${service.typeName}: every method is registered; an empty request is OK or a clean refusal`, async () => {
     for (const method of service.methods) {
       const { status, message, headers } = await call(pathOf(method), EMPTY);
-      const required = method.input.fields.length > 0 && !/^(List|GetCapacity|Probe)/.test(method.name);
+      const required =
+        method.input.fields.length > 0 &&
+        !/^(List|GetCapacity|Probe|ControllerList|NodeGetStorageHealth)/.test(method.name);
       assert.equal(status, required ? 3 : 0, `${method.name}: ${message}`);
       assert.equal(headers["grpc-status-details-bin"], undefined, "status.details stays empty");
       if (status !== 0) assert.match(message, / is required/);
@@ -65,6 +67,8 @@ test("[CSI-198] [CSI-197] [CSI-242] each capability of the controller is the met
     [Rpc.GET_VOLUME, v1.Controller.method.controllerGetVolume],
     [Rpc.MODIFY_VOLUME, v1.Controller.method.controllerModifyVolume],
     [Rpc.GET_SNAPSHOT, v1.Controller.method.getSnapshot],
+    [Rpc.GET_VOLUME_HEALTH, v1.Controller.method.controllerGetVolumeHealth],
+    [Rpc.LIST_VOLUME_HEALTH, v1.Controller.method.controllerListVolumeHealth],
   ];
   for (const [type, method] of METHODS) {
     const { status } = await call(pathOf(method), EMPTY);

@@ -21,6 +21,8 @@ const CONTROLLER = [
   Rpc.SINGLE_NODE_MULTI_WRITER,
   Rpc.MODIFY_VOLUME,
   Rpc.GET_SNAPSHOT,
+  Rpc.GET_VOLUME_HEALTH,
+  Rpc.LIST_VOLUME_HEALTH,
 ];
 
 const { GroupControllerServiceCapability_RPC_Type: GroupRpc } = v1;
@@ -32,6 +34,8 @@ const NODE = [
   NodeRpc.EXPAND_VOLUME,
   NodeRpc.VOLUME_CONDITION,
   NodeRpc.SINGLE_NODE_MULTI_WRITER,
+  NodeRpc.GET_VOLUME_HEALTH,
+  NodeRpc.GET_STORAGE_HEALTH,
 ];
 
 export function controllerCapabilities() {
@@ -55,6 +59,7 @@ export function pluginCapabilities({ nodeOnly }: Pick<DriverContext, "nodeOnly">
     ...(nodeOnly ? [] : [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]),
     Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
     Service.SNAPSHOT_METADATA_SERVICE,
+    Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
   ];
   return {
     capabilities: [

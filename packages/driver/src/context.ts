@@ -23,6 +23,11 @@ export interface DriverOptions {
    */
   nodeOnly?: boolean;
   /**
+   * This process is the whole plugin: nobody else has its store, and its node is all there is. Default false: more nodes
+   * may come at any time.
+   */
+  alone?: boolean;
+  /**
    * Ends the live copies of objects that the driver keeps for what would else take a look at all of them. Absent: it
    * keeps none.
    */

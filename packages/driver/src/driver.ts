@@ -15,6 +15,7 @@ import { publishVolume } from "./controller/publish-volume.ts";
 import { relatedIn } from "./controller/related.ts";
 import { unpublishVolume } from "./controller/unpublish-volume.ts";
 import { validateVolumeCapabilities } from "./controller/validate-capabilities.ts";
+import { getVolumeHealth, listVolumeHealth } from "./controller/volume-health.ts";
 import { toCsiError } from "./errors.ts";
 import { createGroupSnapshot } from "./group-controller/create.ts";
 import { deleteGroupSnapshot } from "./group-controller/delete.ts";
@@ -26,8 +27,10 @@ import { publishOnNode } from "./node/publish.ts";
 import { NodeRecords } from "./node/records.ts";
 import { stageVolume } from "./node/stage.ts";
 import { volumeStats } from "./node/stats.ts";
+import { storageHealth } from "./node/storage-health.ts";
 import { unpublishOnNode } from "./node/unpublish.ts";
 import { unstageVolume } from "./node/unstage.ts";
+import { nodeVolumeHealth } from "./node/volume-health.ts";
 import { getAllocated } from "./snapshot-metadata/get-allocated.ts";
 import { getDelta } from "./snapshot-metadata/get-delta.ts";
 
@@ -43,6 +46,7 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     version: "0.1.0",
     maxVolumesPerNode: DEFAULT_MAX_VOLUMES,
     nodeOnly: false,
+    alone: false,
     related: relatedIn(options.store, options.mode === "node" ? undefined : signal),
     ...options,
   };
@@ -112,6 +116,8 @@ function controllerService(driver: DriverContext): NonNullable<Services["control
     getSnapshot: bind(getSnapshot),
     controllerExpandVolume: bind(expandVolume),
     controllerModifyVolume: bind(modifyVolume),
+    controllerListVolumeHealth: bind(listVolumeHealth),
+    controllerGetVolumeHealth: bind(getVolumeHealth),
   };
 }
 
@@ -141,5 +147,7 @@ function nodeService(driver: DriverContext): NonNullable<Services["node"]> {
     nodeUnpublishVolume: bind(unpublishOnNode),
     nodeGetVolumeStats: bind(volumeStats),
     nodeExpandVolume: bind(expandOnNode),
+    nodeGetVolumeHealth: bind(nodeVolumeHealth),
+    nodeGetStorageHealth: bind(storageHealth),
   };
 }

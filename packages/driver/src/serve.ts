@@ -71,6 +71,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal },
       // Nobody else has this store.
       nodeOnly: mode === "node",
+      alone: true,
       ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
       ...(version === undefined ? {} : { version }),
     });

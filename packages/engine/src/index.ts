@@ -1,7 +1,9 @@
+export { mountFault } from "./agent/health/fault.ts";
 export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./agent/lease/image-leases.ts";
+export { layoutOf } from "./agent/pool/layout-of.ts";
 export * from "./api/attachment.ts";
 export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";

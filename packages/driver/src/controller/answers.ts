@@ -1,4 +1,7 @@
 import { type Pool, poolNodes, type Snapshot, TOPOLOGY_NODE_KEY, type Volume } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { shortText } from "../health/short-text.ts";
+import { snapshotPlaces } from "./snapshot-places.ts";
 
 /** `Volume` of the specification. The context is empty: everything is found by the id. */
 export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
@@ -23,14 +26,18 @@ function sourceAnswer(source: NonNullable<Volume["spec"]["source"]>) {
 /** Abnormal when the volume is faulted or its last operation failed; the message is never empty. */
 export function conditionAnswer(volume: Volume): { abnormal: boolean; message: string } {
   const { robustness, error, state = "creating" } = volume.status ?? {};
-  if (error !== undefined) return { abnormal: true, message: `${error.code}: ${error.message}` };
+  if (error !== undefined) return { abnormal: true, message: shortText(`${error.code}: ${error.message}`) };
   if (robustness === "faulted") return { abnormal: true, message: "the volume's data is damaged or gone" };
   return { abnormal: false, message: `the volume is ${state}` };
 }
 
 /** `Snapshot` of the specification; only for snapshots that have been cut. */
-export function snapshotAnswer(snapshot: Snapshot) {
-  const { creationTime = "", restoreSize = 0, readyToUse = false } = snapshot.status ?? {};
+export function snapshotAnswer(
+  driver: Pick<DriverContext, "alone">,
+  snapshot: Snapshot,
+  pool: Pool | undefined,
+) {
+  const { creationTime = "", restoreSize = 0, readyToUse = false, ownerID } = snapshot.status ?? {};
   return {
     snapshotId: snapshot.metadata.name,
     sourceVolumeId: snapshot.spec.volume,
@@ -38,6 +45,7 @@ export function snapshotAnswer(snapshot: Snapshot) {
     readyToUse,
     creationTime: timestamp(creationTime),
     groupSnapshotId: snapshot.spec.group ?? "",
+    accessibleTopology: snapshotPlaces(driver, pool, ownerID),
   };
 }
 

@@ -2,6 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import {
   ENGINE_FINALIZER,
   MOORING_API_VERSION,
+  type Pool,
   type Snapshot,
   Snapshots,
   type Volume,
@@ -12,7 +13,8 @@ import { fromEngine } from "../errors.ts";
 import { snapshotIdOf } from "../names.ts";
 import { waitUntil } from "../wait.ts";
 import { snapshotAnswer } from "./answers.ts";
-import { CREATED_AT, findSnapshot, getVolume } from "./objects.ts";
+import { CREATED_AT, findPool, findSnapshot, getVolume } from "./objects.ts";
+import { isUsableFrom, requirePlace } from "./snapshot-places.ts";
 import { withdraw } from "./withdraw.ts";
 
 const recorded = failpoint("driver/create-snapshot/snapshot-recorded");
@@ -43,7 +45,9 @@ export async function createSnapshot(
   requireNoParameters(request.parameters);
   const snapshot = await untilCut(driver, await adoptOrCreate(driver, request, signal), signal);
   cut();
-  return { snapshot: snapshotAnswer(snapshot) };
+  return {
+    snapshot: snapshotAnswer(driver, snapshot, await findPool(driver.store, snapshot.spec.pool, signal)),
+  };
 }
 
 /** The Kubernetes snapshotter adds what it knows of the claim; nothing else means anything here. */
@@ -61,7 +65,7 @@ async function adoptOrCreate(
   for (;;) {
     const present = await findSnapshot(driver.store, id, signal);
     if (present !== undefined) {
-      requireSame(present, request);
+      requireSame(present, request, await findPool(driver.store, present.spec.pool, signal));
       if (!failedForGood(present)) return present;
       await withdraw(driver, Snapshots, present, signal);
       continue;
@@ -70,6 +74,7 @@ async function adoptOrCreate(
     if (volume.metadata.deletionTimestamp !== undefined) {
       throw CsiError.notFound(`volume "${request.sourceVolumeId}" is being deleted`);
     }
+    requirePlace(await findPool(driver.store, volume.spec.pool, signal), request.accessibilityRequirements);
     try {
       const created = await driver.store.create(Snapshots, snapshotObject(driver, id, request, volume), {
         signal,
@@ -83,7 +88,7 @@ async function adoptOrCreate(
   }
 }
 
-function requireSame(present: Snapshot, request: v1.CreateSnapshotRequest): void {
+function requireSame(present: Snapshot, request: v1.CreateSnapshotRequest, pool: Pool | undefined): void {
   const id = present.metadata.name;
   if (present.metadata.deletionTimestamp !== undefined) {
     throw CsiError.aborted(`snapshot "${id}" of this name is being deleted`);
@@ -100,6 +105,11 @@ function requireSame(present: Snapshot, request: v1.CreateSnapshotRequest): void
   const text = (parameters: Record<string, string>) => JSON.stringify(Object.entries(parameters).sort());
   if (stored !== undefined && text(stored.parameters) !== text(request.parameters)) {
     throw CsiError.alreadyExists(`snapshot "${request.name}" exists with other parameters`);
+  }
+  if (!isUsableFrom(pool, request.accessibilityRequirements)) {
+    throw CsiError.alreadyExists(
+      `snapshot "${request.name}" exists, but is not usable from the requisite topology`,
+    );
   }
 }
 

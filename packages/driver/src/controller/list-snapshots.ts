@@ -1,9 +1,9 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { type Snapshot, Snapshots } from "@mooring/engine";
+import { Pools, type Snapshot, Snapshots } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { paginate } from "../paging/token.ts";
 import { snapshotAnswer } from "./answers.ts";
-import { createdAt, findSnapshot, listObjects } from "./objects.ts";
+import { findPool, findSnapshot, listObjects, positionOf } from "./objects.ts";
 
 /** ListSnapshots: everything that has been cut, in order of creation. Filters that match nothing give an empty list. */
 export async function listSnapshots(
@@ -17,9 +17,13 @@ export async function listSnapshots(
       snapshot.status?.creationTime !== undefined &&
       (request.sourceVolumeId === "" || snapshot.spec.volume === request.sourceVolumeId),
   );
-  const page = paginate(wanted, (s) => ({ createdAt: createdAt(s), name: s.metadata.name }), request);
+  const page = paginate(wanted, positionOf, request);
+  const pools = page.items.length === 0 ? [] : await listObjects(driver.store, Pools, signal);
+  const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   return {
-    entries: page.items.map((snapshot) => ({ snapshot: snapshotAnswer(snapshot) })),
+    entries: page.items.map((snapshot) => ({
+      snapshot: snapshotAnswer(driver, snapshot, poolOf.get(snapshot.spec.pool)),
+    })),
     nextToken: page.nextToken ?? "",
   };
 }
@@ -40,5 +44,6 @@ export async function getSnapshot(
   const snapshot = await findSnapshot(driver.store, snapshotId, signal);
   if (snapshot?.status?.creationTime === undefined)
     throw CsiError.notFound(`snapshot "${snapshotId}" does not exist`);
-  return { snapshot: snapshotAnswer(snapshot) };
+  const pool = await findPool(driver.store, snapshot.spec.pool, signal);
+  return { snapshot: snapshotAnswer(driver, snapshot, pool) };
 }

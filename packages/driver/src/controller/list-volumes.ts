@@ -1,9 +1,9 @@
 import type { CallContext, v1 } from "@mooring/csi";
-import { getAttachment, Pools, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import { getAttachment, Pools, VolumeAttachments, Volumes } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { paginate } from "../paging/token.ts";
 import { conditionAnswer, volumeAnswer } from "./answers.ts";
-import { createdAt, findPool, getVolume, listObjects } from "./objects.ts";
+import { findPool, getVolume, listObjects, positionOf } from "./objects.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */
@@ -45,8 +45,4 @@ export async function getVolumeStatus(
     volume: volumeAnswer(volume, pool),
     status: { publishedNodeIds: publishedNodes(attachment), volumeCondition: conditionAnswer(volume) },
   };
-}
-
-function positionOf(volume: Volume) {
-  return { createdAt: createdAt(volume), name: volume.metadata.name };
 }

@@ -13,12 +13,18 @@ import {
 } from "@mooring/engine";
 import { isNotFound, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
 import { isGroupSnapshotId, isSnapshotId, isVolumeId } from "../names.ts";
+import type { Position } from "../paging/token.ts";
 
 /** When the object was made, to the millisecond: the order of lists. */
 export const CREATED_AT = "storage.mooring.dev/created-at";
 
 export function createdAt(object: KubeObject): string {
   return object.metadata.annotations?.[CREATED_AT] ?? object.metadata.creationTimestamp ?? "";
+}
+
+/** Its place in lists. */
+export function positionOf(object: KubeObject): Position {
+  return { createdAt: createdAt(object), name: object.metadata.name };
 }
 
 export async function findVolume(

@@ -1,8 +1,8 @@
 import { CsiError } from "@mooring/csi";
-import type { GroupSnapshot } from "@mooring/engine";
+import { type GroupSnapshot, Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { snapshotAnswer, timestamp } from "../controller/answers.ts";
-import { findSnapshot } from "../controller/objects.ts";
+import { findSnapshot, listObjects } from "../controller/objects.ts";
 
 /** `VolumeGroupSnapshot` of the specification; only for groups that have been cut. */
 export async function groupAnswer(driver: DriverContext, group: GroupSnapshot, signal: AbortSignal) {
@@ -17,8 +17,10 @@ export async function groupAnswer(driver: DriverContext, group: GroupSnapshot, s
       hint: `Look at it: kubectl get groupsnapshot ${name} -o yaml`,
     });
   }
+  const pools = await listObjects(driver.store, Pools, signal);
+  const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const all = present.map((snapshot) => ({
-    ...snapshotAnswer(snapshot),
+    ...snapshotAnswer(driver, snapshot, poolOf.get(snapshot.spec.pool)),
     creationTime: timestamp(creationTime),
   }));
   return {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../testing/eventually.ts";
 import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
 
 let world: World;
@@ -10,13 +10,6 @@ before(async () => {
   world = await startWorld();
 });
 after(() => world.end());
-
-/** Blocks come back some time after the file system has let go of them. */
-async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 120_000; !(await holds()); await sleep(100)) {
-    assert.ok(Date.now() < deadline, `waited for ${what}`);
-  }
-}
 
 for (const fsType of ["ext4", "xfs", "btrfs"]) {
   test(`discard on ${fsType}: what is deleted goes back to the pool, from the next mount on at the latest`, async () => {
@@ -43,6 +36,7 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
     await writeFile(join(again.path, "large"), Buffer.alloc(Number(32n * MIB), 1), { flush: true });
     assert.ok((await image()) >= before + Number(30n * MIB));
     await rm(join(again.path, "large"));
+    // They come back some time after the file system has let go of them.
     await eventually("the blocks to be given back", async () => {
       await host.exec.run("sync", ["--file-system", again.path]);
       return (await image()) < before + Number(16n * MIB);

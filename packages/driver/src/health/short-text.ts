@@ -1,0 +1,16 @@
+/** What csi.v1 lets a string have where nothing else is said, in bytes of UTF-8 (section "Size Limits"). */
+const MAX_BYTES = 128;
+const CUT = "...";
+
+/** The text as it may go into an answer: cut off between two characters, with a mark, where it is too long. */
+export function shortText(text: string): string {
+  if (Buffer.byteLength(text) <= MAX_BYTES) return text;
+  let kept = "";
+  let bytes = CUT.length;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > MAX_BYTES) break;
+    kept += character;
+  }
+  return kept + CUT;
+}

@@ -1,0 +1,90 @@
+import { v1 } from "@mooring/csi";
+import { type FaultCause, isShared, type NodeAgent, type Pool, type Volume } from "@mooring/engine";
+import { isBelowReserve } from "../controller/capacity.ts";
+
+const { VolumeHealthErrorType: Status } = v1;
+
+/** One adverse condition, as `VolumeHealth.VolumeHealthEntry` says it. `reason` is CamelCase, for machines. */
+export interface VolumeProblem {
+  status: v1.VolumeHealthErrorType;
+  reason: string;
+  message: string;
+}
+
+export interface HealthView {
+  volume: Volume;
+  /** Undefined: its object is gone. */
+  pool: Pool | undefined;
+  /** The node that the volume cannot be used without; undefined: there is none, or nothing is known of it. */
+  node: NodeAgent | undefined;
+}
+
+type Rule = (view: HealthView) => VolumeProblem | undefined;
+
+const FAULTS: Readonly<Record<FaultCause, Omit<VolumeProblem, "message">>> = {
+  filesystem: { status: Status.INACCESSIBLE, reason: "FilesystemFailed" },
+  "image-cut": { status: Status.DATA_LOSS, reason: "ImageCut" },
+  "image-lost": { status: Status.DATA_LOSS, reason: "ImageLost" },
+};
+
+const faulted: Rule = ({ volume: { status } }) => {
+  if (status?.robustness !== "faulted") return undefined;
+  const { cause, message } = status.salvage ?? {
+    cause: "filesystem" as const,
+    message: "the volume is faulted",
+  };
+  return { ...FAULTS[cause], message };
+};
+
+/** Files may be missing after a repair that somebody consented to, until the volume is restored from a snapshot. */
+const repairedWithLoss: Rule = ({ volume: { status } }) => {
+  const { salvage, restore } = status ?? {};
+  if (salvage?.dataLoss !== true || status?.robustness === "faulted") return undefined;
+  const restored = restore?.state === "Restored" && (restore.finishedAt ?? "") > (salvage.finishedAt ?? "");
+  if (restored) return undefined;
+  return { status: Status.DATA_LOSS, reason: "RepairedWithLoss", message: salvage.message };
+};
+
+const lastFailure: Rule = ({ volume: { status } }) => {
+  if (status?.error === undefined || status.robustness === "faulted") return undefined;
+  const { code, message } = status.error;
+  return { status: Status.DEGRADED, reason: "LastOperationFailed", message: `${code}: ${message}` };
+};
+
+const poolClosed: Rule = ({ volume, pool }) => {
+  const problem = { status: Status.INACCESSIBLE, reason: "PoolNotReady" };
+  if (pool === undefined) return { ...problem, message: `there is no pool "${volume.spec.pool}"` };
+  if (pool.status?.ready === true) return undefined;
+  const why = pool.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "it is being opened";
+  return { ...problem, message: `pool "${pool.metadata.name}" is not ready: ${why}` };
+};
+
+const poolFull: Rule = ({ pool }) => {
+  if (pool?.status?.ready !== true || !isBelowReserve(pool)) return undefined;
+  const message = `pool "${pool.metadata.name}" is below its reserve: writes to thin volumes may fail soon`;
+  return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };
+};
+
+const NODES: Readonly<Partial<Record<string, Omit<VolumeProblem, "message">>>> = {
+  Suspect: { status: Status.DEGRADED, reason: "NodeSuspect" },
+  Fenced: { status: Status.INACCESSIBLE, reason: "NodeFenced" },
+  Gone: { status: Status.INACCESSIBLE, reason: "NodeGone" },
+};
+
+const nodeAway: Rule = ({ node }) => {
+  const problem = NODES[node?.status?.state ?? ""];
+  if (problem === undefined) return undefined;
+  return { ...problem, message: `node "${node?.metadata.name}" is ${node?.status?.state}` };
+};
+
+const RULES: readonly Rule[] = [faulted, repairedWithLoss, lastFailure, poolClosed, poolFull, nodeAway];
+
+/** What the objects say is wrong with a volume, at most one entry per reason; empty: nothing is known. Pure. */
+export function volumeProblems(view: HealthView): VolumeProblem[] {
+  return RULES.flatMap((rule) => rule(view) ?? []);
+}
+
+/** Without which node the volume cannot be used: the one that has its pool, or that has it open in a shared one. */
+export function neededNode(volume: Volume, pool: Pool | undefined): string | undefined {
+  return isShared(pool) ? volume.status?.currentNodeID : pool?.spec.nodeID;
+}

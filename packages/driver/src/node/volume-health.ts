@@ -1,0 +1,77 @@
+import { type CallContext, CsiError, v1 } from "@mooring/csi";
+import { mountFault, poolNodes, type Volume } from "@mooring/engine";
+import { getVolume } from "../controller/objects.ts";
+import { lookAt } from "../controller/volume-health.ts";
+import { volumeHealth } from "../health/answer.ts";
+import { type VolumeProblem, volumeProblems } from "../health/volume-problems.ts";
+import { attachedHere, type NodeContext } from "./context.ts";
+import type { NodeRecord } from "./records.ts";
+
+const { VolumeHealthErrorType: Status } = v1;
+
+/**
+ * NodeGetVolumeHealth: what the objects say, and what this machine sees of the volume's device and mounts. Holds no
+ * lock and waits for none. Without paths, everything that the volume is used at here is looked at; a path that a call
+ * tried in vain is fine.
+ */
+export async function nodeVolumeHealth(
+  node: NodeContext,
+  request: v1.NodeGetVolumeHealthRequest,
+  { signal }: CallContext,
+) {
+  const volume = await getVolume(node.store, request.volumeId, signal);
+  const view = await lookAt(node, volume, signal);
+  const record = await node.records.find(volume.metadata.name);
+  const here = view.pool !== undefined && poolNodes(view.pool).includes(node.nodeID);
+  if (!here && record === undefined && volume.status?.currentNodeID !== node.nodeID) {
+    throw CsiError.notFound(`volume "${request.volumeId}" is not on node "${node.nodeID}"`);
+  }
+  const problems = [
+    ...volumeProblems(view),
+    ...(await deviceProblem(node, volume)),
+    ...(await mountProblems(node, record, request)),
+  ];
+  return { volumeHealth: volumeHealth(request.volumeId, problems) };
+}
+
+/** A volume that is said to be attached here, whose device is not there or another's. */
+async function deviceProblem(node: NodeContext, volume: Volume): Promise<VolumeProblem[]> {
+  const { state, currentNodeID, frontendDisabled } = volume.status ?? {};
+  if (state !== "attached" || currentNodeID !== node.nodeID || frontendDisabled === true) return [];
+  try {
+    await attachedHere(node, volume);
+    return [];
+  } catch (error) {
+    if (!(error instanceof CsiError)) throw error;
+    return [{ status: Status.INACCESSIBLE, reason: "DeviceGone", message: error.message }];
+  }
+}
+
+async function mountProblems(
+  node: NodeContext,
+  record: NodeRecord | undefined,
+  { stagingTargetPath, volumePublishPath }: v1.NodeGetVolumeHealthRequest,
+): Promise<VolumeProblem[]> {
+  const asked = [stagingTargetPath, volumePublishPath].filter((path) => path !== "");
+  const known = mountPaths(record);
+  const paths = asked.length === 0 ? known : known.filter((path) => asked.includes(path));
+  const found = await Promise.all(paths.map((path) => mountProblem(node, path)));
+  return found.flatMap((problem) => problem ?? []);
+}
+
+/** Where something is mounted according to the record; block volumes are staged without a mount. */
+function mountPaths(record: NodeRecord | undefined): string[] {
+  const staged = record?.staged?.access === "mount" ? [record.staged.path] : [];
+  return [...staged, ...Object.keys(record?.published ?? {})];
+}
+
+async function mountProblem(node: NodeContext, path: string): Promise<VolumeProblem | undefined> {
+  const top = (await node.host.mounts.at(path)).at(-1);
+  if (top === undefined) {
+    const message = `nothing is mounted at ${path} any more`;
+    return { status: Status.INACCESSIBLE, reason: "NotMounted", message };
+  }
+  const fault = await mountFault(top);
+  if (fault === undefined) return undefined;
+  return { status: Status.INACCESSIBLE, reason: "FilesystemFailed", message: fault };
+}
