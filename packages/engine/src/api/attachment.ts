@@ -38,6 +38,18 @@ export interface AttachmentTicketStatus {
   generation?: number;
 }
 
+/** How often a volume was moved while nothing changed that could be a reason. */
+export interface VolumeMoves {
+  /** Where it was to be after the last move; empty: nowhere. */
+  nodeID: string;
+  /** Moves one after the other, without a calm time between. */
+  count: number;
+  /** Digest of the tickets and of which of their nodes were well. */
+  basis: string;
+  /** The last move, RFC 3339. */
+  movedAt: string;
+}
+
 /** One per Volume, same name. */
 export interface VolumeAttachment extends KubeObject {
   spec: { volume: string; attachmentTickets?: Record<string, AttachmentTicket> };
@@ -45,6 +57,10 @@ export interface VolumeAttachment extends KubeObject {
     attachmentTicketStatuses?: Record<string, AttachmentTicketStatus>;
     /** Last generation given to a ticket. */
     generationCounter?: number;
+    /** What is remembered of moves, so that a restart does not forget them. */
+    moves?: VolumeMoves;
+    /** `Flapping`: attaches wait because the volume was moved too often for no reason. */
+    conditions?: Condition[];
     /** State of the volume, and the node that has it open; empty: none. */
     state?: string;
     nodeID?: string;

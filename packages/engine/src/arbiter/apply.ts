@@ -26,11 +26,11 @@ export function nextWrite(
 ): ArbiterWrite | undefined {
   const { repair, remove, number } = decision;
   if (!isWhole(repair) || Object.keys(remove).length > 0 || Object.keys(number).length > 0) {
-    const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision) };
+    const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision, now) };
     const metadata = repair.metadata ?? attachment.metadata;
     return { do: "edit-tickets", attachment: { ...attachment, metadata, spec } };
   }
-  const status = nextStatus({ volume, attachment, now }, decision.verdicts);
+  const status = nextStatus({ volume, attachment, now }, decision);
   if (status !== undefined) return { do: "tell-tickets", attachment: { ...attachment, status } };
   if (decision.placement === undefined) return undefined;
   return { do: "place-volume", volume: placed(volume, decision.placement) };
@@ -62,14 +62,20 @@ export async function applyStep(
   }
 }
 
-function editedTickets(attachment: VolumeAttachment, decision: Decision): Record<string, AttachmentTicket> {
+/** A ticket that was written by hand gets its number here, and its age: it queues from now on. */
+function editedTickets(
+  attachment: VolumeAttachment,
+  decision: Decision,
+  now: Date,
+): Record<string, AttachmentTicket> {
   const tickets: Record<string, AttachmentTicket> = {};
   for (const [id, ticket] of Object.entries(attachment.spec.attachmentTickets ?? {})) {
     if (Object.hasOwn(decision.remove, id)) continue;
     const generation = decision.number[id];
     const owner = decision.repair.own[id];
     const owned = owner === undefined ? ticket : { ...ticket, owner };
-    tickets[id] = generation === undefined ? owned : { ...owned, id, generation };
+    const createdAt = ticket.createdAt ?? now.toISOString();
+    tickets[id] = generation === undefined ? owned : { ...owned, id, generation, createdAt };
   }
   return { ...tickets, ...decision.repair.add };
 }

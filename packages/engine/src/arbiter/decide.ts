@@ -9,6 +9,7 @@ import {
   parametersFit,
   wantsDevice,
 } from "./eligible.ts";
+import { flapsOf, pausedVerdicts } from "./flaps.ts";
 import { judge } from "./judge.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -25,11 +26,13 @@ export function decide(view: ArbiterView): Decision {
   const remove = endedTickets(view, repaired.own);
   const live = ticketsOf(view.attachment).filter((ticket) => !Object.hasOwn(remove, ticket.id));
   const holders = claimants(view, live);
-  const placement = nextPlacement(view, holders);
+  const wished = nextPlacement(view, holders);
+  const flaps = flapsOf(view, live, wished);
+  const placement = flaps.pausedUntil === undefined ? wished : undefined;
   const number = unnumbered(view, live);
   const verdicts = judge(view, live, holders, placement ?? placementOf(view.volume));
-  const told = { ...verdicts, ...unjudged(remove, number) };
-  const decision: Decision = { repair: repaired, remove, number, verdicts: told };
+  const told = { ...verdicts, ...pausedVerdicts(view, holders, flaps), ...unjudged(remove, number) };
+  const decision: Decision = { repair: repaired, remove, number, flaps, verdicts: told };
   return placement === undefined ? decision : { ...decision, placement };
 }
 

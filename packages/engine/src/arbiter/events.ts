@@ -20,6 +20,7 @@ const WARNINGS: ReadonlySet<string> = new Set<VerdictReason>([
   "NodeUnreachable",
   "NodeUnfenced",
   "VolumeFaulted",
+  "Flapping",
 ]);
 
 /** What a write of the arbiter means, in words. Pure. */

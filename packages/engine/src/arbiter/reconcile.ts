@@ -71,8 +71,9 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
     return release(store, attachment, signal);
   }
   const view = await look(input, volume, attachment);
-  const written = await applyStep(store, view, decide(view), signal);
-  if (written === undefined) return untilExpiry(tickets, view.now);
+  const decision = decide(view);
+  const written = await applyStep(store, view, decision, signal);
+  if (written === undefined) return untilNext(tickets, decision.flaps.lookAgainAt, view.now);
   tellEvents(input.events, view, written);
   return "again";
 }
@@ -106,8 +107,14 @@ async function release(
   return "again";
 }
 
-function untilExpiry(tickets: readonly { expiresAt?: string }[], now: Date): { requeueAfterMs?: number } {
-  const ends = tickets.map((t) => Date.parse(t.expiresAt ?? "")).filter((end) => !Number.isNaN(end));
+/** Until the next thing that no event tells: the end of a ticket's time, or of a pause. */
+function untilNext(
+  tickets: readonly { expiresAt?: string }[],
+  lookAgainAt: Date | undefined,
+  now: Date,
+): { requeueAfterMs?: number } {
+  const times = [...tickets.map((t) => Date.parse(t.expiresAt ?? "")), lookAgainAt?.getTime() ?? Number.NaN];
+  const ends = times.filter((end) => !Number.isNaN(end));
   return ends.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...ends) - now.getTime()) };
 }
 

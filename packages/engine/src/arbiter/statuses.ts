@@ -1,6 +1,8 @@
+import type { Condition } from "@mooring/store";
 import type { AttachmentTicketStatus, VolumeAttachment } from "../api/attachment.ts";
+import type { Flaps } from "./flaps.ts";
 import { summaryOf } from "./summary.ts";
-import type { ArbiterView, Verdict } from "./view.ts";
+import type { ArbiterView, Decision, Verdict } from "./view.ts";
 
 type Status = NonNullable<VolumeAttachment["status"]>;
 
@@ -10,7 +12,7 @@ type Status = NonNullable<VolumeAttachment["status"]>;
  */
 export function nextStatus(
   { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
-  verdicts: Readonly<Record<string, Verdict>>,
+  { verdicts, flaps }: Pick<Decision, "verdicts" | "flaps">,
 ): Status | undefined {
   const { status: present = {}, spec } = attachment;
   const statuses: Record<string, AttachmentTicketStatus> = {};
@@ -21,7 +23,13 @@ export function nextStatus(
     statuses[id] = ticketStatusFrom(id, verdict, generation, present.attachmentTicketStatuses?.[id], now);
   }
   const summary = summaryOf(volume, attachment, verdicts);
-  const next: Status = { ...summary, attachmentTicketStatuses: statuses, generationCounter };
+  const next: Status = {
+    ...summary,
+    attachmentTicketStatuses: statuses,
+    generationCounter,
+    ...(flaps.moves === undefined ? {} : { moves: flaps.moves }),
+    conditions: [flapping(flaps, present.conditions, now)],
+  };
   return sameFields(present, next) ? undefined : next;
 }
 
@@ -32,12 +40,30 @@ function ticketStatusFrom(
   present: AttachmentTicketStatus | undefined,
   now: Date,
 ): AttachmentTicketStatus {
-  const status = satisfied ? ("True" as const) : ("False" as const);
-  const old = present?.conditions?.find((condition) => condition.type === "Satisfied");
+  const told = { type: "Satisfied", status: satisfied, reason, message };
+  return { id, satisfied, generation, conditions: [conditionFrom(told, present?.conditions, now)] };
+}
+
+function flapping(
+  { flapping, message }: Flaps,
+  present: readonly Condition[] | undefined,
+  now: Date,
+): Condition {
+  const reason = flapping ? "MovedTooOften" : "Calm";
+  return conditionFrom({ type: "Flapping", status: flapping, reason, message }, present, now);
+}
+
+/** The time of the last transition stays as long as the status does. */
+function conditionFrom(
+  told: { type: string; status: boolean; reason: string; message: string },
+  present: readonly Condition[] | undefined,
+  now: Date,
+): Condition {
+  const status = told.status ? ("True" as const) : ("False" as const);
+  const old = present?.find(({ type }) => type === told.type);
   const since = old?.status === status && !Number.isNaN(Date.parse(old.lastTransitionTime)) ? old : undefined;
   const lastTransitionTime = since?.lastTransitionTime ?? `${now.toISOString().slice(0, 19)}Z`;
-  const condition = { type: "Satisfied", status, reason, message, lastTransitionTime };
-  return { id, satisfied, generation, conditions: [condition] };
+  return { ...told, status, lastTransitionTime };
 }
 
 /** Equal whatever the order of the fields, which a store may change. */

@@ -1,6 +1,7 @@
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { Volume } from "../api/volume.ts";
+import type { Flaps } from "./flaps.ts";
 import type { KubernetesClaim } from "./kubernetes/claim.ts";
 import type { Repair } from "./repair.ts";
 
@@ -37,6 +38,7 @@ export type VerdictReason =
   | "VolumeDeleting"
   | "ShareNotReady"
   | "GenerationPending"
+  | "Flapping"
   | "Expired"
   | "OwnerGone";
 
@@ -64,6 +66,8 @@ export interface Decision {
   number: Record<string, number>;
   /** Absent: the volume stays as it is. */
   placement?: Placement;
+  /** What is to be remembered of the volume's moves, and whether they are too many. */
+  flaps: Flaps;
   /** One for every ticket, also for those that end now. */
   verdicts: Record<string, Verdict>;
 }

@@ -21,6 +21,7 @@ export const WAITS: Readonly<Record<VerdictReason, string>> = {
   VolumeDeleting: "never: the volume is going",
   ShareNotReady: "the share manager has the volume and shares it",
   GenerationPending: "at once: the arbiter numbers the ticket",
+  Flapping: "its pause is over, or a ticket or the health of a node changes",
   Expired: "the ticket's time is over: it is removed",
   OwnerGone: "the ticket's object is gone: it is removed",
 };

@@ -122,6 +122,8 @@ const attachment: Full<VolumeAttachment> = {
   status: {
     attachmentTicketStatuses: { t: { id: "t", satisfied: true, conditions, generation: 1 } },
     generationCounter: 1,
+    moves: { nodeID: "n", count: 1, basis: "b", movedAt: time },
+    conditions,
     state: "attached",
     nodeID: "n",
     satisfied: 1,

@@ -1,7 +1,7 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import type { Volume } from "../../api/volume.ts";
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
-import { isFenced, parametersFit } from "../eligible.ts";
+import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
 import { claimants } from "../pick.ts";
 import { ticketStatus } from "../tickets.ts";
@@ -45,6 +45,7 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const tickets = ticketsOf(seen.attachment);
   const asked = tickets.filter((t) => t.nodeID === to && parametersFit(t, disableFrontend));
   must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
+  checkTurn(asked, seen);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
   const mended = disableFrontend && asked.some((t) => ruleOf(t.type).mends === true);
   const whole = robustness !== "faulted" || mended;
@@ -58,6 +59,23 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
     ownerID === undefined || ownerID === to,
     "S19",
     `it was placed on "${to}", its data is on "${ownerID}"`,
+  );
+}
+
+/** Nobody who could have the volume as well is of higher priority than all who get it, or as high and older. */
+function checkTurn(asked: readonly AttachmentTicket[], seen: ArbiterView): void {
+  const live = ticketsOf(seen.attachment).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
+  const able = claimants(seen, live).filter((t) => ineligible(seen, t) === undefined);
+  const rank = (t: AttachmentTicket) => [-ruleOf(t.type).priority, Date.parse(t.createdAt ?? "")] as const;
+  const before = (a: AttachmentTicket, b: AttachmentTicket) =>
+    rank(a)[0] < rank(b)[0] || (rank(a)[0] === rank(b)[0] && rank(a)[1] < rank(b)[1]);
+  const winners = new Set(asked.map(({ id }) => id));
+  const served = able.filter(({ id }) => winners.has(id));
+  const passed = able.find((t) => !winners.has(t.id) && served.every((winner) => before(t, winner)));
+  must(
+    passed === undefined,
+    "L8",
+    `ticket "${passed?.id}" is older, or of higher priority, and was passed over`,
   );
 }
 

@@ -4,7 +4,7 @@ import { decide } from "../decide.ts";
 import { ineligible, parametersFit } from "../eligible.ts";
 import { claimants } from "../pick.ts";
 import { nextStatus } from "../statuses.ts";
-import { type ArbiterView, ticketsOf } from "../view.ts";
+import { type ArbiterView, type Decision, ticketsOf } from "../view.ts";
 import type { History } from "./history.ts";
 import { endJobs } from "./jobs.ts";
 import { checkWorld, expired, must } from "./safety.ts";
@@ -55,9 +55,19 @@ function comesToRest(history: History): boolean {
     history.repair();
     world.kubernetes?.attach(world);
     checkWorld(world);
-    if (!acted && versions === [world.volumeVersion, world.attachmentVersion].join()) return true;
+    const still = !acted && versions === [world.volumeVersion, world.attachmentVersion].join();
+    if (still && !pauseEnds(history)) return true;
   }
   return false;
+}
+
+/** A volume that was moved too often has to wait: the clock goes on to the end of its pause. True when there was one. */
+function pauseEnds({ world }: History): boolean {
+  const { pausedUntil } = decide(world.view(world.agents())).flaps;
+  if (pausedUntil === undefined) return false;
+  world.now = pausedUntil.getTime();
+  world.tell(`the pause of a volume that was moved too often ends at ${pausedUntil.toISOString()}`);
+  return true;
 }
 
 function checkRest({ world }: History): void {
@@ -126,12 +136,17 @@ function unpublished(waiting: number, open: readonly string[]): boolean {
 function checkVerdicts(seen: ArbiterView): void {
   const { attachment } = seen;
   const decision = decide(seen);
-  must(nextStatus(seen, decision.verdicts) === undefined, "D2", "a second look writes again");
+  must(nextStatus(seen, decision) === undefined, "D2", "a second look writes again");
   const { status: _, ...blank } = attachment;
   const again = decide({ ...seen, attachment: blank });
-  must(JSON.stringify(again) === JSON.stringify(decision), "D3", "the verdicts depend on the old ones");
+  must(sameTold(again, decision), "D3", "the verdicts depend on the old ones");
   const turned = Object.fromEntries(Object.entries(attachment.spec.attachmentTickets ?? {}).reverse());
   const spec = { ...attachment.spec, attachmentTickets: turned };
   const other = decide({ ...seen, attachment: { ...attachment, spec } });
   must(JSON.stringify(other) === JSON.stringify(decision), "D1", "the order of the tickets matters");
+}
+
+/** All but the memory of moves, which is a time. */
+function sameTold({ flaps: _, ...one }: Decision, { flaps: __, ...other }: Decision): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -63,7 +63,7 @@ function types(): string {
   return [
     "## Types of tickets",
     "",
-    "The highest priority is picked from a detached volume, then the shorter id, then the first in code point order.",
+    "The highest priority is picked from a detached volume, then the oldest ticket (in seconds), then the shorter id, then the first in code point order.",
     "Priority never takes a volume away: only tickets that give way do that, for a workload on another node.",
     "",
     ...["| type | priority | workload | gives way |", "| --- | ---: | --- | --- |", ...rows, ""],
