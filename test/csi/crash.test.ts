@@ -138,7 +138,7 @@ async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Prom
   await driver.start(env, { mayDie: true });
   const call = story.call(driver, subject).catch(() => {});
   if (gap === AT_ONCE) setImmediate(() => void driver.process.end("SIGKILL"));
-  await eventually("the gap to be passed", async () => !driver.process.alive, { withinMs: 15_000 });
+  await eventually("the gap to be passed", async () => !driver.process.alive);
   assert.equal(await driver.process.ended(), "SIGKILL", driver.said);
   await call;
   await driver.start();

@@ -28,8 +28,8 @@ export interface DriverOptions {
    */
   alone?: boolean;
   /**
-   * Ends the live copies of objects that the driver keeps for what would else take a look at all of them. Absent: it
-   * keeps none.
+   * Ends the live copies of objects that the driver keeps for what would else take a look at all of them, and for
+   * forgetting what is deleted. Absent: it keeps none and forgets nothing by itself.
    */
   signal?: AbortSignal;
   /** Volumes that may be attached to this node at once; default 1000. */

@@ -23,6 +23,7 @@ import { getGroupSnapshot } from "./group-controller/get.ts";
 import { identityService } from "./identity.ts";
 import type { NodeContext } from "./node/context.ts";
 import { expandOnNode } from "./node/expand.ts";
+import { forgetDeleted } from "./node/forget.ts";
 import { publishOnNode } from "./node/publish.ts";
 import { NodeRecords } from "./node/records.ts";
 import { stageVolume } from "./node/stage.ts";
@@ -55,7 +56,7 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     ...(driver.mode === "node"
       ? {}
       : { controller: controllerService(driver), groupController: groupService(driver) }),
-    ...(driver.mode === "controller" ? {} : { node: nodeService(driver) }),
+    ...(driver.mode === "controller" ? {} : { node: nodeService(driver, signal) }),
     snapshotMetadata: snapshotMetadataService(driver),
     // Its answers follow from the other services.
     addonsIdentity: {},
@@ -131,8 +132,9 @@ function groupService(driver: DriverContext): NonNullable<Services["groupControl
   };
 }
 
-function nodeService(driver: DriverContext): NonNullable<Services["node"]> {
+function nodeService(driver: DriverContext, signal: AbortSignal | undefined): NonNullable<Services["node"]> {
   const node: NodeContext = { ...driver, records: new NodeRecords(driver.stateDir) };
+  if (signal !== undefined) void forgetDeleted(node, signal);
   const bind = binder(node);
   return {
     nodeGetCapabilities: nodeCapabilities,

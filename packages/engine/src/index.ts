@@ -30,6 +30,7 @@ export { type FencingOptions, OUT_OF_SERVICE, startFencing } from "./fencing/ind
 export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
+export { KeyedLock } from "./host/keyed-lock.ts";
 export { isReadOnly } from "./host/mounts.ts";
 export { attachVolume } from "./person/attach.ts";
 export { BlockedByTickets } from "./person/blocked.ts";

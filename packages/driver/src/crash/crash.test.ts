@@ -99,7 +99,7 @@ async function remains(folder: string): Promise<string[]> {
 
 /** A copy of a mount in the namespace of some other process keeps a device for a while. */
 async function finallyRemains(folder: string): Promise<string[]> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   let left = await remains(folder);
   while (left.length > 0 && Date.now() < deadline) {
     await sleep(100);
@@ -120,7 +120,7 @@ const UNREACHED =
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {
     test(`[CSI-069] [CSI-020] ${gap}: started again, it goes on and nothing is left over`, {
-      timeout: 240_000,
+      timeout: 600_000,
     }, async () => {
       const supervisor = await Supervisor.start(bundle.path, gap);
       try {

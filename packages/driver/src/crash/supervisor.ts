@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CsiClient, connect } from "@mooring/csi";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 120_000;
 /** What a caller of CSI repeats. */
 const REPEATED = new Set(["UNAVAILABLE", "ABORTED", "CANCELLED", "DEADLINE_EXCEEDED"]);
 
@@ -38,7 +38,7 @@ export class Supervisor {
     const deadline = Date.now() + DEADLINE_MS;
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
-      this.#client ??= await connect(`unix://${this.folder}/csi.sock`, { timeoutMs: 10_000 });
+      this.#client ??= await connect(`unix://${this.folder}/csi.sock`, { timeoutMs: 30_000 });
       try {
         return await make(this.#client);
       } catch (error) {

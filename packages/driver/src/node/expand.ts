@@ -21,7 +21,7 @@ export async function expandOnNode(
   const range = parseRange(request.capacityRange);
   if (request.volumeCapability !== undefined) parseCapability(request.volumeCapability, "volume_capability");
   const volume = await getVolume(node.store, request.volumeId, signal);
-  const record = await node.records.find(volume.metadata.name);
+  const record = await node.records.findOf(volume);
   const access = accessAt(record, path);
   if (access === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
   const size = BigInt(volume.spec.size);

@@ -7,6 +7,7 @@ import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
+import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
 import { decidePublish } from "./publish-table.ts";
 import { mountedTargets } from "./published.ts";
@@ -33,12 +34,13 @@ export async function publishOnNode(
     });
   }
   const staging = parsePath(request.stagingTargetPath, "staging_target_path");
-  const record = await node.records.get(volume.metadata.name);
+  const record = await node.records.of(volume);
   const wanted = publishRecord(request, target, staging, capability);
   const mounted = await mountedTargets(node, record);
   const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
   const source = await stagedSource(node, volume, record, staging, capability);
+  await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";
   await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
   recorded();

@@ -1,5 +1,18 @@
+import type { Volume } from "@mooring/engine";
+import { isVolumeId } from "../names.ts";
 import type { NodeContext } from "./context.ts";
 import type { NodeRecord } from "./records.ts";
+
+/** What is remembered of an id, of which there may be no volume any more. */
+export async function recordOf(
+  { records }: NodeContext,
+  volumeId: string,
+  volume: Volume | undefined,
+): Promise<NodeRecord | undefined> {
+  if (volume !== undefined) return records.findOf(volume);
+  // It becomes a file's name.
+  return isVolumeId(volumeId) ? records.find(volumeId) : undefined;
+}
 
 /** Target paths of a record where something really is mounted; a record alone may be unfinished work or a reboot old. */
 export async function mountedTargets(node: NodeContext, record: NodeRecord): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { KeyedLock, type Volume } from "@mooring/engine";
 import { codeOf } from "./paths.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */
@@ -26,6 +27,8 @@ export interface PublishRecord {
 /** What this node must remember of a volume that mountinfo cannot say. */
 export interface NodeRecord {
   volumeId: string;
+  /** Names become ids, so a later volume may have the same id: what is known of the earlier one is void then. */
+  volumeUID?: string;
   staged?: StageRecord;
   /** By target path. */
   published: Record<string, PublishRecord>;
@@ -37,6 +40,8 @@ export interface NodeRecord {
  */
 export class NodeRecords {
   readonly #folder: string;
+  /** Between what is known of a volume and its removal, nobody shall write something new. */
+  readonly #writing = new KeyedLock();
 
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "node-volumes");
@@ -52,19 +57,52 @@ export class NodeRecords {
     }
   }
 
-  async get(volumeId: string): Promise<NodeRecord> {
-    return (await this.find(volumeId)) ?? { volumeId, published: {} };
+  /** As `find`, but nothing of an earlier volume that had the id of this one. */
+  async findOf({ metadata: { name, uid } }: Volume): Promise<NodeRecord | undefined> {
+    const record = await this.find(name);
+    return record?.volumeUID === undefined || record.volumeUID === uid ? record : undefined;
+  }
+
+  /** What is known of the volume, to add to it. */
+  async of(volume: Volume): Promise<NodeRecord> {
+    const { name, uid } = volume.metadata;
+    const blank: NodeRecord = {
+      volumeId: name,
+      ...(uid === undefined ? {} : { volumeUID: uid }),
+      published: {},
+    };
+    return (await this.findOf(volume)) ?? blank;
   }
 
   /** Durable when it resolves. A record that says nothing is removed. */
   async put(record: NodeRecord): Promise<void> {
+    const empty = record.staged === undefined && Object.keys(record.published).length === 0;
+    await this.#writing.run(record.volumeId, () =>
+      empty ? this.#remove(record.volumeId) : this.#write(record),
+    );
+  }
+
+  /** Removes the record and hands it back, unless `keep` says that it is still good. */
+  async forget(
+    volumeId: string,
+    keep: (record: NodeRecord) => Promise<boolean>,
+  ): Promise<NodeRecord | undefined> {
+    return this.#writing.run(volumeId, async () => {
+      const record = await this.find(volumeId);
+      if (record === undefined || (await keep(record))) return undefined;
+      await this.#remove(volumeId);
+      return record;
+    });
+  }
+
+  async #remove(volumeId: string): Promise<void> {
+    await unlink(this.#file(volumeId)).catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+    });
+  }
+
+  async #write(record: NodeRecord): Promise<void> {
     const file = this.#file(record.volumeId);
-    if (record.staged === undefined && Object.keys(record.published).length === 0) {
-      await unlink(file).catch((error: unknown) => {
-        if (codeOf(error) !== "ENOENT") throw error;
-      });
-      return;
-    }
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const temporary = `${file}.new`;
     const handle = await open(temporary, "w", 0o600);

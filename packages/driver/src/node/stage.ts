@@ -9,6 +9,7 @@ import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } fro
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
 import { checkMountFlags } from "./mount-flags.ts";
+import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
 import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
@@ -35,7 +36,8 @@ export async function stageVolume(
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted)) return {};
   return withAttached(node, volume, async (attached) => {
-    const made = await note(node, volume.metadata.name, wanted);
+    if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
+    const made = await note(node, volume, wanted);
     recorded();
     await applyTuning(node, volume, attached);
     if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
@@ -58,7 +60,7 @@ function stageRecord(path: string, capability: Capability, readOnly: boolean): S
 
 /** True when this very staging is done already. A record without its mount is unfinished work, which goes on. */
 async function isStaged(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
-  const present = (await node.records.find(volume.metadata.name))?.staged;
+  const present = (await node.records.findOf(volume))?.staged;
   if (present === undefined) return false;
   if (present.arguments === wanted.arguments)
     return wanted.access === "mount" && isMounted(node, volume, wanted);
@@ -91,8 +93,8 @@ export async function isMountOf(volume: Volume, entry: MountEntry): Promise<bool
 }
 
 /** Notes the staging before anything is mounted. True when the directory is ours to make. */
-async function note(node: NodeContext, volumeId: string, wanted: StageRecord): Promise<boolean> {
-  const record = await node.records.get(volumeId);
+async function note(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
+  const record = await node.records.of(volume);
   const again = record.staged?.path === wanted.path && record.staged.made;
   const made = wanted.access === "mount" && (again || (await kindOf(wanted.path)) === "missing");
   await node.records.put({ ...record, staged: { ...wanted, made } });

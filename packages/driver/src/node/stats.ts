@@ -18,7 +18,7 @@ export async function volumeStats(
   // Only ever compared with the paths of our own records, so it may be anything.
   const path = request.volumePath;
   const volume = await getVolume(node.store, request.volumeId, signal);
-  const record = await node.records.find(volume.metadata.name);
+  const record = await node.records.findOf(volume);
   const use = useAt(record, path);
   const top = use === undefined ? undefined : (await node.host.mounts.at(path)).at(-1);
   if (use === undefined || (top === undefined && use.mounted)) {

@@ -1,11 +1,11 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import type { MountEntry, Volume } from "@mooring/engine";
+import type { Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../controller/objects.ts";
-import { isVolumeId } from "../names.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
+import { mountedAs } from "./mounted-as.ts";
 import { parsePath, removeTarget } from "./paths.ts";
-import { isMountOf } from "./stage.ts";
+import { recordOf } from "./published.ts";
 import { setDeviceReadOnly } from "./tuning.ts";
 
 const unmounted = failpoint("driver/unpublish/unmounted");
@@ -20,26 +20,26 @@ export async function unpublishOnNode(
 ) {
   const target = parsePath(request.targetPath, "target_path");
   const { volumeId } = request;
-  const record = isVolumeId(volumeId) ? await node.records.find(volumeId) : undefined;
   const volume = await findVolume(node.store, volumeId, signal);
+  const record = await recordOf(node, volumeId, volume);
   if (record === undefined && volume === undefined) {
     throw CsiError.notFound(`volume "${volumeId}" does not exist`);
   }
   const published = record?.published[target];
-  const top = (await node.host.mounts.at(target)).at(-1);
-  if (top !== undefined) {
-    if (published === undefined && !(await isOurs(volume, top))) {
-      throw CsiError.failedPrecondition(
-        `what is mounted at ${target} is not volume "${volumeId}"; it is left alone`,
-      );
-    }
+  const mounted = await mountedAs(node, volumeId, target, published !== undefined);
+  if (mounted === "other" && published === undefined) {
+    throw CsiError.failedPrecondition(
+      `what is mounted at ${target} is not volume "${volumeId}"; it is left alone`,
+    );
+  }
+  if (mounted === "volume") {
     await node.host.mounts.unmount(target, signal);
     unmounted();
   }
   if (volume !== undefined && published?.access === "block" && published.readOnly) await unlock(node, volume);
   // Without a record, a mount of ours tells that the mount point was ours as well.
-  const made = published?.made ?? top !== undefined;
-  if (made) await removeTarget(target);
+  const made = published?.made ?? mounted === "volume";
+  if (made && mounted !== "other") await removeTarget(target);
   removed();
   if (record !== undefined && published !== undefined) {
     const { [target]: _, ...rest } = record.published;
@@ -53,11 +53,4 @@ export async function unpublishOnNode(
 async function unlock(node: NodeContext, volume: Volume): Promise<void> {
   const attached = await attachedHere(node, volume).catch(() => undefined);
   if (attached?.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
-}
-
-/** Without a record of ours (it was lost, or another version wrote it) the mount itself has to say whose it is. */
-async function isOurs(volume: Volume | undefined, entry: MountEntry): Promise<boolean> {
-  if (volume === undefined) return false;
-  const device = volume.status?.device?.replace(/^\/dev\//, "") ?? "";
-  return (await isMountOf(volume, entry)) || (device !== "" && entry.root === `/${device}`);
 }

@@ -1,11 +1,10 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { failpoint } from "@mooring/store";
 import { findVolume } from "../controller/objects.ts";
-import { isVolumeId } from "../names.ts";
 import type { NodeContext } from "./context.ts";
+import { mountedAs } from "./mounted-as.ts";
 import { parsePath, removeTarget } from "./paths.ts";
-import { mountedTargets } from "./published.ts";
-import { isMountOf } from "./stage.ts";
+import { mountedTargets, recordOf } from "./published.ts";
 
 const unmounted = failpoint("driver/unstage/unmounted");
 const forgotten = failpoint("driver/unstage/forgotten");
@@ -18,8 +17,8 @@ export async function unstageVolume(
 ) {
   const path = parsePath(request.stagingTargetPath, "staging_target_path");
   const { volumeId } = request;
-  const record = isVolumeId(volumeId) ? await node.records.find(volumeId) : undefined;
   const volume = await findVolume(node.store, volumeId, signal);
+  const record = await recordOf(node, volumeId, volume);
   if (record === undefined && volume === undefined) {
     throw CsiError.notFound(`volume "${volumeId}" does not exist`);
   }
@@ -30,14 +29,13 @@ export async function unstageVolume(
       hint: "Unpublish it there first.",
     });
   }
-  const top = (await node.host.mounts.at(path)).at(-1);
-  const known = ours || (top !== undefined && volume !== undefined && (await isMountOf(volume, top)));
-  if (top !== undefined && known && record?.staged?.access !== "block") {
+  const mounted = await mountedAs(node, volumeId, path, ours);
+  if (mounted === "volume" && record?.staged?.access !== "block") {
     await node.host.mounts.unmount(path, signal);
     unmounted();
   }
   if (record !== undefined && ours) {
-    if (record.staged?.made === true) await removeTarget(path);
+    if (record.staged?.made === true && mounted !== "other") await removeTarget(path);
     const { staged: _, ...rest } = record;
     await node.records.put(rest);
     forgotten();

@@ -40,8 +40,9 @@ async function startVolumes(options: MooringNodeOptions, folder: StateFolder, pa
     startAgent({ ...node, pools, leases, releaseOnStop: true, signal }),
   );
   const endpoint = `unix://${folder.socket}`;
-  const services = createDriver({ ...node, mode: "node" });
-  await parts.start("driver", (signal) => serveCsi(services, endpoint, logger, signal));
+  await parts.start("driver", (signal) =>
+    serveCsi(createDriver({ ...node, mode: "node", signal }), endpoint, logger, signal),
+  );
   await parts.start("registrar", (signal) =>
     startSidecars({ store, endpoint, controllers: ["node-registration"], nodeName, logger, signal }),
   );

@@ -1,0 +1,50 @@
+import { type Volume, Volumes } from "@mooring/engine";
+import { createInformer } from "@mooring/store";
+import { findVolume } from "../controller/objects.ts";
+import type { NodeContext } from "./context.ts";
+import { removeTarget } from "./paths.ts";
+import type { NodeRecord } from "./records.ts";
+
+/**
+ * Forgets volumes that do not exist any more, until the signal aborts. A caller that detaches and deletes a volume
+ * without unstaging it is not stopped where nothing is mounted, as with a staged block volume; its record would stay
+ * for ever. A volume that is mounted here cannot be deleted, so no record of a mount is lost.
+ */
+export async function forgetDeleted(node: NodeContext, signal: AbortSignal): Promise<void> {
+  const forget = (name: string): Promise<void> =>
+    forgetGone(node, name, signal).catch((error: unknown) => {
+      if (!signal.aborted) node.logger.warn({ err: error, volume: name }, "cannot forget a deleted volume");
+    });
+  const volumes = createInformer(node.store, Volumes, { transform: nameAlone, logger: node.logger });
+  volumes.onChange((old, current) => {
+    if (old !== undefined && old.metadata.uid !== current?.metadata.uid) void forget(old.metadata.name);
+  });
+  const watching = volumes.run(signal);
+  try {
+    await volumes.synced(signal);
+    // What was deleted while nobody watched, or just before a kill.
+    for (const name of await node.records.list()) await forget(name);
+  } catch (error) {
+    if (!signal.aborted) node.logger.warn({ err: error }, "cannot look for records of deleted volumes");
+  }
+  await watching;
+}
+
+/** Nothing else is read: with thousands of volumes in a cluster, a node should not hold all of them. */
+function nameAlone({ apiVersion, kind, metadata }: Volume): Volume {
+  const { name, uid = "", resourceVersion = "" } = metadata;
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion } } as Volume;
+}
+
+async function forgetGone(node: NodeContext, name: string, signal: AbortSignal): Promise<void> {
+  const exists = async ({ volumeUID }: NodeRecord): Promise<boolean> => {
+    const volume = await findVolume(node.store, name, signal);
+    return volume !== undefined && (volumeUID === undefined || volume.metadata.uid === volumeUID);
+  };
+  const record = await node.records.forget(name, exists);
+  if (record === undefined) return;
+  const made = Object.entries(record.published).flatMap(([path, use]) => (use.made ? [path] : []));
+  if (record.staged?.made === true) made.push(record.staged.path);
+  // One that somebody has put to use meanwhile is not empty, or busy.
+  for (const path of made) await removeTarget(path).catch(() => {});
+}

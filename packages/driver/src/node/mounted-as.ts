@@ -1,0 +1,57 @@
+import { basename } from "node:path";
+import { CsiError } from "@mooring/csi";
+import type { MountEntry } from "@mooring/engine";
+import type { NodeContext } from "./context.ts";
+
+/** What is mounted at a path: the volume, something else, or nothing. */
+export type MountedAs = "volume" | "other" | "nothing";
+
+/**
+ * Asks the kernel. `recorded`: our records say that the volume is there, which counts where the kernel cannot say more,
+ * as with a device that was cut off from its image. Throws FAILED_PRECONDITION when something covers the volume.
+ */
+export async function mountedAs(
+  node: NodeContext,
+  volumeId: string,
+  path: string,
+  recorded: boolean,
+): Promise<MountedAs> {
+  const layers = await node.host.mounts.at(path);
+  const owners = await Promise.all(layers.map((entry) => ownerOf(node, volumeId, entry)));
+  const own = owners.map((owner) => owner === "volume" || (owner === "unknown" && recorded));
+  if (layers.length === 0) return "nothing";
+  if (own.at(-1) === true) return "volume";
+  if (!own.includes(true)) return "other";
+  throw CsiError.failedPrecondition(`something else is mounted over volume "${volumeId}" at ${path}`, {
+    hint: `Unmount what covers ${path} first.`,
+  });
+}
+
+/** Throws FAILED_PRECONDITION when something else is where the volume is to be mounted. */
+export async function requireFree(node: NodeContext, volumeId: string, path: string): Promise<void> {
+  if ((await mountedAs(node, volumeId, path, true)) !== "other") return;
+  throw CsiError.failedPrecondition(`something else than volume "${volumeId}" is mounted at ${path}`, {
+    hint: "Use another path, or unmount what is there first.",
+  });
+}
+
+async function ownerOf(
+  node: NodeContext,
+  volumeId: string,
+  entry: MountEntry,
+): Promise<"volume" | "other" | "unknown"> {
+  // A volume of a directory pool is a folder that has its name.
+  if (entry.root.endsWith(`/${volumeId}`)) return "volume";
+  const device = deviceOf(entry);
+  if (device === undefined) return entry.source.startsWith("/dev/") ? "unknown" : "other";
+  const loop = await node.host.loops.at(device).catch(() => undefined);
+  if (loop === undefined || loop.fenced === true) return "unknown";
+  return basename(loop.backingFile) === `${volumeId}.img` ? "volume" : "other";
+}
+
+/** The loop device below a file system, or the one that is bound to the path itself. */
+function deviceOf({ source, fsType, root }: MountEntry): string | undefined {
+  if (/^\/dev\/loop\d+$/.test(source)) return source;
+  const bound = fsType === "devtmpfs" ? /^\/(loop\d+)$/.exec(root)?.[1] : undefined;
+  return bound === undefined ? undefined : `/dev/${bound}`;
+}
