@@ -3,10 +3,13 @@ import { once } from "node:events";
 import { eventually } from "../../support/eventually.ts";
 import type { Machine } from "./machine.ts";
 
-/** Appends `<node> <number>` lines, each synced before it is acknowledged on stdout; ends with the first error. */
-const PROGRAM = `
+/**
+ * Appends `<node> <number>` lines, each synced before it is acknowledged on stdout; ends with the first error. A third
+ * argument is the seconds between two writes.
+ */
+export const WRITER = `
 use IO::Handle;
-my ($file, $node) = @ARGV;
+my ($file, $node, $pause) = @ARGV;
 open(my $f, '>>', $file) or die "open: $!";
 STDOUT->autoflush(1);
 for (my $n = 1; ; $n++) {
@@ -15,6 +18,7 @@ for (my $n = 1; ; $n++) {
   defined $written && $written == length $record or die "write: $!";
   $f->sync or die "sync: $!";
   print "$n\n" or die "print: $!";
+  select(undef, undef, undef, $pause) if $pause;
 }
 `;
 
@@ -31,7 +35,7 @@ export class Writer {
 
   constructor(machine: Machine, file: string) {
     this.node = machine.name;
-    this.#child = machine.spawn("perl", "-e", PROGRAM, file, machine.name);
+    this.#child = machine.spawn("perl", "-e", WRITER, file, machine.name);
     this.ended = once(this.#child, "close");
     let rest = "";
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,9 +1,11 @@
+import { createHost } from "@mooring/engine";
 import { managedBy, startEventExpiry } from "@mooring/store";
 import { startAttachDetach } from "../controllers/attach-detach/index.ts";
 import { startBinder } from "../controllers/binder/index.ts";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
 import { startGarbageCollector } from "../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../controllers/namespace/index.ts";
+import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
 import { startScheduler } from "../controllers/scheduler/index.ts";
 import type { Starting } from "./start.ts";
@@ -27,4 +29,16 @@ export async function startControllers(
   );
   await parts.start("event expiry", async (signal) => startEventExpiry({ store, signal }));
   return view;
+}
+
+/** The part of the controller manager that speaks of nodes which do not; after those that say which node is fenced. */
+export async function watchNodes(
+  { options, store, parts, logger }: Starting,
+  view: ClusterView,
+): Promise<void> {
+  const { sinceBoot } = createHost().clock;
+  const lifecycle = { store: managedBy(store, "kube-controller-manager"), view, logger, sinceBoot };
+  await parts.start("node lifecycle", (signal) =>
+    startNodeLifecycle({ ...lifecycle, graceMs: options.nodeGraceMs, signal }),
+  );
 }

@@ -4,7 +4,7 @@ import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { startApi } from "./api.ts";
-import { startControllers } from "./controllers.ts";
+import { startControllers, watchNodes } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
 import { startNode } from "./node.ts";
 import type { Standalone, StandaloneOptions } from "./options.ts";
@@ -47,6 +47,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);
     await startStorage(starting);
+    await watchNodes(starting, view);
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
     api.serveLogs(await startNode({ ...starting, nodeName: options.nodeName, view, issueToken }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };

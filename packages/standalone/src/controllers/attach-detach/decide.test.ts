@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { KubeVolumeAttachment, Node } from "@mooring/store";
 import fc from "fast-check";
+import { FENCED_CONDITION } from "../lost-node.ts";
 import { decideNode, type NodeView, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
 
@@ -98,6 +99,44 @@ test("[K8S-079] nobody needs it: detached only once the kubelet does not list it
   });
   assert.deepEqual(gone.remove, [attachmentName("a", "d", "n")]);
 });
+
+test("what a lost node had in use is detached only when it is fenced, or a person says that it is off", () => {
+  const attachments = [attachment("a", { attached: true })];
+  const lost = (conditions: Record<string, string>, taints: string[] = []): Node => {
+    const { status, ...rest } = node(["a"], ["a"]);
+    const said = Object.entries(conditions).map(([type, value]) => ({ type, status: value }));
+    return {
+      ...rest,
+      spec: { taints: taints.map((key) => ({ key, effect: "NoExecute" as const })) },
+      status: { ...status, conditions: said },
+    };
+  };
+  const offered = (at: Node, driver = "csi.mooring.dev") => {
+    return decide({ node: at, attachments: attachedBy(driver, attachments) }).remove.length > 0;
+  };
+  const off = "node.kubernetes.io/out-of-service";
+  const fenced = { Ready: "Unknown", [FENCED_CONDITION]: "True" };
+  assert.equal(offered(lost({ Ready: "Unknown" })), false);
+  assert.equal(offered(lost(fenced)), true);
+  assert.equal(offered(lost(fenced), "another.example.com"), false);
+  assert.equal(offered(lost({ Ready: "Unknown" }, [off]), "another.example.com"), true);
+  // It answers: neither word is believed.
+  assert.equal(offered(lost({ ...fenced, Ready: "True" }, [off])), false);
+  const plan = decide({ node: lost(fenced), attachments: attachedBy("csi.mooring.dev", attachments) });
+  assert.deepEqual(plan.report, [], "and it is not reported to a kubelet that comes back");
+  // A pod that still needs it there keeps it.
+  assert.deepEqual(
+    decide({
+      node: lost(fenced),
+      attachments: attachedBy("csi.mooring.dev", attachments),
+      wanted: [wanted("a")],
+    }).remove,
+    [],
+  );
+});
+
+const attachedBy = (attacher: string, attachments: KubeVolumeAttachment[]): KubeVolumeAttachment[] =>
+  attachments.map((each) => ({ ...each, spec: { attacher, nodeName: "n", source: {} } }));
 
 test("somebody else's attachment is left alone", () => {
   const theirs = attachment("a", { attached: true });

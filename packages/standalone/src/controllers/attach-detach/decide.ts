@@ -1,4 +1,5 @@
 import { isDeleting, type KubeVolumeAttachment, type Node } from "@mooring/store";
+import { mayForceDetach } from "../lost-node.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
 
 /** Annotation on our attachments: the volume's handle, which no field of the object holds. */
@@ -40,7 +41,8 @@ export interface NodePlan {
 /**
  * What to do for one node. A volume may only be detached when no pod needs it *and* the kubelet says it is not in use:
  * the kubelet says so before it mounts, and mounts only what is reported as attached. Both lists are in the same
- * object, so that of two racing writes one fails.
+ * object, so that of two racing writes one fails. Only of a node that is lost and fenced the kubelet's word is not
+ * waited for.
  */
 export function decideNode(view: NodeView): NodePlan {
   const plan: NodePlan = { create: [], remove: [], blocked: [], attached: [], failed: [] };
@@ -74,6 +76,7 @@ export function decideNode(view: NodeView): NodePlan {
     const unique = attachment.metadata.annotations?.[VOLUME_NAME_ANNOTATION];
     // Made by somebody else, and theirs to delete.
     if (unique === undefined || isDeleting(attachment)) continue;
+    if (mayForceDetach(view.node, attachment)) inUse.delete(unique);
     if (!inUse.has(unique)) plan.remove.push(attachment.metadata.name);
   }
   // What is reported stays so while it is in use: the kubelet still has it mounted.

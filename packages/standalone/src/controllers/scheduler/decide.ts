@@ -9,6 +9,7 @@ import {
 } from "@mooring/store";
 import { findVolume } from "../binder/match.ts";
 import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
+import { isReady } from "../lost-node.ts";
 import { allowsTopology, selectsNode } from "../node-selector.ts";
 import { hasCapacity } from "./capacity.ts";
 import { type Amounts, lacking, requestsOf } from "./requests.ts";
@@ -163,10 +164,6 @@ function nodeProblems(view: SchedulingView, node: NodeView): readonly string[] {
     if (reasons.length > 0) return reasons;
   }
   return [];
-}
-
-function isReady(node: Node): boolean {
-  return (node.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");
 }
 
 function matchesPod(pod: Pod, node: Node): boolean {

@@ -21,3 +21,11 @@ function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (!toleration.key && toleration.operator !== "Exists") return false;
   return toleration.operator === "Exists" || (toleration.value ?? "") === (taint.value ?? "");
 }
+
+/** For how long the pod bears the taint: 0 when it does not, Infinity when it does for ever. The shortest counts. */
+export function tolerationMs(pod: Pod, taint: Taint): number {
+  const matching = (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
+  if (matching.length === 0) return 0;
+  const seconds = matching.map((toleration) => toleration.tolerationSeconds ?? Number.POSITIVE_INFINITY);
+  return Math.max(0, Math.min(...seconds)) * 1000;
+}

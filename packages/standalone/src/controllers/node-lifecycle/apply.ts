@@ -1,0 +1,95 @@
+import {
+  type EventRecorder,
+  failpoint,
+  isConflict,
+  isNotFound,
+  type Node,
+  Nodes,
+  type ObjectStore,
+  type Pod,
+  Pods,
+} from "@mooring/store";
+import { FENCED_CONDITION } from "../lost-node.ts";
+import type { NodeLifeStep } from "./decide.ts";
+
+const gaps = {
+  marked: failpoint("standalone/node-lifecycle/marked"),
+  tainted: failpoint("standalone/node-lifecycle/tainted"),
+  evicted: failpoint("standalone/node-lifecycle/evicted"),
+  removed: failpoint("standalone/node-lifecycle/removed"),
+};
+
+export interface NodeLifeEffects {
+  store: ObjectStore;
+  events: EventRecorder;
+  /** RFC 3339. */
+  now: string;
+}
+
+/** Every write is upon the version that was decided about: whoever was faster, above all the kubelet, is right. */
+export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
+  try {
+    await write(step, node, effects);
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+}
+
+async function write(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
+  const { store, events } = effects;
+  const { name } = node.metadata;
+  switch (step.do) {
+    case "mark-unknown": {
+      const said = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: step.message };
+      await store.updateStatus(Nodes, withCondition(node, said, effects.now));
+      gaps.marked();
+      return events.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
+    }
+    case "mark-fenced": {
+      const said = {
+        type: FENCED_CONDITION,
+        status: step.fenced ? "True" : "False",
+        reason: step.fenced ? "AgentFenced" : "AgentNotFenced",
+        message: step.fenced ? "volumes of Mooring's driver cannot be written from this node any more" : "",
+      };
+      await store.updateStatus(Nodes, withCondition(node, said, effects.now));
+      return gaps.marked();
+    }
+    case "taint":
+      await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } });
+      return gaps.tainted();
+    case "evict":
+      await remove(store, step.pod, {});
+      gaps.evicted();
+      return events.event(
+        ...[step.pod, "Normal" as const, "TaintManagerEviction"],
+        `Marking for deletion: node ${name} is tainted ${step.taint}`,
+      );
+    case "remove":
+      await remove(store, step.pod, { gracePeriodSeconds: 0 });
+      gaps.removed();
+      return events.event(
+        step.pod,
+        "Warning",
+        "PodRemoved",
+        `Removed by force from ${name}: ${step.because}`,
+      );
+  }
+}
+
+async function remove(store: ObjectStore, pod: Pod, grace: { gracePeriodSeconds?: number }): Promise<void> {
+  const { namespace = "", name, uid } = pod.metadata;
+  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+  await store.delete(Pods, { namespace, name }, { ...grace, ...preconditions });
+}
+
+type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
+
+function withCondition(node: Node, said: Condition, now: string): Node {
+  const before = node.status?.conditions ?? [];
+  const next = { ...said, lastTransitionTime: now };
+  const conditions = before.some(({ type }) => type === said.type)
+    ? before.map((each) => (each.type === said.type ? { ...each, ...next } : each))
+    : [...before, next];
+  return { ...node, status: { ...node.status, conditions } };
+}

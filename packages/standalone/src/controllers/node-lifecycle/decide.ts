@@ -1,0 +1,106 @@
+import { isDeleting, type Node, type Pod } from "@mooring/store";
+import { conditionOf, FENCED_CONDITION, isFenced, isOutOfService, isReady } from "../lost-node.ts";
+import { isStopped } from "../node-stopped.ts";
+import { isFinished } from "../pod-claims.ts";
+import { type Taint, tolerationMs } from "../scheduler/taints.ts";
+
+const NOT_READY = "node.kubernetes.io/not-ready";
+export const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+/** Everything that a decision about a node may depend on. */
+export interface NodeLifeView {
+  node: Node;
+  pods: readonly Pod[];
+  /** For how long its lease has not been renewed, by the observer's clock; undefined: it never had one. */
+  silentMs: number | undefined;
+  graceMs: number;
+  /** Its agent is known not to write any more: NodeAgent state `Fenced`. */
+  agentFenced: boolean;
+  /** Milliseconds since the epoch, by the clock that `timeAdded` of taints is from. */
+  now: number;
+}
+
+export type NodeLifeStep =
+  /** status.conditions: Ready is Unknown. */
+  | { do: "mark-unknown"; message: string }
+  /** status.conditions: the node is fenced, or is not any more. */
+  | { do: "mark-fenced"; fenced: boolean }
+  | { do: "taint"; taints: Taint[] }
+  /** Deletes a pod as a person would: it is gone when its kubelet has ended it. */
+  | { do: "evict"; pod: Pod; taint: string }
+  /** Removes the object of a pod that nothing runs of any more. */
+  | { do: "remove"; pod: Pod; because: string };
+
+/**
+ * What to do about a node and its pods: first what is said of the node, one write at a time, then what follows for its
+ * pods. Silence alone only marks pods for deletion; their objects, and with them the claim on their volumes, go when
+ * nothing of the node can write any more. Pure.
+ */
+export function decideNodeLife(view: NodeLifeView): NodeLifeStep[] {
+  const said = sayOfNode(view);
+  return said === undefined ? stepsForPods(view) : [said];
+}
+
+const isLost = ({ silentMs, graceMs }: NodeLifeView) => silentMs !== undefined && silentMs >= graceMs;
+
+function sayOfNode(view: NodeLifeView): NodeLifeStep | undefined {
+  const { node, graceMs, agentFenced, now } = view;
+  if (isLost(view) && isReady(node)) {
+    const message = `Kubelet stopped posting node status: nothing was heard for ${Math.round(graceMs / 1000)} s`;
+    return { do: "mark-unknown", message };
+  }
+  const fenced = agentFenced && !isReady(node) && (isLost(view) || isFenced(node));
+  if (fenced !== (conditionOf(node, FENCED_CONDITION)?.status === "True"))
+    return { do: "mark-fenced", fenced };
+  const taints = taintsFor(node, now);
+  return taints === undefined ? undefined : { do: "taint", taints };
+}
+
+/** What the node's taints are to be; undefined: as they are. Only those that stand for Ready are ours to change. */
+function taintsFor(node: Node, now: number): Taint[] | undefined {
+  const old = node.spec?.taints ?? [];
+  const status = conditionOf(node, "Ready")?.status;
+  const key = isReady(node) || isStopped(node) ? undefined : status === "Unknown" ? UNREACHABLE : NOT_READY;
+  const stays = (taint: Taint) => taint.key === key || (taint.key !== UNREACHABLE && taint.key !== NOT_READY);
+  const kept = old.filter(stays);
+  const timeAdded = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  const added = (["NoSchedule", "NoExecute"] as const)
+    .filter((effect) => key !== undefined && !kept.some((t) => t.key === key && t.effect === effect))
+    .map((effect) => ({ key: key ?? "", effect, ...(effect === "NoExecute" ? { timeAdded } : {}) }));
+  return kept.length === old.length && added.length === 0 ? undefined : [...kept, ...added];
+}
+
+function stepsForPods(view: NodeLifeView): NodeLifeStep[] {
+  const because = whyRemovable(view);
+  return view.pods.flatMap((pod): NodeLifeStep[] => {
+    if (isDeleting(pod)) {
+      // Already removed as far as its node goes: a finalizer holds it.
+      const held = pod.metadata.deletionGracePeriodSeconds === 0;
+      return because === undefined || held ? [] : [{ do: "remove", pod, because }];
+    }
+    if (isFinished(pod)) return [];
+    const taint = evictingTaint(view, pod);
+    return taint === undefined ? [] : [{ do: "evict", pod, taint: taint.key }];
+  });
+}
+
+/** Why nothing of the node's pods can write any more. */
+function whyRemovable(view: NodeLifeView): string | undefined {
+  const { node } = view;
+  if (isStopped(node)) return "Mooring was stopped on the node, and with it its pods";
+  if (!isLost(view)) return undefined;
+  if (isOutOfService(node)) return "the node does not answer and is tainted out-of-service";
+  return isFenced(node) ? "the node does not answer and is fenced" : undefined;
+}
+
+/** The first taint that the pod does not bear, or not for so long. */
+function evictingTaint(view: NodeLifeView, pod: Pod): Taint | undefined {
+  const { node, now } = view;
+  return (node.spec?.taints ?? []).find((taint) => {
+    if (taint.effect !== "NoExecute") return false;
+    // After a restart of ours the taint may be older than the news of its node.
+    if (taint.key === UNREACHABLE && !isLost(view)) return false;
+    const since = taint.timeAdded === undefined ? now : Date.parse(taint.timeAdded);
+    return now - since >= tolerationMs(pod, taint);
+  });
+}

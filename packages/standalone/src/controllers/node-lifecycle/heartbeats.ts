@@ -1,0 +1,30 @@
+import type { Lease } from "@mooring/store";
+
+/**
+ * For how long each node's lease has not changed, by our own clock: the times in it are from other machines. A pause of
+ * this very process is no silence of theirs.
+ */
+export class Heartbeats {
+  readonly #seen = new Map<string, { beat: string; at: number }>();
+  readonly #longestPauseMs: number;
+  #lastLook: number | undefined;
+
+  constructor(longestPauseMs: number) {
+    this.#longestPauseMs = longestPauseMs;
+  }
+
+  /** Milliseconds of silence by node name. `now`: milliseconds since boot. */
+  look(leases: readonly Lease[], now: number): Map<string, number> {
+    if (now - (this.#lastLook ?? now) > this.#longestPauseMs) this.#seen.clear();
+    this.#lastLook = now;
+    const silence = new Map<string, number>();
+    for (const { metadata, spec } of leases) {
+      const beat = `${metadata.uid} ${spec?.renewTime ?? ""}`;
+      const seen = this.#seen.get(metadata.name);
+      if (seen?.beat !== beat) this.#seen.set(metadata.name, { beat, at: now });
+      silence.set(metadata.name, seen?.beat === beat ? now - seen.at : 0);
+    }
+    for (const name of this.#seen.keys()) if (!silence.has(name)) this.#seen.delete(name);
+    return silence;
+  }
+}
