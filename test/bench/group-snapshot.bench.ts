@@ -16,7 +16,7 @@ import { type Measurement, median } from "./measure.ts";
 import { layOut, type StallWriter, startStallWriter } from "./support/stall.ts";
 
 const command = promisify(execFile);
-const SIZES = [1, 2, 8, 32];
+const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? "1,2,8,32").split(",").map(Number);
 const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? "20");
 const NODE = "a";
 type PoolKind = "xfs" | "btrfs";
@@ -32,27 +32,40 @@ function percentile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** The same cut by hand, with a script's tools. */
+/** The same cut by hand, with a script's tools; as ours, it ends with an image of its own per volume, on disk. */
 async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<number> {
   const images = join(cluster.image("v-0", pool), "..");
+  const raw = join(images, "..", "raw");
+  await mkdir(raw, { recursive: true });
+  // btrfs clones within its kind of files only.
+  if (pool === "btrfs") await command("chattr", ["+C", raw]);
+  const clone = (from: string, name: string) =>
+    command("cp", ["--reflink=always", join(from, `${name}.img`), join(raw, name)]);
+  const taken = await (pool === "xfs"
+    ? frozen(cluster, volumes, () => Promise.all(volumes.map((name) => clone(images, name))))
+    : snapshotted(images, join(images, "..", "raw-cut"), async (folder) => {
+        for (const name of volumes) await clone(folder, name);
+      }));
+  await command("sync", ["--file-system", raw]);
+  await rm(raw, { recursive: true });
+  return taken;
+}
+
+async function frozen(cluster: Cluster, volumes: readonly string[], cut: () => Promise<unknown>) {
   const mounts = volumes.map((name) => join(cluster.dir, "mounts", name));
-  const folder = join(images, "..", "raw");
-  if (pool === "xfs") await mkdir(folder, { recursive: true });
   const start = performance.now();
-  if (pool === "btrfs") {
-    await command("btrfs", ["subvolume", "snapshot", "-r", images, folder]);
-  } else {
-    await Promise.all(mounts.map((mount) => command("fsfreeze", ["--freeze", mount])));
-    await Promise.all(
-      volumes.map((name) =>
-        command("cp", ["--reflink=always", join(images, `${name}.img`), join(folder, name)]),
-      ),
-    );
-    await Promise.all(mounts.map((mount) => command("fsfreeze", ["--unfreeze", mount])));
-  }
+  await Promise.all(mounts.map((mount) => command("fsfreeze", ["--freeze", mount])));
+  await cut();
+  await Promise.all(mounts.map((mount) => command("fsfreeze", ["--unfreeze", mount])));
+  return performance.now() - start;
+}
+
+async function snapshotted(images: string, folder: string, extract: (folder: string) => Promise<unknown>) {
+  const start = performance.now();
+  await command("btrfs", ["subvolume", "snapshot", "-r", images, folder]);
   const taken = performance.now() - start;
-  if (pool === "btrfs") await command("btrfs", ["subvolume", "delete", folder]);
-  else await rm(folder, { recursive: true });
+  await extract(folder);
+  await command("btrfs", ["subvolume", "delete", folder]);
   return taken;
 }
 

@@ -28,6 +28,8 @@ export function subvolumeCutter(host: Host, images: string, cuts: string): Group
       const snapshot = join(cuts, randomUUID());
       const works = copies.map((copy) => ({ ...copy, made: join(images, temporaryName(copy.id)) }));
       const drop = async (): Promise<void> => dropSubvolume(host, snapshot);
+      // The cut is a commit of the file system, for which all writers wait: what is dirty by now is not left to it.
+      await host.exec.run("sync", ["--file-system", images]);
       return {
         cut: async () => {
           await host.exec.run("btrfs", ["subvolume", "snapshot", "-r", images, snapshot]);

@@ -9,8 +9,8 @@ const BTRFS = { name: "b", type: "btrfs" as const };
 const FOLDER = { name: "d", type: "directory" as const };
 const unused: MemberUse["use"] = { as: "unused" };
 const mounted: MemberUse["use"] = { as: "filesystem", mount: "/m" };
-const grouped: MemberUse["use"] = { as: "device", cgroups: ["/sys/fs/cgroup/w"] };
-const loose: MemberUse["use"] = { as: "device", cgroups: [undefined] };
+const grouped: MemberUse["use"] = { as: "device", device: "/dev/loop9", cgroups: ["/sys/fs/cgroup/w"] };
+const loose: MemberUse["use"] = { as: "device", device: "/dev/loop9", cgroups: [undefined] };
 const hidden: MemberUse["use"] = { as: "hidden", where: "elsewhere" };
 const other: MemberUse = { volume: "other", pool: XFS, use: mounted };
 

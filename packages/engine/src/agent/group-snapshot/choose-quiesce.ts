@@ -11,7 +11,7 @@ export interface MemberUse {
     /** A file system mounted here. */
     | { as: "filesystem"; mount: string }
     /** A raw device that processes have open; their control groups, undefined where there is none of their own. */
-    | { as: "device"; cgroups: readonly (string | undefined)[] }
+    | { as: "device"; device: string; cgroups: readonly (string | undefined)[] }
     /** In use in a way that cannot be reached from here, for people. */
     | { as: "hidden"; where: string };
 }

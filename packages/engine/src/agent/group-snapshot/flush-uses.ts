@@ -11,12 +11,15 @@ export async function flushUses(
   { host, logger, signal }: AgentContext,
   uses: readonly MemberUse[],
 ): Promise<void> {
-  const mounts = uses.flatMap(({ use }) => (use.as === "filesystem" ? [use.mount] : []));
+  const dirty = uses.flatMap(({ use }) => {
+    if (use.as === "filesystem") return [["--file-system", use.mount]];
+    return use.as === "device" ? [[use.device]] : [];
+  });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]);
   // One after the other: all at once would be a pause of its own.
-  for (const mount of mounts) {
-    await host.exec.run("sync", ["--file-system", mount], { signal: limit }).catch((error: unknown) => {
-      logger.warn({ err: error, mount }, "cannot flush before a barrier");
+  for (const what of dirty) {
+    await host.exec.run("sync", what, { signal: limit }).catch((error: unknown) => {
+      logger.warn({ err: error, what }, "cannot flush before a barrier");
     });
   }
 }

@@ -60,7 +60,8 @@ export async function readUses(
       const groups = (openers.get(device.number) ?? []).map(({ cgroup }) =>
         freezableGroup(mounts, cgroup, own),
       );
-      if (groups.length > 0) return { volume, pool, use: { as: "device", cgroups: groups } };
+      if (groups.length > 0)
+        return { volume, pool, use: { as: "device", device: device.path, cgroups: groups } };
       const [where] = (await host.loops.holders(device.path)).filter((holder) => !isNode(mounts, holder));
       return { volume, pool, use: where === undefined ? { as: "unused" } : { as: "hidden", where } };
     }),

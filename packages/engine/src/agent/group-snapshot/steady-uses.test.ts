@@ -9,7 +9,7 @@ const member = (volume: string, use: MemberUse["use"]): MemberUse => ({
   use,
 });
 const mounted = member("v-1", { as: "filesystem", mount: "/m" });
-const open = member("v-2", { as: "device", cgroups: [undefined] });
+const open = member("v-2", { as: "device", device: "/dev/loop9", cgroups: [undefined] });
 const closed = member("v-2", { as: "unused" });
 
 /** A clock that nobody waits for, and what was read so far. */
