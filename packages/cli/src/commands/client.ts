@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type ObjectStore, RestStore } from "@mooring/store";
+import { RestStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -30,6 +30,6 @@ function kubeconfigPath(options: ClientOptions): string {
 }
 
 /** The API server that the other commands talk to. */
-export async function openClient(options: ClientOptions): Promise<ObjectStore> {
+export async function openClient(options: ClientOptions): Promise<RestStore> {
   return RestStore.fromKubeconfig(kubeconfigPath(options));
 }

@@ -35,7 +35,17 @@ async function node(options: NodeOptions): Promise<void> {
   const logger = openLogger(options.logLevel);
   const { stateDir, readyFile } = options;
   const running = await startMooringNode({
-    ...{ store, stateDir, pools, leases, nodeName: name, settings, logger, signal: stopSignal() },
+    ...{
+      store,
+      server: store.server,
+      stateDir,
+      pools,
+      leases,
+      nodeName: name,
+      settings,
+      logger,
+      signal: stopSignal(),
+    },
   });
   process.stdout.write(`node ${name} is up\n  pool    ${own}\n  socket  ${running.socket}\n`);
   if (readyFile !== undefined) {

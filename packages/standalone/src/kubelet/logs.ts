@@ -22,8 +22,7 @@ export async function* readPodLog(
   const pod = await store.get<Pod>(Pods, { namespace: request.namespace, name: request.pod });
   const where = pod.spec?.nodeName;
   if (where !== nodeName) {
-    const message = `the log of pod "${request.pod}" is kept on node "${where}": below kubelet/logs in its state folder`;
-    throw new StatusError("ServiceUnavailable", message);
+    throw new StatusError("ServiceUnavailable", `pod "${request.pod}" is not on this node but on "${where}"`);
   }
   const container = request.container || pod.spec?.containers[0]?.name || "";
   const attempts = runtime

@@ -6,6 +6,8 @@ import type { NodeSettings } from "../kubelet/node/node-object.ts";
 export interface MooringNodeOptions {
   /** The API server that the node joins; it has our kinds installed. */
   store: ObjectStore;
+  /** `https://host:port` of that server: the logs of pods are served on the address that leads there. */
+  server: string;
   /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
   stateDir: string;
   /** Pools of this node; their Pool objects are made when they are not there. */

@@ -2,6 +2,8 @@ import { createDriver } from "@mooring/driver";
 import { createHost, startAgent } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
 import { requestToken } from "../kubelet/volumes/request-token.ts";
+import { addressTowards } from "../node-logs/local-address.ts";
+import { serveNodeLogs } from "../node-logs/serve.ts";
 import { startNode } from "../up/node.ts";
 import { Parts } from "../up/parts.ts";
 import { serveCsi } from "../up/serve-csi.ts";
@@ -22,7 +24,11 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
   try {
     await startVolumes(options, folder, parts);
     const issueToken = requestToken(store);
-    await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
+    const kubelet = await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
+    const host = await addressTowards(options.server, signal);
+    await parts.start("logs", (stop) =>
+      serveNodeLogs({ store, nodeName, kubelet, host, logger, signal: stop }),
+    );
     return { socket: folder.socket, done: untilStopped(signal, failed).finally(() => parts.stop()) };
   } catch (error) {
     await parts.stop();

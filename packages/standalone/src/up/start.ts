@@ -3,6 +3,7 @@ import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
+import { clusterLogs } from "../node-logs/cluster-logs.ts";
 import { startApi } from "./api.ts";
 import { startControllers, watchNodes } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
@@ -49,7 +50,9 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await startStorage(starting);
     await watchNodes(starting, view);
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
-    api.serveLogs(await startNode({ ...starting, nodeName: options.nodeName, view, issueToken }));
+    const { nodeName } = options;
+    const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
+    api.serveLogs(clusterLogs({ store, nodeName, kubelet }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

@@ -38,11 +38,14 @@ const PATCH_TYPE: Readonly<Record<Patch["type"], string>> = {
 export class RestStore implements ObjectStore {
   /** The namespace that tools use by default. */
   readonly namespace: string;
+  /** `https://host:port` */
+  readonly server: string;
   readonly #http: HttpClient;
   readonly #watchIdleMs: number;
 
   constructor(access: ClusterAccess, options: RestStoreOptions = {}) {
     this.namespace = access.namespace;
+    this.server = access.server;
     this.#http = new HttpClient(access, options);
     this.#watchIdleMs = options.watchIdleMs ?? 150_000;
   }

@@ -1,0 +1,93 @@
+import {
+  delay,
+  isNotFound,
+  isStatus,
+  type Node,
+  Nodes,
+  type ObjectStore,
+  type Pod,
+  Pods,
+  StatusError,
+} from "@mooring/store";
+import { conditionOf, isReady } from "../controllers/lost-node.ts";
+import { isStopped } from "../controllers/node-stopped.ts";
+import type { Kubelet, LogRequest } from "../kubelet/index.ts";
+import { readAccess } from "./access.ts";
+import { fetchNodeLog } from "./fetch.ts";
+
+export interface ClusterLogsOptions {
+  store: ObjectStore;
+  /** The node of this process, and its kubelet. */
+  nodeName: string;
+  kubelet: Pick<Kubelet, "logs">;
+}
+
+/** A log that is followed ends so soon after its node is known to be lost. */
+const LOOK_EVERY_MS = 2000;
+
+/** The logs of every node's pods: of this one from its kubelet, of the others from theirs. */
+export function clusterLogs(options: ClusterLogsOptions): Pick<Kubelet, "logs"> {
+  return { logs: (request) => readLog(options, request) };
+}
+
+async function* readLog(
+  { store, nodeName, kubelet }: ClusterLogsOptions,
+  request: LogRequest,
+): AsyncGenerator<Uint8Array> {
+  const pod = await store.get<Pod>(Pods, { namespace: request.namespace, name: request.pod });
+  const where = pod.spec?.nodeName ?? "";
+  if (where === nodeName) yield* kubelet.logs(request);
+  else yield* readRemote(store, where, request);
+}
+
+async function* readRemote(
+  store: ObjectStore,
+  where: string,
+  request: LogRequest,
+): AsyncGenerator<Uint8Array> {
+  const away = await whyAway(store, where);
+  const access = away === undefined ? await readAccess(store, where) : undefined;
+  if (access === undefined) throw unavailable(request, where, away ?? "it does not say how to ask for it");
+  const over = new AbortController();
+  const lost = new AbortController();
+  const stop = AbortSignal.any([over.signal, lost.signal, request.signal ?? over.signal]);
+  void watchNode(store, where, stop).then((reason) => {
+    if (reason !== undefined) lost.abort(unavailable(request, where, reason));
+  });
+  try {
+    yield* fetchNodeLog(access, request, stop);
+  } catch (error) {
+    if (lost.signal.aborted) throw lost.signal.reason;
+    if (isStatus(error) || stop.aborted) throw error;
+    throw unavailable(request, where, error instanceof Error ? error.message : String(error));
+  } finally {
+    over.abort();
+  }
+}
+
+/** Resolves with the reason once the node is away, or with nothing at the signal. */
+async function watchNode(store: ObjectStore, name: string, signal: AbortSignal): Promise<string | undefined> {
+  while (!signal.aborted) {
+    await delay(LOOK_EVERY_MS, signal).catch(() => {});
+    const reason = await whyAway(store, name).catch(() => undefined);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+async function whyAway(store: ObjectStore, name: string): Promise<string | undefined> {
+  const node = await store.get<Node>(Nodes, { name }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  if (node === undefined) return "there is no such node";
+  if (isReady(node)) return undefined;
+  if (isStopped(node)) return "Mooring was stopped there";
+  const since = conditionOf(node, "Ready")?.lastTransitionTime;
+  return `the node has not been ready since ${since ?? "it joined"}`;
+}
+
+function unavailable({ pod }: LogRequest, where: string, reason: string): StatusError {
+  const message = `the log of pod "${pod}" is kept on node "${where}", which cannot be asked: ${reason}. On that machine it is below kubelet/logs in the state folder`;
+  return new StatusError("ServiceUnavailable", message);
+}

@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { StatusError, type StatusReason } from "@mooring/store";
+import type { LogRequest } from "../kubelet/index.ts";
+import type { LogAccess } from "./access.ts";
+import { LOGS_PATH, writeQuery } from "./query.ts";
+
+/** How long a node may take to answer the handshake. What it has to say may take as long as it likes. */
+const CONNECT_MS = 5000;
+
+/**
+ * The log as the node has it. Throws what the node throws, and ServiceUnavailable when it cannot be reached, both before
+ * the first chunk.
+ */
+export async function* fetchNodeLog(
+  access: LogAccess,
+  asked: LogRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const response = await open(access, asked, signal);
+  if (response.statusCode !== 200) throw await failure(response);
+  for await (const chunk of response) yield chunk as Buffer;
+}
+
+async function open(
+  { host, port, ca, token }: LogAccess,
+  asked: LogRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const request = httpsRequest({
+    ...{ host, port, ca, signal, agent: false, minVersion: "TLSv1.2" },
+    path: `${LOGS_PATH}?${writeQuery(asked)}`,
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const late = setTimeout(
+    () => request.destroy(new Error(`no answer for ${CONNECT_MS / 1000} s`)),
+    CONNECT_MS,
+  );
+  request.once("socket", (socket) => socket.once("secureConnect", () => clearTimeout(late)));
+  try {
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    return response;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+async function failure(response: IncomingMessage): Promise<StatusError> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  try {
+    const { reason, message, code } = JSON.parse(text) as Record<string, unknown>;
+    return new StatusError(reason as StatusReason, String(message), {}, Number(code));
+  } catch {
+    return new StatusError("InternalError", `the node answered ${response.statusCode}`);
+  }
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
+import type { KeyPair } from "../apiserver/pki/issue.ts";
+import type { Kubelet } from "../kubelet/index.ts";
+import { isToken, publishAccess, withdrawAccess } from "./access.ts";
+import { LOGS_PATH, readQuery } from "./query.ts";
+
+export interface LogServerOptions {
+  store: ObjectStore;
+  nodeName: string;
+  kubelet: Pick<Kubelet, "logs">;
+  /** The one address to listen on: that of this machine from which it reaches the API server. */
+  host: string;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/**
+ * Serves the logs of this node's pods to the API server, over TLS with an authority and a token that are made for this
+ * start and handed over in a Secret. Resolves when they can be asked for.
+ */
+export async function serveNodeLogs(options: LogServerOptions): Promise<{ done: Promise<void> }> {
+  const { store, nodeName, host, logger, signal } = options;
+  const token = randomBytes(32).toString("base64url");
+  const { ca, pair } = await issue(host);
+  const server = createServer({ ...pair, minVersion: "TLSv1.2" }, (request, response) => {
+    void answer(options, token, request, response);
+  });
+  server.on("tlsClientError", () => {});
+  server.listen(0, host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  try {
+    await publishAccess(store, nodeName, { host, port, ca, token });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  const done = stopped(server, signal).then(() =>
+    withdrawAccess(store, nodeName).catch((error: unknown) =>
+      logger.warn({ err: error }, "cannot take back how this node's logs are reached"),
+    ),
+  );
+  return { done };
+}
+
+async function issue(host: string): Promise<{ ca: string; pair: KeyPair }> {
+  const { issueAuthority, issueServer } = await import("../apiserver/pki/issue.ts");
+  const now = new Date();
+  const authority = await issueAuthority(now);
+  return { ca: authority.cert, pair: await issueServer(authority, [host], now) };
+}
+
+async function stopped(server: Server, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}
+
+async function answer(
+  { kubelet, logger, signal }: LogServerOptions,
+  token: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const over = new AbortController();
+  response.on("error", () => {});
+  response.once("close", () => over.abort());
+  try {
+    const url = new URL(request.url ?? "/", "https://node");
+    const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    if (!isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
+    if (request.method !== "GET" || url.pathname !== LOGS_PATH) {
+      throw new StatusError("NotFound", "a node answers for its pods' logs only");
+    }
+    const asked = readQuery(url.searchParams, AbortSignal.any([over.signal, signal]));
+    await stream(kubelet.logs(asked), response, over.signal);
+  } catch (error) {
+    refuse(response, error, over.signal, logger);
+  } finally {
+    over.abort();
+  }
+}
+
+async function stream(
+  log: AsyncIterable<Uint8Array>,
+  response: ServerResponse,
+  over: AbortSignal,
+): Promise<void> {
+  const chunks = log[Symbol.asyncIterator]();
+  // The first chunk decides between a Status and a log; whoever follows a silent one is told when there is something.
+  const first = await chunks.next();
+  response.writeHead(200, { "Content-Type": "text/plain" });
+  response.flushHeaders();
+  try {
+    for (let chunk = first; !chunk.done; chunk = await chunks.next()) {
+      if (!response.write(chunk.value)) await once(response, "drain", { signal: over });
+    }
+    response.end();
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+function refuse(response: ServerResponse, error: unknown, over: AbortSignal, logger: Logger): void {
+  if (over.aborted || response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const status = isStatus(error) ? error : new StatusError("InternalError", message);
+  if (status !== error) logger.error({ err: error }, "a log could not be read");
+  response.writeHead(status.code, { "Content-Type": "application/json" });
+  response.end(`${JSON.stringify(status.toStatus())}\n`);
+}

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { request } from "node:https";
+import { after, before, describe, test } from "node:test";
+import { type Pod, Pods, Secrets } from "@mooring/store";
+import { eventually } from "../support/eventually.ts";
+import { KUBECTL } from "../support/kubectl.ts";
+import { pod } from "../support/manifests.ts";
+import { command } from "./support/command.ts";
+import { nodeIs } from "./support/pods.ts";
+import { Nodes } from "./support/world.ts";
+
+const NAMESPACE = "default";
+
+describe("logs of pods on a machine that has joined", () => {
+  let nodes: Nodes;
+  after(() => nodes?.dispose());
+  before(async () => {
+    nodes = await Nodes.create({
+      nodes: ["a"],
+      nodeArgs: ["--pool", "directory"],
+      upArgs: ["--lease-duration", "8s", "--node-grace", "16s"],
+    });
+    await run("talker", "echo first; echo second; exec sleep infinity");
+  });
+
+  async function run(name: string, script: string): Promise<void> {
+    const store = await nodes.store();
+    const plain = pod(NAMESPACE, name, script);
+    const spec = { ...plain.spec, nodeSelector: { "kubernetes.io/hostname": "a" } };
+    await store.create(Pods, { ...plain, spec } as Pod);
+    await eventually(`pod ${name} to run`, async () => {
+      const { status } = await store.get(Pods, { namespace: NAMESPACE, name });
+      return status?.phase === "Running";
+    });
+  }
+
+  async function said(...args: string[]): Promise<string> {
+    return nodes.kubectl.run("logs", "talker", ...args);
+  }
+
+  async function access(): Promise<{ host: string; port: number; token: string }> {
+    const store = await nodes.store();
+    const key = { namespace: "kube-system", name: "mooring-node-logs-a" };
+    const { data = {} } = await store.get(Secrets, key);
+    const text = (field: string) => Buffer.from(data[field] ?? "", "base64").toString();
+    return { host: text("host"), port: Number(text("port")), token: text("token") };
+  }
+
+  test("are what kubectl shows, with its options and its words for what is not there", async () => {
+    assert.equal(await eventually("the log", async () => (await said()) || undefined), "first\nsecond\n");
+    assert.equal(await said("--tail=1"), "second\n");
+    assert.equal(await said("--limit-bytes=5"), "first");
+    assert.match(await said("--timestamps"), /^\d{4}-\d\d-\d\dT[^ ]+ first\n/);
+    await assert.rejects(
+      said("--previous"),
+      /previous terminated container "main" in pod "talker" not found/,
+    );
+    await assert.rejects(said("-c", "other"), /container other is not valid for pod talker/);
+  });
+
+  test("can be followed while they are written, to the end of the container", async () => {
+    const lines = "for n in 1 2 3; do echo line $n; while [ ! -e /tmp/go$n ]; do sleep 0.1; done; done";
+    await run("counter", lines);
+    const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "counter"]);
+    let seen = "";
+    follow.stdout.on("data", (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+    try {
+      for (const n of [1, 2, 3]) {
+        await eventually(`line ${n} to be seen, not only ${JSON.stringify(seen)}`, async () =>
+          seen.endsWith(`line ${n}\n`),
+        );
+        await letGo("counter", n);
+      }
+      await once(follow, "close");
+      assert.equal(seen, "line 1\nline 2\nline 3\n");
+      assert.equal(follow.exitCode, 0);
+    } finally {
+      follow.kill();
+    }
+  });
+
+  /** Pods have a /tmp of their own. */
+  async function letGo(name: string, step: number): Promise<void> {
+    const pids = await nodes.machine("a").processes();
+    for (const pid of pids) {
+      const environment = await command("cat", `/proc/${pid}/environ`).catch(() => "");
+      if (!environment.includes(`HOSTNAME=${name}`)) continue;
+      await command("nsenter", "--target", String(pid), "--mount", "--root", "touch", `/tmp/go${step}`);
+      return;
+    }
+    throw new Error(`no process of pod ${name}`);
+  }
+
+  test("are given to nobody without the token, and only on the address that leads to the API server", async () => {
+    const { host, port, token } = await access();
+    assert.equal(host, nodes.machine("a").seat.address);
+    const answers = (authorization: string, path = "/logs?namespace=default&pod=talker") =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { authorization };
+        const asked = request({ host, port, path, headers, rejectUnauthorized: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        asked.on("error", reject).end();
+      });
+    assert.equal(await answers("Bearer wrong"), 401);
+    assert.equal(await answers(`Bearer ${"x".repeat(token.length)}`), 401);
+    assert.equal(await answers(`Bearer ${token}`), 200);
+    assert.equal(await answers(`Bearer ${token}`, "/etc/passwd"), 404);
+    assert.equal(await answers(`Bearer ${token}`, "/logs?namespace=default&pod=talker&tailLines=-1"), 400);
+    assert.ok(!nodes.machine("a").output.includes(token), "the token is in the node's output");
+    const listening = await nodes.machine("a").run("ss", "--listening", "--tcp", "--no-header", "--numeric");
+    const sockets = listening.split("\n").filter((line) => line.includes(`:${port} `));
+    assert.equal(sockets.length, 1);
+    assert.match(sockets[0] ?? "", new RegExp(` ${host.replaceAll(".", "\\.")}:${port} `));
+  });
+
+  test("end with a reason when the machine is lost, and are there again with it", async () => {
+    const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "talker"]);
+    let seen = "";
+    follow.stdout.on("data", (chunk: Buffer) => {
+      seen += chunk.toString();
+    });
+    await eventually("the log to be followed", async () => seen.includes("second"));
+    const ended = once(follow, "close");
+    await nodes.machine("a").seat.link("down");
+    // Not yet known to be lost, and already not to be reached.
+    await assert.rejects(said(), /kept on node "a", which cannot be asked: (connect E|no answer for)/);
+    await nodeIs(nodes, "a", "Unknown");
+    await ended;
+    assert.match(seen, /kept on node "a", which cannot be asked: the node has not been ready since/);
+    await assert.rejects(said(), /which cannot be asked: the node has not been ready since/);
+    await nodes.machine("a").seat.link("up");
+    await nodeIs(nodes, "a", "True");
+    assert.equal(await said(), "first\nsecond\n");
+  });
+
+  test("are said to be away when the node was stopped, and nothing of the way to them is left", async () => {
+    await nodes.machine("a").stop();
+    await assert.rejects(access(), /not found/);
+    await assert.rejects(said(), /cannot be asked: Mooring was stopped there/);
+  });
+});
