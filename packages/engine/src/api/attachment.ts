@@ -64,6 +64,8 @@ export interface VolumeAttachment extends KubeObject {
     /** State of the volume, and the node that has it open; empty: none. */
     state?: string;
     nodeID?: string;
+    /** How far a live migration is, as "step 2 of 3: a to b"; empty: there is none. */
+    migration?: string;
     /** How many tickets are satisfied, and how many wait. */
     satisfied?: number;
     waiting?: number;

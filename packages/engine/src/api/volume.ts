@@ -28,9 +28,12 @@ export interface VolumeSpec {
   fsType?: "ext4" | "xfs" | "btrfs";
   /** `rwo`, `rwop`, `rox`, `rwx`. */
   accessMode: string;
+  /** A block volume of a shared pool that a second node may have open while its workload moves there. */
   migratable?: boolean;
   /** Where the arbiter wants the volume; empty or absent: detached. Written by the arbiter alone. */
   nodeID?: string;
+  /** The node that the volume is moving to while it stays on `nodeID`. Written by the arbiter alone. */
+  migrationNodeID?: string;
   /** Attached for maintenance only: no workload may use the device. Written by the arbiter alone. */
   disableFrontend?: boolean;
   lastAttachedBy?: string;
@@ -55,6 +58,10 @@ export interface VolumeStatus {
   robustness?: "unknown" | "healthy" | "faulted";
   /** Set only when fully attached, cleared only when fully detached. */
   currentNodeID?: string;
+  /** The node that has the volume open beside it, cut off from the data; set and cleared like the current node. */
+  currentMigrationNodeID?: string;
+  /** The device there. It comes to life, under the same name, when the volume has moved. */
+  migrationDevice?: string;
   /** The node that has the image; in a shared pool the one whose agent holds the image's lease, or last held it. */
   ownerID?: string;
   /** `/dev/loopN` while attached, or the directory of a `directory` pool volume. */

@@ -80,6 +80,8 @@ function editedTickets(
   return { ...tickets, ...decision.repair.add };
 }
 
-function placed(volume: Volume, placement: Placement): Volume {
-  return { ...volume, spec: { ...volume.spec, ...placement } };
+/** A placement that names no node to move to ends a migration. */
+export function placed(volume: Volume, { migrationNodeID = "", ...placement }: Placement): Volume {
+  const moving = migrationNodeID !== (volume.spec.migrationNodeID ?? "") ? { migrationNodeID } : {};
+  return { ...volume, spec: { ...volume.spec, ...placement, ...moving } };
 }

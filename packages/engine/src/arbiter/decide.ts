@@ -11,6 +11,7 @@ import {
 } from "./eligible.ts";
 import { flapsOf, pausedVerdicts } from "./flaps.ts";
 import { judge } from "./judge.ts";
+import { confirmed, nextTarget } from "./migration/decide.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
 import { type ArbiterView, type Decision, type Placement, placementOf, ticketsOf } from "./view.ts";
@@ -67,7 +68,12 @@ function unjudged(remove: Decision["remove"], number: Decision["number"]): Decis
 
 function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
   const { nodeID } = placementOf(view.volume);
-  if (nodeID !== "") return mustDetach(view, tickets) ? DETACHED : switchedFrontend(view, tickets);
+  if (nodeID !== "") {
+    const moved = confirmed(view, tickets);
+    if (moved !== undefined) return moved;
+    if (mustDetach(view, tickets)) return DETACHED;
+    return nextTarget(view, tickets) ?? switchedFrontend(view, tickets);
+  }
   // A volume that is still closing somewhere has no node in its spec either: only a finished detach counts.
   if (!isDetached(view)) return undefined;
   const winner = pick(view, tickets);
@@ -75,8 +81,8 @@ function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]):
 }
 
 function isDetached({ volume }: ArbiterView): boolean {
-  const { state, currentNodeID = "" } = volume.status ?? {};
-  return state === "detached" && currentNodeID === "";
+  const { state, currentNodeID = "", currentMigrationNodeID = "" } = volume.status ?? {};
+  return state === "detached" && currentNodeID === "" && currentMigrationNodeID === "";
 }
 
 function placementFor(

@@ -1,7 +1,8 @@
 import type { EventRecorder } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
+import type { Volume } from "../api/volume.ts";
 import type { ArbiterWrite } from "./apply.ts";
-import { type ArbiterView, ticketsOf, type VerdictReason } from "./view.ts";
+import { type ArbiterView, placementOf, ticketsOf, type VerdictReason } from "./view.ts";
 
 /** What happened to a volume's tickets, for `kubectl describe`. */
 export interface AttachmentEvent {
@@ -24,7 +25,10 @@ const WARNINGS: ReadonlySet<string> = new Set<VerdictReason>([
 ]);
 
 /** What a write of the arbiter means, in words. Pure. */
-export function eventsOf(view: Pick<ArbiterView, "attachment">, write: ArbiterWrite): AttachmentEvent[] {
+export function eventsOf(
+  view: Pick<ArbiterView, "attachment" | "volume">,
+  write: ArbiterWrite,
+): AttachmentEvent[] {
   switch (write.do) {
     case "edit-tickets":
       return editEvents(view.attachment, write.attachment);
@@ -34,7 +38,7 @@ export function eventsOf(view: Pick<ArbiterView, "attachment">, write: ArbiterWr
         ...stateEvents(view.attachment, write.attachment),
       ];
     case "place-volume":
-      return [];
+      return placementEvents(view.volume, write.volume);
   }
 }
 
@@ -42,6 +46,27 @@ export function tellEvents(recorder: EventRecorder, view: ArbiterView, write: Ar
   for (const { type, reason, message } of eventsOf(view, write)) {
     recorder.event(view.attachment, type, reason, message);
   }
+}
+
+/** Only what a live migration does is no consequence of a verdict. */
+function placementEvents(before: Volume, after: Volume): AttachmentEvent[] {
+  const { nodeID: from, migrationNodeID: was = "" } = placementOf(before);
+  const { nodeID: to, migrationNodeID: target = "" } = placementOf(after);
+  if (was === target) return [];
+  if (target !== "") {
+    const message = `the volume moves from node "${from}" to node "${target}": both get a device, the first one writes`;
+    return [{ type: "Normal", reason: "MigrationStarted", message }];
+  }
+  if (to === was) {
+    const message = `the volume is handed over from node "${from}" to node "${to}"`;
+    return [{ type: "Normal", reason: "MigrationConfirmed", message }];
+  }
+  if (to === from) {
+    const message = `the volume stays on node "${from}"; node "${was}" closes its device`;
+    return [{ type: "Normal", reason: "MigrationRolledBack", message }];
+  }
+  const message = `the volume is detached from node "${from}" in the middle of its move to node "${was}"`;
+  return [{ type: "Warning", reason: "MigrationAborted", message }];
 }
 
 function editEvents(before: VolumeAttachment, after: VolumeAttachment): AttachmentEvent[] {

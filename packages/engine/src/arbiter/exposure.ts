@@ -3,7 +3,9 @@ import type { Volume } from "../api/volume.ts";
 /** Whether a node may have the volume's device open, as far as the record can tell. */
 export function mayBeOpenOn(volume: Volume, nodeID: string): boolean {
   const wanted = volume.spec.nodeID ?? "";
-  return wanted === nodeID || volume.status?.currentNodeID === nodeID || isBetween(volume);
+  const { currentNodeID, currentMigrationNodeID } = volume.status ?? {};
+  const moving = volume.spec.migrationNodeID === nodeID || currentMigrationNodeID === nodeID;
+  return wanted === nodeID || currentNodeID === nodeID || moving || isBetween(volume);
 }
 
 /**

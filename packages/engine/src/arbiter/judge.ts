@@ -1,6 +1,7 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { yieldsToWorkload } from "./attacher-types.ts";
 import { ineligible, isFaulted, isFenced, mayMend, parametersFit } from "./eligible.ts";
+import { judgeMigration } from "./migration/judge.ts";
 import { pick } from "./pick.ts";
 import { type ArbiterView, type Placement, placementOf, type Verdict, type VerdictReason } from "./view.ts";
 
@@ -39,6 +40,8 @@ function judgeHolder(
   holders: readonly AttachmentTicket[],
   placement: Placement,
 ): Verdict {
+  const moving = judgeMigration(view, ticket, holders, placement);
+  if (moving !== undefined) return moving;
   const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayMend(ticket));
   if (kept) return judgeHere(view, ticket, holders, placement);
   const refused = ineligible(view, ticket);

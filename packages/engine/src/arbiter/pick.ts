@@ -1,6 +1,7 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { ruleOf } from "./attacher-types.ts";
 import { ineligible } from "./eligible.ts";
+import { isContested } from "./migration/contested.ts";
 import type { ArbiterView } from "./view.ts";
 
 /** A shared volume is held by its share manager; the workloads' own tickets only say that a share is wanted. */
@@ -11,8 +12,17 @@ export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]):
   return shared ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
 }
 
-/** Eligible, then the highest priority, then the oldest, then the shorter id, then the first in code point order. */
+/** The one that gets a detached volume next; undefined when none can, or two want it on two nodes at once. */
 export function pick(view: ArbiterView, tickets: readonly AttachmentTicket[]): AttachmentTicket | undefined {
+  const winner = foremost(view, tickets);
+  return winner !== undefined && isContested(view, winner, tickets) ? undefined : winner;
+}
+
+/** Eligible, then the highest priority, then the oldest, then the shorter id, then the first in code point order. */
+export function foremost(
+  view: ArbiterView,
+  tickets: readonly AttachmentTicket[],
+): AttachmentTicket | undefined {
   const eligible = tickets.filter((ticket) => ineligible(view, ticket) === undefined);
   return eligible.sort(
     (a, b) =>

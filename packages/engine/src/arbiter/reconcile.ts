@@ -85,7 +85,9 @@ async function look(
   attachment: VolumeAttachment,
 ): Promise<ArbiterView> {
   const tickets = ticketsOf(attachment);
-  const nodeIDs = [volume.spec.nodeID ?? "", volume.status?.currentNodeID ?? ""];
+  const { nodeID = "", migrationNodeID = "" } = volume.spec;
+  const { currentNodeID = "", currentMigrationNodeID = "" } = volume.status ?? {};
+  const nodeIDs = [nodeID, migrationNodeID, currentNodeID, currentMigrationNodeID];
   const claims = await kubernetes?.claimsOf({ volume: name, tickets, nodeIDs }, signal);
   const kinds = ownerKinds(kubernetes !== undefined);
   const ownersGone = await findOwnersGone(store, tickets, kinds, signal);

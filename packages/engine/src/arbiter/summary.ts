@@ -1,6 +1,7 @@
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
 import { ruleOf } from "./attacher-types.ts";
+import { describeMigration } from "./migration/phase.ts";
 import { ticketsOf, type Verdict } from "./view.ts";
 
 /** What `kubectl get volumeattachments.storage.mooring.dev` shows in a line. */
@@ -8,6 +9,8 @@ export interface AttachmentSummary {
   state: string;
   /** The node that has the volume open; empty: none. */
   nodeID: string;
+  /** Absent: the volume does not migrate. */
+  migration?: string;
   satisfied: number;
   waiting: number;
   /** Who has the volume; empty: nobody. */
@@ -21,7 +24,9 @@ export function summaryOf(
   verdicts: Readonly<Record<string, Verdict>>,
 ): AttachmentSummary {
   const holders = ticketsOf(attachment).filter(({ id }) => verdicts[id]?.satisfied === true);
+  const migration = describeMigration(volume);
   return {
+    ...(migration === undefined ? {} : { migration }),
     state: volume.status?.state ?? "creating",
     nodeID: volume.status?.currentNodeID ?? "",
     satisfied: holders.length,

@@ -37,6 +37,8 @@ export type VerdictReason =
   | "VolumeNotReady"
   | "VolumeDeleting"
   | "ShareNotReady"
+  | "Migrating"
+  | "MigrationWaiting"
   | "GenerationPending"
   | "Flapping"
   | "Expired"
@@ -53,6 +55,8 @@ export interface Verdict {
 export interface Placement {
   /** The empty string: detached. */
   nodeID: string;
+  /** Where it is to move to from there; absent or empty: nowhere. */
+  migrationNodeID?: string;
   disableFrontend: boolean;
   lastAttachedBy: string;
 }
@@ -80,9 +84,10 @@ export function ticketsOf(attachment: VolumeAttachment): AttachmentTicket[] {
 
 /** Where the volume's spec puts it now. */
 export function placementOf(volume: Volume): Placement {
-  const { nodeID, disableFrontend, lastAttachedBy } = volume.spec;
+  const { nodeID, migrationNodeID = "", disableFrontend, lastAttachedBy } = volume.spec;
   return {
     nodeID: nodeID ?? "",
+    ...(migrationNodeID === "" ? {} : { migrationNodeID }),
     disableFrontend: disableFrontend ?? false,
     lastAttachedBy: lastAttachedBy ?? "",
   };

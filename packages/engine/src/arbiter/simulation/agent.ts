@@ -1,5 +1,6 @@
 import { ATTACHMENT_TABLE, placeOf } from "../../agent/volume/attachment-table.ts";
 import type { Volume, VolumeState, VolumeStatus } from "../../api/volume.ts";
+import type { SimMigrationStep } from "./migration.ts";
 
 /** A volume of a pool that every node can reach; `opener` is who took its image to open it, until it is closed. */
 export interface SimVolume extends Volume {
@@ -8,6 +9,7 @@ export interface SimVolume extends Volume {
 }
 
 export type AgentStep =
+  | { do: "migrate"; step: SimMigrationStep }
   | { do: "open" }
   | { do: "close" }
   | { do: "record"; state: VolumeState; next: SimVolume };
@@ -30,10 +32,16 @@ export function agentStep(nodeID: string, volume: SimVolume, open: boolean): Age
     case "begin-detach":
       return record(volume, { state: "detaching" }, volume.opener);
     case "close":
-      return open ? { do: "close" } : record(volume, { state: "detached", currentNodeID: "" }, "");
+      return open ? { do: "close" } : record(volume, detached(volume, nodeID), "");
     case "rest":
       return undefined;
   }
+}
+
+/** What a migration to this node has left is closed with the rest. */
+function detached({ status }: SimVolume, nodeID: string): Partial<VolumeStatus> & { state: VolumeState } {
+  const left = status.currentMigrationNodeID === nodeID ? { currentMigrationNodeID: "" } : {};
+  return { state: "detached", currentNodeID: "", ...left };
 }
 
 function opened(volume: SimVolume, nodeID: string): Partial<VolumeStatus> & { state: VolumeState } {

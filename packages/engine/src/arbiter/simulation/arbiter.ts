@@ -78,7 +78,10 @@ export class SimArbiter {
 }
 
 function told(write: ArbiterWrite): string {
-  if (write.do === "place-volume") return `: node "${write.volume.spec.nodeID}"`;
+  if (write.do === "place-volume") {
+    const { nodeID, migrationNodeID = "" } = write.volume.spec;
+    return `: node "${nodeID}"${migrationNodeID === "" ? "" : `, moving to "${migrationNodeID}"`}`;
+  }
   if (write.do === "edit-tickets") return "";
   const statuses = Object.values(write.attachment.status?.attachmentTicketStatuses ?? {});
   return `: ${statuses.map((s) => `${s.id} ${s.conditions[0]?.reason}`).join(", ")}`;

@@ -56,12 +56,35 @@ const events: fc.Arbitrary<HistoryEvent[]> = fc.array(
   { maxLength: 60, size: "max" },
 );
 
-const plans: fc.Arbitrary<Plan> = fc.record({
-  shared: fc.boolean(),
-  kubernetes: fc.boolean(),
-  home: fc.option(fc.constantFrom(...NODES), { nil: undefined, freq: 4 }),
-  askers,
-});
+/** Workloads on two nodes or three, and what may come in their way. */
+const movers: fc.Arbitrary<Asker[]> = fc
+  .tuple(fc.subarray([...NODES], { minLength: 2 }), fc.option(askers, { nil: [] }))
+  .map(([nodes, others]) => [
+    ...nodes.map((nodeID) => ({ id: `w${nodeID}`, type: "csi-attacher" as const, nodeID, parameters: {} })),
+    ...others.slice(0, 1),
+  ]);
+
+const plans: fc.Arbitrary<Plan> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      shared: fc.boolean(),
+      migratable: fc.constant(false),
+      kubernetes: fc.boolean(),
+      home: fc.option(fc.constantFrom(...NODES), { nil: undefined, freq: 4 }),
+      askers,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      shared: fc.constant(false),
+      migratable: fc.constant(true),
+      kubernetes: fc.boolean(),
+      askers: movers,
+    }),
+  },
+);
 
 type End = "return" | "fence";
 
@@ -75,15 +98,13 @@ function failureOf(plan: Plan, happened: readonly HistoryEvent[], end: End): str
   } catch (error) {
     const place = plan.home === undefined ? "every node can reach" : `only node "${plan.home}" can reach`;
     const where = plan.kubernetes ? "in Kubernetes" : "of a driver alone";
-    const lines = [
-      `a ${plan.shared ? "shared" : "private"} volume ${where} that ${place}`,
-      ...history.world.story,
-    ];
+    const kind = plan.migratable ? "migratable" : plan.shared ? "shared" : "private";
+    const lines = [`a ${kind} volume ${where} that ${place}`, ...history.world.story];
     return [String(error), ...lines.map((line, i) => `${String(i).padStart(4)}. ${line}`)].join("\n");
   }
 }
 
-test("[LHA-002] [LHA-004] [LHA-023] [LHA-026] [LHA-027] [LHA-030] [LHA-031] random histories with faults keep the volume safe, and come to rest", () => {
+test("[LHA-002] [LHA-004] [LHA-023] [LHA-026] [LHA-027] [LHA-030] [LHA-031] [LHA-061] random histories with faults keep the volume safe, and come to rest", () => {
   const property = fc.property(
     plans,
     events,

@@ -3,6 +3,7 @@ import { withoutTickets, withTicket } from "../tickets.ts";
 import { agentStep } from "./agent.ts";
 import { SimArbiter } from "./arbiter.ts";
 import { ownerFor } from "./kubernetes.ts";
+import { giveBack, loseLease, mayOpen, migrate, migrationStep, nameOf } from "./migration.ts";
 import { checkRecord, checkWorld, must } from "./safety.ts";
 import { NODES, World } from "./world.ts";
 
@@ -51,6 +52,8 @@ export interface HistoryEvent {
 
 export interface Plan {
   shared: boolean;
+  /** A block volume that may be on two nodes while it moves. */
+  migratable: boolean;
   /** Kubernetes holds the volume by attachments of its own. */
   kubernetes: boolean;
   /** The only node that can reach the data; absent: all can. */
@@ -143,21 +146,23 @@ export class History {
     if (node.stopped) return false;
     if (node.pending === undefined) {
       if (node.partitioned) return false;
-      const step = agentStep(nodeID, world.volume, node.open);
-      if (step === undefined) return false;
+      const migration = migrationStep(world, nodeID);
+      const step = migration === undefined ? agentStep(nodeID, world.volume, node.open) : migration;
+      if (step === "wait" || step === undefined) return false;
       node.pending = { step, version: world.volumeVersion };
-      world.tell(
-        `node "${nodeID}" is about to ${step.do} ${step.do === "record" ? step.state : "the device"}`,
-      );
+      world.tell(`node "${nodeID}" is about to ${nameOf(step)}`);
       return true;
     }
     const { step, version } = node.pending;
     node.pending = undefined;
-    if (step.do !== "record") {
-      node.open = step.do === "open";
+    if (step.do === "migrate") migrate(world, nodeID, step.step, version);
+    else if (step.do !== "record") {
+      // An image is opened under its lease only.
+      if (step.do === "close" || mayOpen(world, nodeID)) node.open = step.do === "open";
       world.tell(`node "${nodeID}" has done ${step.do}`);
     } else if (!node.partitioned && world.writeVolume(step.next, version)) {
       checkRecord(world, nodeID, step.state);
+      if (step.next.opener === "") giveBack(world, nodeID);
       world.tell(`node "${nodeID}" records ${step.state}`);
     } else world.tell(`node "${nodeID}" cannot record ${step.state}`);
     return true;
@@ -166,7 +171,7 @@ export class History {
   return(nodeID: string): void {
     const node = this.world.node(nodeID);
     // A node that was stopped comes back by a reboot, which has no devices.
-    if (node.stopped) node.open = false;
+    if (node.stopped) Object.assign(node, { open: false, withheld: false });
     Object.assign(node, { believed: "Ready", stopped: false, partitioned: false });
     this.world.tell(`node "${nodeID}" is back`);
   }
@@ -236,7 +241,8 @@ export class History {
   }
 
   #stop(nodeID: string, story: string): void {
-    Object.assign(this.world.node(nodeID), { stopped: true, open: false, pending: undefined });
+    const gone = { stopped: true, open: false, withheld: false, pending: undefined };
+    Object.assign(this.world.node(nodeID), gone);
     this.world.tell(story);
   }
 
@@ -245,6 +251,7 @@ export class History {
     if (this.world.node(nodeID).believed !== "Suspect") return;
     this.#stop(nodeID, `node "${nodeID}" is fenced`);
     this.world.node(nodeID).believed = "Fenced";
+    loseLease(this.world, nodeID);
   }
 
   /** What a fenced node left behind is recorded as closed. */
@@ -254,6 +261,7 @@ export class History {
     checkRecord(this.world, nodeID, "detached");
     const status = { ...volume.status, state: "detached" as const, currentNodeID: "" };
     this.world.writeVolume({ ...volume, status, opener: "" }, volumeVersion);
+    this.world.lease.unclean = false;
     this.world.tell(`what node "${nodeID}" left is recorded as detached`);
   }
 

@@ -3,6 +3,7 @@ import type { Volume } from "../../api/volume.ts";
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
+import { rivalOf } from "../migration/contested.ts";
 import { claimants } from "../pick.ts";
 import { ticketStatus } from "../tickets.ts";
 import { type ArbiterView, ticketsOf } from "../view.ts";
@@ -23,11 +24,43 @@ function must(holds: boolean, property: string, what: string): void {
 export function checkPlacement(before: Volume, after: Volume, seen: ArbiterView): void {
   const from = before.spec.nodeID ?? "";
   const to = after.spec.nodeID ?? "";
+  const goal = after.spec.migrationNodeID ?? "";
+  if (goal !== (before.spec.migrationNodeID ?? "") && to !== "") {
+    checkMigration(before, after, seen);
+    return;
+  }
   const switched = from === to && to !== "";
   must(switched || (from === "") !== (to === ""), "S3", `the spec went from "${from}" to "${to}"`);
   if (switched) checkSwitch(after, seen);
   else if (to === "") checkDetach(before, from, seen);
   else checkAttach(before, after, seen);
+}
+
+/** A migration begins, is confirmed, or is rolled back. */
+function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void {
+  const { nodeID: from = "", migrationNodeID: target = "" } = before.spec;
+  const { nodeID: to = "", migrationNodeID: goal = "" } = after.spec;
+  const { state, currentNodeID, currentMigrationNodeID = "" } = before.status ?? {};
+  const workloads = (node: string) =>
+    ticketsOf(seen.attachment).filter((t) => t.type === "csi-attacher" && t.nodeID === node);
+  if (goal !== "") {
+    const open = state === "attached" && currentNodeID === from && currentMigrationNodeID === "";
+    must(from === to && target === "" && open, "S12", `a migration to "${goal}" began while ${state}`);
+    must(workloads(from).length > 0 && workloads(goal).length > 0, "S12", "nobody asked for a migration");
+  } else if (from === to) {
+    const wanted = workloads(target).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
+    const lost = isFenced(seen, target);
+    must(wanted.length === 0 || lost, "S13", `it was rolled back from ticket "${wanted[0]?.id}"`);
+  } else {
+    const ready = to === target && currentMigrationNodeID === target && currentNodeID === from;
+    must(ready && workloads(to).length > 0, "S13", `it was confirmed on "${to}", which is not ready`);
+    const left = workloads(from).filter((t) => !seen.ownersGone.has(t.id) && !expired(t, seen.now));
+    must(left.length === 0, "S13", `it was confirmed while ticket "${left[0]?.id}" has it on "${from}"`);
+  }
+}
+
+function isRegularShare({ spec }: Pick<Volume, "spec">): boolean {
+  return spec.accessMode === "rwx" && spec.migratable !== true;
 }
 
 /** The device is shown or hidden in place: nobody who held the volume may lose it by that. */
@@ -51,8 +84,10 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const whole = robustness !== "faulted" || mended;
   const free = state === "detached" && currentNodeID === "" && whole;
   must(free, "S5", `it was placed while ${state}`);
-  const shared =
-    before.spec.accessMode === "rwx" && tickets.some((t) => t.type === "share-manager-controller");
+  const csi = asked.filter((t) => t.type === "csi-attacher");
+  const rival = csi.length === asked.length ? csi.find((t) => rivalOf(seen, t, tickets)) : undefined;
+  must(rival === undefined, "S12", `ticket "${rival?.id}" got it while another node's wants it as well`);
+  const shared = isRegularShare(before) && tickets.some((t) => t.type === "share-manager-controller");
   const held = asked.some((t) => t.type !== "csi-attacher");
   must(!shared || held, "S11", `a workload's ticket placed the shared volume on "${to}"`);
   must(
@@ -95,8 +130,7 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
 /** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
 function checkClaims({ spec }: Volume, from: string, seen: ArbiterView, allowed: boolean): void {
   const shared =
-    spec.accessMode === "rwx" &&
-    ticketsOf(seen.attachment).some((t) => t.type === "share-manager-controller");
+    isRegularShare({ spec }) && ticketsOf(seen.attachment).some((t) => t.type === "share-manager-controller");
   if (allowed || shared || spec.disableFrontend === true) return;
   const claim = seen.claims?.find(
     ({ nodeID, attached, deleting }) => nodeID === from && attached && !deleting,
@@ -112,6 +146,9 @@ export function expired(ticket: AttachmentTicket, now: Date): boolean {
 export function checkWorld(world: World): void {
   const open = [...world.nodes].filter(([, { open }]) => open).map(([name]) => name);
   must(open.length <= 1, "S1", `nodes ${open.join(" and ")} can both write`);
+  const { migrationNodeID = "" } = world.volume.spec;
+  const early = migrationNodeID !== "" && world.node(migrationNodeID).open;
+  must(!early || world.lease.holder === migrationNodeID, "S14", `node "${migrationNodeID}" writes too early`);
   checkTickets(world);
   world.unpublishing = world.unpublishing.filter(({ nodeID }) => {
     if (world.tickets.some((ticket) => ticket.nodeID === nodeID)) return false;
@@ -122,17 +159,18 @@ export function checkWorld(world: World): void {
 }
 
 function checkTickets({ attachment, volume, generations }: World): void {
-  const { nodeID = "", accessMode, disableFrontend = false } = volume.spec;
+  const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
   for (const ticket of ticketsOf(attachment)) {
     const { id, generation = 0 } = ticket;
     const highest = generations.get(id) ?? 0;
     must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
     generations.set(id, generation);
     if (ticketStatus(attachment, id)?.satisfied !== true) continue;
-    if (accessMode === "rwx" && ticket.type === "csi-attacher") {
+    if (isRegularShare(volume) && ticket.type === "csi-attacher") {
       must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
     } else {
-      const here = nodeID === ticket.nodeID && parametersFit(ticket, disableFrontend);
+      const there = nodeID === ticket.nodeID || migrationNodeID === ticket.nodeID;
+      const here = there && parametersFit(ticket, disableFrontend);
       must(
         here,
         "S6",

@@ -2,11 +2,12 @@ import type { AttachmentTicket, AttachmentTicketStatus } from "../../api/attachm
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { decide } from "../decide.ts";
 import { ineligible, parametersFit } from "../eligible.ts";
-import { claimants } from "../pick.ts";
+import { claimants, pick } from "../pick.ts";
 import { nextStatus } from "../statuses.ts";
 import { type ArbiterView, type Decision, ticketsOf } from "../view.ts";
 import type { History } from "./history.ts";
 import { endJobs } from "./jobs.ts";
+import { endMigration } from "./migration.ts";
 import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 
@@ -24,6 +25,10 @@ export function settle(history: History, how: "return" | "fence"): void {
   const before = world.moves;
   must(comesToRest(history), "L6", "it never comes to rest");
   must(world.moves - before <= MOST_MOVES, "L6", `it moved ${world.moves - before} times`);
+  checkRest(history);
+  endMigration(history, () =>
+    must(comesToRest(history), "L7", "it never comes to rest when a migration ends"),
+  );
   checkRest(history);
   endJobs(history, () => must(comesToRest(history), "L3", "it never comes to rest when jobs end"));
   checkRest(history);
@@ -93,7 +98,7 @@ function checkRest({ world }: History): void {
   const able = holders.filter((t) => ineligible(seen, t) === undefined);
   const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
   must(
-    able.length === 0 || satisfied.length > 0,
+    able.length === 0 || satisfied.length > 0 || pick(seen, holders) === undefined,
     "L1",
     `ticket "${able[0]?.id}" could be satisfied, none is`,
   );

@@ -7,6 +7,7 @@ import { isFenced } from "../eligible.ts";
 import { type NodeState, node, ticket, view } from "../testing/build-view.ts";
 import type { ArbiterView } from "../view.ts";
 import { agentStep, type SimVolume } from "./agent.ts";
+import { explore } from "./explore.ts";
 import { checkPlacement } from "./safety.ts";
 import { NODES } from "./world.ts";
 
@@ -25,6 +26,7 @@ const keyOf = ({ volume: { spec, status, opener }, open }: State): string =>
 /** Everything that can happen next: the arbiter, an agent, or the clean-up after a fence. */
 function nextStates(state: State, seen: Omit<ArbiterView, "volume">): State[] {
   const { volume, open } = state;
+  assert.ok(open.size <= 1, `S1: nodes ${[...open].join()} can write`);
   const full: ArbiterView = { ...seen, volume };
   const next: State[] = [];
   const { placement } = decide(full);
@@ -47,51 +49,6 @@ function nextStates(state: State, seen: Omit<ArbiterView, "volume">): State[] {
     else next.push({ volume, open: new Set(step.do === "open" ? [...open, nodeID] : []) });
   }
   return next;
-}
-
-/**
- * All states that can be reached from any of these, as one graph, for most ways lead through the same ones; every state
- * must be safe and have a way to one where nothing is left to do. Answers how many there are.
- */
-function explore(starts: readonly State[], seen: Omit<ArbiterView, "volume">): number {
-  const before = new Map<string, Set<string>>(starts.map((start) => [keyOf(start), new Set()]));
-  const rests: string[] = [];
-  const todo = [...starts];
-  for (let state = todo.pop(); state !== undefined; state = todo.pop()) {
-    assert.ok(state.open.size <= 1, `S1: nodes ${[...state.open].join()} can write`);
-    const from = keyOf(state);
-    const nexts = nextStates(state, seen);
-    if (nexts.length === 0) rests.push(from);
-    for (const next of nexts) {
-      const key = keyOf(next);
-      if (!before.has(key)) todo.push(next);
-      before.set(key, (before.get(key) ?? new Set()).add(from));
-    }
-  }
-  assert.equal(afterSources(before), before.size, "there is a circle of states: it could go on for ever");
-  const calm = new Set(rests);
-  for (const key of calm) for (const earlier of before.get(key) ?? []) calm.add(earlier);
-  assert.equal(calm.size, before.size, "a state is reached that never comes to rest");
-  return before.size;
-}
-
-/** How many states are left when those that nothing leads to any more are taken away, again and again: all, without a circle. */
-function afterSources(before: ReadonlyMap<string, ReadonlySet<string>>): number {
-  const after = new Map<string, string[]>();
-  const waits = new Map([...before].map(([key, earlier]) => [key, earlier.size]));
-  for (const [key, earlier] of before)
-    for (const from of earlier) after.set(from, [...(after.get(from) ?? []), key]);
-  const free = [...before.keys()].filter((key) => waits.get(key) === 0);
-  let taken = 0;
-  for (let key = free.pop(); key !== undefined; key = free.pop()) {
-    taken += 1;
-    for (const next of after.get(key) ?? []) {
-      const left = (waits.get(next) ?? 0) - 1;
-      waits.set(next, left);
-      if (left === 0) free.push(next);
-    }
-  }
-  return taken;
 }
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];
@@ -199,7 +156,7 @@ test("[LHA-080] every state of three nodes and up to three tickets is safe and c
           ...start,
           open: new Set([...start.open].filter((name) => !fenced(name))),
         }));
-        states += explore(from, seen);
+        states += explore(from, keyOf, (state) => nextStates(state, seen));
         sets += 1;
       }
     }

@@ -3,7 +3,9 @@ import type { NodeAgent } from "../../api/node-agent.ts";
 import { NOW, type NodeState, node, view } from "../testing/build-view.ts";
 import type { ArbiterView } from "../view.ts";
 import type { AgentStep, SimVolume } from "./agent.ts";
+import type { Plan } from "./history.ts";
 import { SimKubernetes } from "./kubernetes.ts";
+import type { SimLease } from "./migration.ts";
 
 export const NODES = ["a", "b", "c"] as const;
 
@@ -16,6 +18,8 @@ export interface SimNode {
   partitioned: boolean;
   /** Whether it can write to the volume now. */
   open: boolean;
+  /** It has a device that is cut off from the data. */
+  withheld: boolean;
   /** What its agent has read and is about to do. */
   pending: { step: AgentStep; version: number } | undefined;
 }
@@ -40,16 +44,17 @@ export class World {
   /** The highest generation that each id ever had. */
   readonly generations = new Map<string, number>();
   readonly story: string[] = [];
+  /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
+  lease: SimLease = { holder: "", for: "", unclean: false };
   unpublishing: Unpublish[] = [];
   moves = 0;
 
-  constructor({
-    shared,
-    home,
-    kubernetes,
-  }: { shared: boolean; home?: string | undefined; kubernetes: boolean }) {
+  constructor({ shared, home, kubernetes, migratable }: Omit<Plan, "askers">) {
     this.kubernetes = kubernetes ? new SimKubernetes() : undefined;
-    const built = view({ spec: { accessMode: shared ? "rwx" : "rwo" }, status: { state: "detached" } });
+    const spec = migratable
+      ? { accessMode: "rwx", volumeMode: "Block" as const, migratable }
+      : { accessMode: shared ? "rwx" : "rwo" };
+    const built = view({ spec, status: { state: "detached" } });
     const owner = home === undefined ? {} : { ownerID: home };
     this.volume = { ...built.volume, status: { state: "detached", ...owner }, opener: "" };
     this.attachment = { ...built.attachment, metadata: { ...built.attachment.metadata, generation: 1 } };
@@ -59,6 +64,7 @@ export class World {
         stopped: false,
         partitioned: false,
         open: false,
+        withheld: false,
         pending: undefined,
       });
     }
