@@ -156,7 +156,7 @@ test("[LHA-080] every state of three nodes and up to three tickets is safe and c
           ...start,
           open: new Set([...start.open].filter((name) => !fenced(name))),
         }));
-        states += explore(from, keyOf, (state) => nextStates(state, seen));
+        states += explore<State>(from, keyOf, (state) => nextStates(state, seen));
         sets += 1;
       }
     }
