@@ -6,8 +6,9 @@ import type { PoolType } from "@mooring/engine";
 import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { MIB } from "../csi/support/volumes.ts";
 import { eventually } from "../support/eventually.ts";
+import { freshName } from "./support/names.ts";
 import { Postgresql, postgresqlFolder } from "./support/postgresql.ts";
-import { freshName, PATIENT } from "./support/rounds.ts";
+import { PATIENT } from "./support/rounds.ts";
 import { type PublishedVolume, publishVolume, siteOf } from "./support/volume-set.ts";
 
 /**

@@ -7,28 +7,27 @@ export const RECORD_BYTES = 4096;
 export const SLOTS = 256;
 const HEADER = 16;
 const MAGIC = 0x4d4f4f52;
+const NOTHING = Buffer.alloc(RECORD_BYTES);
 
 /** Byte offset of a record in its volume. */
 export function offsetOf(sequence: number): number {
   return (sequence % SLOTS) * RECORD_BYTES;
 }
 
-/** A record that no part of can be exchanged unseen. Sequences begin with 1 and stay below 2^32. */
+/** A record no part of which can be exchanged unseen. Sequences begin with 1 and stay below 2^32. */
 export function encode(volume: number, sequence: number): Buffer {
-  const record = Buffer.alloc(RECORD_BYTES);
-  record.writeUInt32LE(MAGIC, 0);
-  record.writeUInt32LE(volume, 4);
-  record.writeUInt32LE(sequence, 8);
+  const words = new Uint32Array(RECORD_BYTES / 4);
+  words.set([MAGIC, volume, sequence]);
   for (let at = HEADER; at < RECORD_BYTES; at += 8) {
-    record.writeUInt32LE((Math.imul(sequence, 2_654_435_761) ^ at) >>> 0, at);
-    record.writeUInt32LE((Math.imul(volume + 1, 40_503) ^ sequence) >>> 0, at + 4);
+    words[at / 4] = Math.imul(sequence, 2_654_435_761) ^ at;
+    words[at / 4 + 1] = Math.imul(volume + 1, 40_503) ^ sequence;
   }
-  return record;
+  return Buffer.from(words.buffer);
 }
 
 /** Sequence of a record, 0 of a slot that was never written, undefined when it is neither. */
 export function decode(volume: number, bytes: Buffer): number | undefined {
-  if (bytes.every((byte) => byte === 0)) return 0;
+  if (bytes.equals(NOTHING)) return 0;
   if (bytes.length < RECORD_BYTES || bytes.readUInt32LE(0) !== MAGIC) return undefined;
   const sequence = bytes.readUInt32LE(8);
   return encode(volume, sequence).equals(bytes) ? sequence : undefined;

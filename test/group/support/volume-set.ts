@@ -18,12 +18,27 @@ export interface Site {
   path(name: string): string;
   /** How this process reaches a path of the node. */
   seen(path: string): string;
+  /** Where the node's pool has its images, as the node sees it. */
+  images: string;
+  /** What a command begins with that is to run where the node is. */
+  enter: readonly string[];
 }
+
+/** Below a state folder. */
+const IMAGES = "pools/default/mnt/images";
 
 /** The one node of a driver that runs alone. */
 export function siteOf(driver: Driver): Site {
   const { controller, node } = driver.client;
-  return { controller, node, nodeId: NODE, path: (name) => driver.path(name), seen: (path) => path };
+  return {
+    controller,
+    node,
+    nodeId: NODE,
+    path: (name) => driver.path(name),
+    seen: (path) => path,
+    images: join(driver.stateDir, IMAGES),
+    enter: [],
+  };
 }
 
 /** A machine with a mount namespace of its own; the controller is elsewhere. */
@@ -32,13 +47,22 @@ export async function siteOfMachine(machine: Machine, { controller }: CsiClient)
   const folder = join(machine.stateDir, "mounts");
   await mkdir(folder, { recursive: true });
   const { node } = await machine.csi();
-  return { controller, node, nodeId: machine.name, path: (name) => join(folder, name), seen };
+  return {
+    controller,
+    node,
+    nodeId: machine.name,
+    path: (name) => join(folder, name),
+    seen,
+    images: join(machine.stateDir, IMAGES),
+    enter: ["nsenter", "--target", String(machine.pid), "--mount"],
+  };
 }
 
 /** A volume that is published, and where its records are. */
 export interface PublishedVolume {
   id: string;
   site: Site;
+  access: Access;
   /** Where it is published, as this process reaches it: a folder or a device. */
   target: string;
   /** The file or the device that records are in. */
@@ -77,7 +101,7 @@ export async function publishVolume(site: Site, name: string, wish: VolumeWish):
     await controller.controllerUnpublishVolume(attachment);
     await controller.deleteVolume({ volumeId });
   };
-  return { id: volumeId, site, target, path, undo };
+  return { id: volumeId, site, access, target, path, undo };
 }
 
 async function createOn(
@@ -99,8 +123,8 @@ async function createOn(
   return volume?.volumeId ?? "";
 }
 
-/** All records of a volume; what was never written reads as zeros. */
-export async function readRecords({ path }: PublishedVolume): Promise<Buffer> {
+/** All records of a file or a device; what was never written reads as zeros. */
+export async function readRecordsAt(path: string): Promise<Buffer> {
   const file = await open(path, "r");
   try {
     const bytes = Buffer.alloc(SLOTS * RECORD_BYTES);
