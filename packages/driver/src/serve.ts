@@ -23,7 +23,7 @@ export interface ServeOptions {
   /** Absolute; everything is kept below it. One process at a time. */
   stateDir: string;
   nodeID: string;
-  pool: { type: PoolType; size?: number };
+  pool: { type: PoolType; size?: number; overcommit?: number };
   maxVolumesPerNode?: number;
   version?: string;
   logger: Logger;

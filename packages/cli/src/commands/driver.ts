@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { overcommitOption } from "./foreground.ts";
 
 interface DriverOptions {
   mode: DriverMode;
@@ -15,6 +16,7 @@ interface DriverOptions {
   nodeId: string;
   pool: "xfs" | "btrfs" | "directory";
   poolSize: number;
+  poolOvercommit?: number;
   maxVolumes: number;
   logLevel: string;
 }
@@ -85,11 +87,15 @@ async function driver(options: DriverOptions): Promise<void> {
   }
   const logger = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
   const signal = stopSignal(logger);
-  const { poolSize, pool } = options;
+  const { poolSize, pool, poolOvercommit: overcommit } = options;
   const serving = await serveDriver({
     ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
     stateDir: resolve(options.stateDir),
-    pool: pool === "directory" ? { type: pool } : { type: pool, size: poolSize },
+    pool: {
+      type: pool,
+      ...(pool === "directory" ? {} : { size: poolSize }),
+      ...(overcommit === undefined ? {} : { overcommit }),
+    },
     version: process.env.MOORING_VERSION ?? "0.1.0",
     logger,
     signal,
@@ -167,6 +173,7 @@ export function driverCommand(): Command {
         .default(size("20Gi"), "20Gi")
         .argParser(size),
     )
+    .addOption(overcommitOption().env("MOORING_POOL_OVERCOMMIT"))
     .addOption(
       new Option("--max-volumes <number>", "volumes that may be attached to this node at once")
         .env("MOORING_MAX_VOLUMES")

@@ -4,7 +4,15 @@ import type { AgentPool } from "@mooring/engine";
 import { startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "./client.ts";
-import { logLevelOption, openLogger, parseSize, poolOption, requireRoot, stopSignal } from "./foreground.ts";
+import {
+  logLevelOption,
+  openLogger,
+  overcommitOption,
+  parseSize,
+  poolOption,
+  requireRoot,
+  stopSignal,
+} from "./foreground.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "./node-settings.ts";
 import { leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
 
@@ -14,6 +22,7 @@ interface NodeOptions extends ClientOptions {
   pool: "xfs" | "btrfs" | "directory";
   poolName?: string;
   poolSize: string;
+  poolOvercommit?: number;
   sharedPool: AgentPool[];
   leaseDuration: number;
   labels: string;
@@ -26,10 +35,11 @@ async function node(options: NodeOptions): Promise<void> {
   requireRoot("node");
   const name = nodeName(options.nodeName);
   const settings = { labels: labels(options.labels), taints: taints(options.taints) };
-  const { pool: type, poolSize } = options;
+  const { pool: type, poolSize, poolOvercommit } = options;
   const own = poolName(options.poolName ?? ownPoolName(name));
   const size = type === "directory" ? {} : { size: parseSize(poolSize) };
-  const pools = [{ name: own, type, ...size }, ...options.sharedPool];
+  const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
+  const pools = [{ name: own, type, ...size, ...limits }, ...options.sharedPool];
   const leases = leaseTimes(options.leaseDuration);
   const store = await openClient(options);
   const logger = openLogger(options.logLevel);
@@ -64,6 +74,7 @@ export function nodeCommand(): Command {
     .option("--node-name <name>", "name of this node", hostname().toLowerCase())
     .addOption(poolOption())
     .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
+    .addOption(overcommitOption())
     .option("--pool-name <name>", "name of the node's own pool (default: default-<node>)")
     .addOption(sharedPoolOption())
     .addOption(leaseDurationOption())

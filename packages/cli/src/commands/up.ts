@@ -4,7 +4,15 @@ import type { AgentPool } from "@mooring/engine";
 import { startStandalone } from "@mooring/standalone";
 import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
-import { logLevelOption, openLogger, parseSize, poolOption, requireRoot, stopSignal } from "./foreground.ts";
+import {
+  logLevelOption,
+  openLogger,
+  overcommitOption,
+  parseSize,
+  poolOption,
+  requireRoot,
+  stopSignal,
+} from "./foreground.ts";
 import { nodeName } from "./node-settings.ts";
 import { duration, leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
 
@@ -12,6 +20,7 @@ interface UpOptions {
   stateDir: string;
   pool: "xfs" | "btrfs" | "directory";
   poolSize: string;
+  poolOvercommit?: number;
   sharedPool: AgentPool[];
   leaseDuration: number;
   nodeGrace: number;
@@ -44,7 +53,10 @@ async function up(options: UpOptions): Promise<void> {
   const signal = stopSignal();
   const running = await startStandalone({
     stateDir: options.stateDir,
-    pool: { type: options.pool, size: parseSize(options.poolSize) },
+    pool: {
+      ...{ type: options.pool, size: parseSize(options.poolSize) },
+      ...(options.poolOvercommit === undefined ? {} : { overcommit: options.poolOvercommit }),
+    },
     sharedPools: options.sharedPool,
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),
@@ -71,6 +83,7 @@ export function upCommand(): Command {
     .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
     .addOption(poolOption())
     .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
+    .addOption(overcommitOption())
     .addOption(sharedPoolOption())
     .addOption(leaseDurationOption())
     .addOption(

@@ -1,26 +1,41 @@
-import type { Pool } from "@mooring/engine";
-
-/** Promised bytes may exceed the pool by this factor unless the pool says otherwise. */
-const DEFAULT_OVERCOMMIT = 10;
-const DEFAULT_RESERVE = 0.05;
+import { DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, largestVolume, type Pool } from "@mooring/engine";
 
 /** Too little is free for anything new; what has been promised may not fit either. */
 export function isBelowReserve(pool: Pool): boolean {
   return (pool.status?.freeBytes ?? 0) <= reserveOf(pool);
 }
 
+/** How much more may be promised than there is. */
+export function overcommitOf({ spec }: Pool): number {
+  return spec.overcommit ?? DEFAULT_OVERCOMMIT;
+}
+
 function reserveOf({ spec, status }: Pool): number {
-  return spec.reserve ?? (status?.totalBytes ?? 0) * DEFAULT_RESERVE;
+  return spec.reserve ?? (status?.totalBytes ?? 0) * DEFAULT_RESERVE_FRACTION;
 }
 
 /**
  * Bytes of new volumes that a pool takes now. Volumes are thin: what counts is the promise, as long as the pool is
- * above its reserve. A `directory` pool promises nothing, so its free space is what there is.
+ * above its reserve. A `directory` pool has no sizes to hold a volume to, so its free space is what there is.
  */
 export function availableBytes(pool: Pool): bigint {
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, ready = false } = pool.status ?? {};
   if (!ready || isBelowReserve(pool)) return 0n;
-  if (pool.spec.type === "directory") return BigInt(Math.floor(freeBytes - reserveOf(pool)));
-  const promise = totalBytes * (pool.spec.overcommit ?? DEFAULT_OVERCOMMIT) - promisedBytes;
-  return BigInt(Math.max(0, Math.floor(promise)));
+  const usage = { totalBytes, freeBytes, promisedBytes };
+  const promise = largestVolume(usage, { overcommit: overcommitOf(pool), reserve: reserveOf(pool) });
+  if (pool.spec.type !== "directory") return BigInt(promise);
+  return BigInt(Math.min(promise, Math.floor(freeBytes - reserveOf(pool))));
 }
+
+/** What a pool has left, in words with numbers. */
+export function describeRoom(pool: Pool): string {
+  const { name } = pool.metadata;
+  const { totalBytes = 0, freeBytes = 0, promisedBytes = 0 } = pool.status ?? {};
+  if (isBelowReserve(pool)) return `pool "${name}" has ${freeBytes} bytes free and is below its reserve`;
+  return (
+    `pool "${name}" has room for ${availableBytes(pool)}: ${promisedBytes} are promised, ` +
+    `its ${totalBytes} bytes may be promised ${overcommitOf(pool)} times`
+  );
+}
+
+export const MAKE_ROOM = "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.";

@@ -1,6 +1,6 @@
 import { CsiError, type v1 } from "@mooring/csi";
 import { type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { availableBytes } from "./capacity.ts";
+import { availableBytes, describeRoom, MAKE_ROOM } from "./capacity.ts";
 
 export interface PoolWish {
   /** Name from the parameters. */
@@ -78,8 +78,6 @@ function noRoom(pools: readonly Pool[], size: bigint): CsiError {
       hint: "It is being opened, or its conditions say why it cannot be.",
     });
   }
-  const room = pools.map((pool) => `${pool.metadata.name}: ${availableBytes(pool)}`).join(", ");
-  return CsiError.resourceExhausted(`no pool has room for ${size} bytes (${room})`, {
-    hint: "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.",
-  });
+  const room = pools.map(describeRoom).join("; ");
+  return CsiError.resourceExhausted(`no pool has room for ${size} bytes (${room})`, { hint: MAKE_ROOM });
 }

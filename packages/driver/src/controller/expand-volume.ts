@@ -6,7 +6,7 @@ import { fromEngine } from "../errors.ts";
 import { parseCapability } from "../request/capability.ts";
 import { chooseSize, parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
-import { availableBytes } from "./capacity.ts";
+import { availableBytes, describeRoom, MAKE_ROOM } from "./capacity.ts";
 import { requireCapability } from "./compatible.ts";
 import { findPool, getVolume } from "./objects.ts";
 
@@ -75,8 +75,14 @@ async function grow(
   );
   if (grown === undefined) throw CsiError.notFound(`volume "${name}" was deleted`);
   if (BigInt(grown.status?.size ?? 0) < size && grown.status?.error !== undefined)
-    throw fromEngine(grown.status.error);
+    throw notGrown(grown.status.error);
   return grown;
+}
+
+/** What does not fit is OUT_OF_RANGE here (section "ControllerExpandVolume Errors"), unlike for a new volume. */
+function notGrown(error: { code: string; message: string }): CsiError {
+  if (error.code !== "RESOURCE_EXHAUSTED") return fromEngine(error);
+  return CsiError.outOfRange(error.message, { hint: MAKE_ROOM });
 }
 
 /** Asked before the wish is recorded: a wish that cannot be met would stay for ever. */
@@ -88,10 +94,5 @@ async function requireRoom(
 ): Promise<void> {
   const pool = await findPool(driver.store, volume.spec.pool, signal);
   if (pool === undefined || availableBytes(pool) >= more) return;
-  throw CsiError.outOfRange(
-    `pool "${volume.spec.pool}" has room for ${availableBytes(pool)} more bytes, not for ${more}`,
-    {
-      hint: "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.",
-    },
-  );
+  throw CsiError.outOfRange(`no room for ${more} more bytes: ${describeRoom(pool)}`, { hint: MAKE_ROOM });
 }

@@ -27,13 +27,17 @@ export interface World {
 
 export interface WorldOptions {
   pool?: PoolType;
+  /** Asked again at every start. */
+  overcommit?: () => number | undefined;
   maxVolumesPerNode?: number;
 }
+
+const limits = (overcommit: number | undefined) => (overcommit === undefined ? {} : { overcommit });
 
 /** Starts a driver as `mooring driver` does, in this process. Needs root. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   if (process.getuid?.() !== 0) throw new Error("this test mounts real volumes: run it as root");
-  const { pool = "xfs", ...rest } = options;
+  const { pool = "xfs", overcommit = () => undefined, ...rest } = options;
   const folder = await mkdtemp(join(tmpdir(), "mooring-driver-"));
   const host = createHost();
   const endpoint = `unix://${join(folder, "csi.sock")}`;
@@ -49,7 +53,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ...rest,
       ...{ endpoint, mode: "all", nodeID, logger, signal: stop.signal },
       stateDir: join(folder, "state"),
-      pool: pool === "directory" ? { type: pool } : { type: pool, size: 8 * GIB },
+      pool: {
+        type: pool,
+        ...(pool === "directory" ? {} : { size: 8 * GIB }),
+        ...limits(overcommit()),
+      },
     });
     return async () => {
       stop.abort();

@@ -40,6 +40,7 @@ export interface AgentPool {
   path?: string;
   /** Bytes of the sparse file behind it; default 20 GiB. */
   size?: number;
+  /** Promised bytes may exceed the pool's size by this factor. */
   overcommit?: number;
   reserve?: number;
 }
@@ -52,7 +53,7 @@ export interface AgentOptions {
   /** Absolute folder below which pools are made. */
   stateDir: string;
   logger: Logger;
-  /** Pool objects made when they are not there; their size may grow. */
+  /** Pool objects made when they are not there; in one that is, size may grow, and limits that are said here change. */
   pools?: readonly AgentPool[];
   /** Take part in shared pools; the store has to know coordination.k8s.io/v1. */
   leases?: Partial<LeaseTimes>;
@@ -136,14 +137,16 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const { logger } = options;
-    const grow = (present: Pool): void => {
+    const change = (present: Pool): void => {
       if (present.spec.type !== rest.type) {
         const { type } = present.spec;
         logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
       }
       if (rest.size !== undefined && rest.size > (present.spec.size ?? 0)) present.spec.size = rest.size;
+      if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
+      if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;
     };
-    await mutate(store, Pools, { name }, grow, { signal });
+    await mutate(store, Pools, { name }, change, { signal });
   }
 }
 

@@ -15,6 +15,14 @@ export interface PoolUsage {
   promisedBytes: number;
 }
 
+/** What a pool may promise; what is absent has its default. */
+export interface PoolLimits {
+  /** Promised bytes may exceed the pool's size by this factor; default 10. */
+  overcommit?: number;
+  /** Bytes kept free; default 5 % of the pool. */
+  reserve?: number;
+}
+
 /**
  * One kind of pool. All operations are idempotent by id and survive a kill between any two of their steps: data is
  * made under a temporary name, synced and renamed. Ids are `[vs]-[a-z0-9-]+`, checked before they touch a path.
@@ -32,6 +40,9 @@ export interface PoolBackend {
   /** Lets go of a pool whose images are in use: it stays mounted, and another process may open it. */
   leave(): Promise<void>;
   usage(): Promise<PoolUsage>;
+  readonly limits: PoolLimits;
+  /** Other limits from now on. What has been promised stays promised. */
+  limit(limits: PoolLimits): void;
   list(): Promise<Image[]>;
   find(id: string): Promise<Image | undefined>;
   /** A new, empty image. The same id with the same size is the same image. Throws RESOURCE_EXHAUSTED below the reserve. */

@@ -3,7 +3,7 @@ import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { KeyedLock } from "../host/keyed-lock.ts";
-import type { Image, PoolBackend, PoolUsage } from "./backend.ts";
+import type { Image, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
 import { closeBacking, openBacking } from "./backing-file.ts";
 import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
 import { fileImages } from "./file-images.ts";
@@ -18,16 +18,12 @@ import { BTRFS_POOL, imagesSubvolume, plainFolder, XFS_POOL } from "./pool-files
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
 
-export interface PoolOptions {
+export interface PoolOptions extends PoolLimits {
   host: Host;
   /** Absolute folder of the pool; made when it is not there. */
   path: string;
   /** Bytes of the sparse file behind an `xfs` or `btrfs` pool; default 20 GiB. A larger value grows the pool. */
   size?: number;
-  /** Promised bytes may exceed the pool's size by this factor; default 10. */
-  overcommit?: number;
-  /** Bytes kept free; default 5 % of the pool. */
-  reserve?: number;
   /** A pool of several nodes: the folder that they all see, and this node's name. `path` is this node's own part. */
   shared?: { source: string; nodeID: string };
 }
@@ -50,18 +46,28 @@ class LocalPool implements PoolBackend {
   readonly #work = new KeyedLock();
   /** Sizes of all images and of those being made: what has been promised. */
   readonly #promised = new Map<string, number>();
+  #limits: PoolLimits;
   #lock: PoolLock | undefined;
 
   constructor(type: PoolType, options: PoolOptions) {
     this.type = type;
     this.block = type !== "directory";
     this.#options = options;
+    this.#limits = options;
     const { path, shared, host } = options;
     this.#layout = shared === undefined ? poolLayout(type, path) : sharedLayout(path, shared.source);
     const { images } = this.#layout;
     const maker = shared === undefined ? "" : `${shared.nodeID}~`;
     this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
     this.#cutter = cutterOf(type, host, this.#layout, this.#images);
+  }
+
+  get limits(): PoolLimits {
+    return this.#limits;
+  }
+
+  limit(limits: PoolLimits): void {
+    this.#limits = limits;
   }
 
   get isOpen(): boolean {
@@ -250,7 +256,7 @@ class LocalPool implements PoolBackend {
   }
 
   #rules(usage: PoolUsage): BudgetRules {
-    const { overcommit = DEFAULT_OVERCOMMIT, reserve } = this.#options;
+    const { overcommit = DEFAULT_OVERCOMMIT, reserve } = this.#limits;
     return { overcommit, reserve: reserve ?? Math.floor(usage.totalBytes * DEFAULT_RESERVE_FRACTION) };
   }
 

@@ -1,5 +1,6 @@
 import { createDriver } from "@mooring/driver";
 import {
+  type AgentPool,
   createHost,
   DRIVER_NAME,
   startAgent,
@@ -15,6 +16,14 @@ import type { Starting } from "./start.ts";
 /** The name of the pool that the default class provisions from. */
 const DEFAULT_POOL = "default";
 
+function ownPool({ type, size, overcommit }: Starting["options"]["pool"]): AgentPool {
+  return {
+    ...{ name: DEFAULT_POOL, type },
+    ...(type === "directory" ? {} : { size }),
+    ...(overcommit === undefined ? {} : { overcommit }),
+  };
+}
+
 /** Mooring's own volumes behind a CSI socket, and the sidecars in front of it, which know the socket only. */
 export async function startStorage(starting: Starting): Promise<void> {
   const { options, folder, store, parts, logger } = starting;
@@ -28,10 +37,7 @@ export async function startStorage(starting: Starting): Promise<void> {
       nodeID,
       stateDir: folder.root,
       logger,
-      pools: [
-        { name: DEFAULT_POOL, type: pool.type, ...(pool.type === "directory" ? {} : { size: pool.size }) },
-        ...options.sharedPools,
-      ],
+      pools: [ownPool(pool), ...options.sharedPools],
       leases,
       releaseOnStop: true,
       signal,

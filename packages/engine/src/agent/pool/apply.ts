@@ -7,13 +7,15 @@ import { createPool } from "../../pools/create-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
 import type { EndStep } from "../converge.ts";
-import type { PoolStep, PoolView } from "./decide.ts";
+import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 import { layoutOf } from "./layout-of.ts";
 
 const after = {
   "add-finalizer": failpoint("engine/pool/finalizer-added"),
   "remove-finalizer": failpoint("engine/pool/finalizer-removed"),
   open: failpoint("engine/pool/opened"),
+  // In memory only: a kill after it is a kill before it.
+  limit: () => {},
   "record-usage": failpoint("engine/pool/usage-recorded"),
   remove: failpoint("engine/pool/removed"),
 };
@@ -40,6 +42,9 @@ export async function applyPoolStep(
     case "open":
       await open(context, pool);
       break;
+    case "limit":
+      context.pools.get(name)?.backend.limit(step.limits);
+      break;
     case "record-usage":
       await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
       break;
@@ -58,8 +63,7 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
     path: layout.folder,
     ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
     ...(spec.size === undefined ? {} : { size: spec.size }),
-    ...(spec.overcommit === undefined ? {} : { overcommit: spec.overcommit }),
-    ...(spec.reserve === undefined ? {} : { reserve: spec.reserve }),
+    ...limitsOf(pool),
   });
   await backend.open();
   pools.set({ name: metadata.name, backend, layout });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
 import type { Pool } from "../../api/pool.ts";
-import { decide, type PoolStep, type PoolView } from "./decide.ts";
+import { decide, limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 
 const NOW = new Date("2026-01-01T00:00:00Z");
 const usage = { totalBytes: 100, freeBytes: 50, promisedBytes: 10 };
@@ -17,13 +17,15 @@ const views: fc.Arbitrary<PoolView> = fc
     images: fc.constantFrom<string[]>([], ["v-p-1"]),
     records: fc.nat(2),
     ready: fc.option(fc.boolean(), { nil: undefined }),
+    overcommit: fc.option(fc.constantFrom(1, 2), { nil: undefined }),
+    before: fc.constantFrom(undefined, {}, { overcommit: 1 }),
   })
-  .map(({ finalizer, deleting, open, onDisk, images, records, ready }) => {
+  .map(({ finalizer, deleting, open, onDisk, images, records, ready, overcommit, before }) => {
     const pool: Pool = {
       apiVersion: MOORING_API_VERSION,
       kind: "Pool",
       metadata: { name: "p", ...(finalizer ? { finalizers: [ENGINE_FINALIZER] } : {}) },
-      spec: { type: "xfs", nodeID: "n", path: "/p" },
+      spec: { type: "xfs", nodeID: "n", path: "/p", ...(overcommit === undefined ? {} : { overcommit }) },
       ...(ready === undefined ? {} : { status: { ready } }),
     };
     if (deleting) pool.metadata.deletionTimestamp = NOW.toISOString();
@@ -31,6 +33,7 @@ const views: fc.Arbitrary<PoolView> = fc
       pool,
       nodeID: "n",
       usage: open ? usage : undefined,
+      limits: open ? before : undefined,
       onDisk: open || onDisk,
       images: open ? images : [],
       records,
@@ -44,7 +47,9 @@ function perform(view: PoolView, step: PoolStep): PoolView | undefined {
     case "add-finalizer":
       return { ...view, pool: { ...pool, metadata: { ...pool.metadata, finalizers: [ENGINE_FINALIZER] } } };
     case "open":
-      return { ...view, usage, onDisk: true };
+      return { ...view, usage, limits: limitsOf(pool), onDisk: true };
+    case "limit":
+      return { ...view, limits: step.limits };
     case "record-usage":
       return { ...view, pool: { ...pool, status: step.status } };
     case "remove":

@@ -1,7 +1,7 @@
 import { type Condition, hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
-import type { PoolUsage } from "../../pools/backend.ts";
+import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
 import { type EndStep, fail, REST } from "../converge.ts";
 
 /** Everything that a decision about a pool may depend on. */
@@ -11,6 +11,8 @@ export interface PoolView {
   nodeID: string;
   /** Absent: not open in this process. */
   usage: PoolUsage | undefined;
+  /** What it goes by while it is open. */
+  limits: PoolLimits | undefined;
   /** There is something of the pool on the disk. */
   onDisk: boolean;
   /** Ids of the images that are in the pool. */
@@ -25,6 +27,7 @@ export type PoolStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "open" }
+  | { do: "limit"; limits: PoolLimits }
   | { do: "record-usage"; status: PoolStatus }
   | { do: "remove" };
 
@@ -35,8 +38,22 @@ export function decide(view: PoolView): PoolStep {
   if (isDeleting(pool)) return held ? deletion(view) : REST;
   if (!held) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
+  const limits = limitsOf(pool);
+  if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
   const status = readyStatus(view, usage);
   return status === undefined ? REST : { do: "record-usage", status };
+}
+
+/** The limits that the pool's object asks for. */
+export function limitsOf({ spec: { overcommit, reserve } }: Pool): PoolLimits {
+  return {
+    ...(overcommit === undefined ? {} : { overcommit }),
+    ...(reserve === undefined ? {} : { reserve }),
+  };
+}
+
+function sameLimits(a: PoolLimits | undefined, b: PoolLimits): boolean {
+  return a?.overcommit === b.overcommit && a?.reserve === b.reserve;
 }
 
 /** A pool goes when nothing is in it, neither by the records nor on the disk. */

@@ -61,6 +61,7 @@ async function readPool(
     nodeID,
     onDisk: existsSync(backing?.file ?? images),
     usage: await usageOf(backend),
+    limits: backend?.limits,
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
     records: [...volumes.list(), ...snapshots.list()].filter(({ spec }) => spec.pool === name).length,
     now: host.clock.now(),

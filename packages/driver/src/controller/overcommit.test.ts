@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { PoolType } from "@mooring/engine";
+import { eventually } from "../testing/eventually.ts";
+import { capability, createVolume, failureOf, MIB, startWorld, type World } from "../testing/world.ts";
+
+const GIB = 1024n * MIB;
+
+for (const pool of ["xfs", "btrfs"] as PoolType[]) {
+  describe(`thin volumes in a ${pool} pool with an over-commit factor`, () => {
+    test("[CSI-122] [CSI-196] capacity, new volumes, copies, snapshots and growth keep to it, and it can be raised", async () => {
+      let overcommit = 1;
+      const world = await startWorld({ pool, overcommit: () => overcommit });
+      try {
+        await keepsTo(world);
+        overcommit = 2;
+        await world.restart();
+        const room = await capacityOf(world);
+        assert.ok(room > 7n * GIB && room <= 9n * GIB, `room for ${room}`);
+        await createVolume(world, "now", { access: "block", size: 2n * GIB });
+      } finally {
+        await world.end();
+      }
+    });
+  });
+}
+
+async function capacityOf({ client }: World): Promise<bigint> {
+  const { availableCapacity, maximumVolumeSize } = await client.controller.getCapacity({});
+  assert.equal(maximumVolumeSize, availableCapacity);
+  return availableCapacity;
+}
+
+async function keepsTo(world: World): Promise<void> {
+  const { controller } = world.client;
+  const all = await capacityOf(world);
+  assert.ok(all > 7n * GIB && all <= 8n * GIB, "no more than there is");
+  const create = (name: string, size: bigint, more: object = {}) =>
+    controller.createVolume({
+      ...{ name, capacityRange: { requiredBytes: size }, ...more },
+      volumeCapabilities: [capability({ access: "block" })],
+    });
+  const tooMuch = await failureOf(create("too-much", all + 4096n));
+  assert.equal(tooMuch.code, "RESOURCE_EXHAUSTED");
+  assert.match(
+    tooMuch.message,
+    /pool "default" has room for \d+: 0 are promised, its \d+ bytes may be promised 1 times/,
+  );
+  const volumeId = await createVolume(world, "large", { access: "block", size: all - 64n * MIB });
+  await eventually("the pool to say what is left", async () => (await capacityOf(world)) === 64n * MIB);
+  const source = { volumeContentSource: { type: { case: "volume" as const, value: { volumeId } } } };
+  const refused = [
+    ["RESOURCE_EXHAUSTED", () => create("second", 65n * MIB)],
+    ["RESOURCE_EXHAUSTED", () => create("copy", all, source)],
+    ["RESOURCE_EXHAUSTED", () => controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId })],
+    [
+      "OUT_OF_RANGE",
+      () => controller.controllerExpandVolume({ volumeId, capacityRange: { requiredBytes: all + MIB } }),
+    ],
+  ] as const;
+  for (const [code, call] of refused) {
+    const failure = await failureOf(call());
+    assert.equal(failure.code, code, failure.message);
+    assert.match(failure.message, /promised/);
+  }
+  assert.equal((await controller.listVolumes({})).entries.length, 1);
+  const grown = await controller.controllerExpandVolume({ volumeId, capacityRange: { requiredBytes: all } });
+  assert.equal(grown.capacityBytes, all);
+  await eventually("nothing to be left", async () => (await capacityOf(world)) === 0n);
+}
