@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { constants, copyFile, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { eventually } from "../../support/eventually.ts";
 import { freshName } from "./names.ts";
 import { mapSome, type PublishedVolume, readRecordsAt, type Site } from "./volume-set.ts";
 
@@ -33,7 +34,13 @@ async function readMounted(site: Site, image: string): Promise<Buffer> {
     try {
       return await readRecordsAt(join(site.seen(target), "records"));
     } finally {
-      await onSite(site, "umount", target);
+      // Whoever looks at all file systems of the machine keeps this one in use for a moment.
+      await eventually(`${target} to be unmounted`, () =>
+        onSite(site, "umount", target).then(
+          () => true,
+          () => false,
+        ),
+      );
     }
   } finally {
     await rm(site.seen(target), { recursive: true });

@@ -24,8 +24,8 @@ export interface Site {
   enter: readonly string[];
 }
 
-/** Below a state folder. */
-const IMAGES = "pools/default/mnt/images";
+/** Images of a pool, below a state folder. */
+const imagesOf = (pool: string) => `pools/${pool}/mnt/images`;
 
 /** The one node of a driver that runs alone. */
 export function siteOf(driver: Driver): Site {
@@ -36,7 +36,7 @@ export function siteOf(driver: Driver): Site {
     nodeId: NODE,
     path: (name) => driver.path(name),
     seen: (path) => path,
-    images: join(driver.stateDir, IMAGES),
+    images: join(driver.stateDir, imagesOf("default")),
     enter: [],
   };
 }
@@ -53,7 +53,7 @@ export async function siteOfMachine(machine: Machine, { controller }: CsiClient)
     nodeId: machine.name,
     path: (name) => join(folder, name),
     seen,
-    images: join(machine.stateDir, IMAGES),
+    images: join(machine.stateDir, imagesOf(`default-${machine.name}`)),
     enter: ["nsenter", "--target", String(machine.pid), "--mount"],
   };
 }
