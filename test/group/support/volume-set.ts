@@ -5,6 +5,7 @@ import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { type Driver, NODE } from "../../csi/support/driver.ts";
 import { capability, MIB } from "../../csi/support/volumes.ts";
 import type { Machine } from "../../nodes/support/machine.ts";
+import { eventually } from "../../support/eventually.ts";
 import { RECORD_BYTES, SLOTS } from "./records.ts";
 
 export type Access = "mount" | "block";
@@ -84,24 +85,34 @@ export async function publishVolume(site: Site, name: string, wish: VolumeWish):
   const volumeCapability = capability(access === "block" ? { access } : { access, fsType: "ext4" });
   const volumeId = await createOn(site, name, wish, volumeCapability);
   const attachment = { volumeId, nodeId: site.nodeId };
-  await controller.controllerPublishVolume({ ...attachment, volumeCapability });
+  await repeated(() => controller.controllerPublishVolume({ ...attachment, volumeCapability }));
   const stagingTargetPath = site.path(`staging-${volumeId}`);
   const targetPath = site.path(`target-${volumeId}`);
   await mkdir(stagingTargetPath);
   const staged = { volumeId, stagingTargetPath, volumeCapability };
-  await node.nodeStageVolume(staged);
-  await node.nodePublishVolume({ ...staged, targetPath });
+  await repeated(() => node.nodeStageVolume(staged));
+  await repeated(() => node.nodePublishVolume({ ...staged, targetPath }));
   const target = site.seen(targetPath);
   const path = access === "block" ? target : join(target, "records");
   if (access === "mount" && snapshotId === undefined) await (await open(path, "wx")).close();
   const undo = async () => {
-    await node.nodeUnpublishVolume({ volumeId, targetPath });
-    await node.nodeUnstageVolume({ volumeId, stagingTargetPath });
+    await repeated(() => node.nodeUnpublishVolume({ volumeId, targetPath }));
+    await repeated(() => node.nodeUnstageVolume({ volumeId, stagingTargetPath }));
     await rm(stagingTargetPath, { recursive: true, force: true });
-    await controller.controllerUnpublishVolume(attachment);
-    await controller.deleteVolume({ volumeId });
+    await repeated(() => controller.controllerUnpublishVolume(attachment));
+    await repeated(() => controller.deleteVolume({ volumeId }));
   };
   return { id: volumeId, site, access, target, path, undo };
+}
+
+/** As an orchestrator does: a call is repeated while its answer is that it cannot be done right now. */
+function repeated<T extends object>(call: () => Promise<T>): Promise<T> {
+  return eventually("an answer", () =>
+    call().catch((error: { codeName?: string }) => {
+      if (error.codeName === "UNAVAILABLE") return undefined;
+      throw error;
+    }),
+  );
 }
 
 async function createOn(
