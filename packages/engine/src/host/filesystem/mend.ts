@@ -43,10 +43,10 @@ async function mendExt4({ exec, device, consent }: MendRequest): Promise<Mended>
   if (preened.exitCode === 0) return { outcome: "clean", report: lastLine(preened) };
   if (preened.exitCode === 1 || preened.exitCode === 2)
     return { outcome: "repaired", report: lastLine(preened) };
-  if (!consent) return { outcome: "unsafe", report: lastLine(preened) };
+  if (!consent) return { outcome: "unsafe", report: finding(preened) };
   const forced = await exec.try("e2fsck", ["-f", "-y", device], WHOLE);
   const mended = forced.exitCode === 1 || forced.exitCode === 2 || forced.exitCode === 0;
-  return { outcome: mended ? "repaired" : "unsafe", report: lastLine(forced) };
+  return { outcome: mended ? "repaired" : "unsafe", report: finding(forced) };
 }
 
 /** XFS replays its log at mount; xfs_repair refuses before that, or throws the log away when it is told to. */
@@ -54,25 +54,44 @@ async function mendXfs(request: MendRequest): Promise<Mended> {
   const { exec, device, consent } = request;
   const replayed = await replay(request);
   const checked = await exec.try("xfs_repair", ["-n", device], WHOLE);
-  if (replayed && checked.exitCode === 0) return { outcome: "clean", report: lastLine(checked) };
+  if (replayed && checked.exitCode === 0) return { outcome: "clean", report: finding(checked) };
   if (!consent)
-    return { outcome: "unsafe", report: replayed ? lastLine(checked) : "the log cannot be replayed" };
-  const repaired = await exec.try("xfs_repair", replayed ? [device] : ["-L", device], WHOLE);
-  return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: lastLine(repaired) };
+    return { outcome: "unsafe", report: replayed ? finding(checked) : "the log cannot be replayed" };
+  let repaired = await exec.try("xfs_repair", [device], WHOLE);
+  // What the kernel could not replay, or the tool cannot read: it is thrown away, as was consented to.
+  if (repaired.exitCode === XFS_LOG_UNUSABLE) repaired = await exec.try("xfs_repair", ["-L", device], WHOLE);
+  return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: finding(repaired) };
 }
 
+/** Exit code of xfs_repair: the log is dirty, or its ends are not found. */
+const XFS_LOG_UNUSABLE = 2;
+
+/** The other copies of the superblock hold all that the first one did: putting one in its place loses nothing. */
 async function mendBtrfs(request: MendRequest): Promise<Mended> {
   const { exec, device, consent } = request;
-  const replayed = await replay(request);
+  let replayed = await replay(request);
+  let recovered = false;
+  if (!replayed) {
+    const { exitCode } = await exec.try("btrfs", ["rescue", "super-recover", "-y", device], WHOLE);
+    recovered = exitCode === SUPERBLOCK_RECOVERED;
+    if (recovered) replayed = await replay(request);
+  }
   const checked = await exec.try("btrfs", ["check", "--readonly", device], WHOLE);
-  if (replayed && checked.exitCode === 0) return { outcome: "clean", report: lastLine(checked) };
-  if (!consent) return { outcome: "unsafe", report: lastLine(checked) };
+  if (replayed && checked.exitCode === 0) {
+    return recovered
+      ? { outcome: "repaired", report: "the superblock was bad, and was taken from its copy" }
+      : { outcome: "clean", report: finding(checked) };
+  }
+  if (!consent) return { outcome: "unsafe", report: finding(checked) };
   const repaired = await exec.try("btrfs", ["check", "--repair", "--force", device], WHOLE);
-  return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: lastLine(repaired) };
+  return { outcome: repaired.exitCode === 0 ? "repaired" : "unsafe", report: finding(repaired) };
 }
 
+/** Exit code of `btrfs rescue super-recover`: there was a bad one, and now there is none. */
+const SUPERBLOCK_RECOVERED = 2;
+
 /** A mount and its end: what the journal promised is in place. False when the kernel refuses to mount. */
-async function replay({ mounts, device, type, scratch }: MendRequest): Promise<boolean> {
+async function replay({ exec, mounts, device, type, scratch }: MendRequest): Promise<boolean> {
   await mkdir(scratch, { recursive: true });
   // Left by a kill in between.
   await mounts.unmount(scratch);
@@ -83,15 +102,26 @@ async function replay({ mounts, device, type, scratch }: MendRequest): Promise<b
   );
   await mounts.unmount(scratch);
   await rmdir(scratch);
+  // The kernel's file systems write past the cache that the tools read through, which somebody else may keep alive.
+  await exec.run("blockdev", ["--flushbufs", device]);
   return mounted;
 }
 
-function lastLine({ stdout, stderr }: ExecResult): string {
-  const lines = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
-  return (
-    lines
-      .filter((line) => line !== "")
-      .at(-1)
-      ?.slice(0, 300) ?? "nothing to report"
+/** The tools tell their steps and numbers to the end; what they found is somewhere before. */
+function finding(result: ExecResult): string {
+  const told = linesOf(result).find((line) =>
+    /\b(bad|corrupt\w*|errors?|failed|inconsistency|invalid|mismatch)\b/i.test(line),
   );
+  return told?.slice(0, MOST_CHARACTERS) ?? lastLine(result);
 }
+
+function lastLine(result: ExecResult): string {
+  return linesOf(result).at(-1)?.slice(0, MOST_CHARACTERS) ?? "nothing to report";
+}
+
+function linesOf({ stdout, stderr }: ExecResult): string[] {
+  const lines = `${stdout}\n${stderr}`.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "");
+}
+
+const MOST_CHARACTERS = 300;
