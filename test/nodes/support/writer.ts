@@ -27,7 +27,8 @@ export class Writer {
   readonly node: string;
   /** The highest number whose write was acknowledged. */
   acknowledged = 0;
-  /** When that was, by this process's clock. */
+  /** When the first and the last one were acknowledged, by this process's clock. */
+  firstAt = Number.POSITIVE_INFINITY;
   lastAt = 0;
   complaint = "";
   readonly #child: ChildProcess;
@@ -45,6 +46,7 @@ export class Writer {
       if (last === undefined) return;
       this.acknowledged = Number(last);
       this.lastAt = performance.now();
+      this.firstAt = Math.min(this.firstAt, this.lastAt);
     });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.complaint += text;
