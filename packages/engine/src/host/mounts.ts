@@ -5,8 +5,8 @@ import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
 import { mountinfoReader } from "./mountinfo.ts";
 
-/** A probe of udev or a process on its way out can hold a mount for a moment. */
-const BUSY_RETRIES = 10;
+/** A probe of udev, a process on its way out, or the freeze of a cut can hold a mount for a moment. */
+const BUSY_RETRIES = 40;
 const BUSY_WAIT_MS = 50;
 
 /** Mounts of this process's mount namespace. After every command mountinfo is read again and decides. */

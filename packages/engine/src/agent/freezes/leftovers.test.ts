@@ -72,3 +72,16 @@ test("a freeze whose holder was killed as well is undone by the next agent", asy
   assert.equal(await wasFrozen(mount), false);
   assert.deepEqual(await notes(state), []);
 });
+
+test("a frozen file system cannot be unmounted before it is let go, wherever else its path leads by then", async (t) => {
+  const { mount, state } = await setUp(t);
+  const freezer = await new Freezes(state, silentLogger).arm([{ kind: "filesystem", path: mount }], 600);
+  await freezer.freeze();
+  // Its mount would be gone and its device held for ever: nobody can thaw what is mounted nowhere.
+  assert.notEqual((await host.exec.try("umount", [mount])).exitCode, 0);
+  await host.exec.run("mount", ["-t", "tmpfs", "covers", mount]);
+  assert.equal(await freezer.thaw(), true);
+  await host.exec.run("umount", [mount]);
+  assert.equal(await wasFrozen(mount), false);
+  assert.deepEqual(await notes(state), []);
+});

@@ -5,6 +5,8 @@
  * It freezes nothing before it has read a line, so that it can be started ahead of time. Each target has a process of
  * its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also when
  * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
+ * The root of a file system stays open from before the freeze until it is thawed: it cannot be unmounted meanwhile (a
+ * frozen one could, and then nobody could thaw it any more), and it is found also when its path leads elsewhere.
  * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
  * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
  * only where somebody else has to thaw.
@@ -22,21 +24,21 @@ read -r go || { forget; exit 0; }
 
 thaw_filesystem() {
   tries=0
-  until fsfreeze --unfreeze "$2"; do
-    [ -d "$2" ] || break
-    grep -qF " $2 " /proc/self/mountinfo || break
+  until fsfreeze --unfreeze /proc/self/fd/6; do
     tries=$((tries + 1))
     [ "$tries" -gt 50 ] && { echo "stuck $1"; return 1; }
     sleep 0.1
   done
+  exec 6<&-
   echo "thawed $1"
 }
 
 hold_filesystem() {
-  fsfreeze --freeze "$2" || { echo "failed $1"; return; }
+  command exec 6<"$2" || { echo "failed $1"; return; }
+  fsfreeze --freeze /proc/self/fd/6 || { echo "failed $1"; return; }
   echo "frozen $1"
   read -r end <&5
-  thaw_filesystem "$1" "$2"
+  thaw_filesystem "$1"
 }
 
 hold_cgroup() {
