@@ -13,6 +13,7 @@ import { fromEngine } from "../errors.ts";
 import { snapshotIdOf } from "../names.ts";
 import { waitUntil } from "../wait.ts";
 import { snapshotAnswer } from "./answers.ts";
+import { requireMovable } from "./not-mounted.ts";
 import { CREATED_AT, findPool, findSnapshot, getVolume } from "./objects.ts";
 import { isUsableFrom, requirePlace } from "./snapshot-places.ts";
 import { withdraw } from "./withdraw.ts";
@@ -138,7 +139,11 @@ const failedForGood = (snapshot: Snapshot | undefined): boolean =>
   snapshot.status?.creationTime === undefined &&
   FINAL.has(snapshot.status?.error?.code ?? "");
 
-async function untilCut(driver: DriverContext, { metadata: { name, uid } }: Snapshot, signal: AbortSignal) {
+async function untilCut(
+  driver: DriverContext,
+  { metadata: { name, uid }, spec }: Snapshot,
+  signal: AbortSignal,
+) {
   const snapshot = await waitUntil(
     driver.store,
     Snapshots,
@@ -152,6 +157,7 @@ async function untilCut(driver: DriverContext, { metadata: { name, uid } }: Snap
         s.status?.error?.code === "DATA_LOSS" ||
         failedForGood(s),
       describe: (s) => s?.status?.error?.message ?? "",
+      giveUp: () => requireMovable(driver, [spec.volume], signal),
     },
     signal,
   );

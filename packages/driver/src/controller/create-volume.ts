@@ -14,6 +14,7 @@ import {
 import { waitUntil } from "../wait.ts";
 import { volumeAnswer } from "./answers.ts";
 import { reaches } from "./choose-pool.ts";
+import { requireMovable } from "./not-mounted.ts";
 import { findPool, findVolume } from "./objects.ts";
 import { planVolume } from "./plan-volume.ts";
 import { withdraw } from "./withdraw.ts";
@@ -140,9 +141,10 @@ const failedForGood = (volume: Volume | undefined): boolean =>
 
 async function untilReady(
   driver: DriverContext,
-  { metadata: { name, uid } }: Volume,
+  { metadata: { name, uid }, spec: { source } }: Volume,
   signal: AbortSignal,
 ): Promise<Volume> {
+  const sources = source?.kind === "Volume" ? [source.name] : [];
   const volume = await waitUntil(
     driver.store,
     Volumes,
@@ -152,6 +154,7 @@ async function untilReady(
       until: (v) => v === undefined || v.metadata.uid !== uid || isReady(v) || failedForGood(v),
       describe: (v) =>
         v?.status?.error === undefined ? "" : `${v.status.error.code}: ${v.status.error.message}`,
+      giveUp: () => requireMovable(driver, sources, signal),
     },
     signal,
   );

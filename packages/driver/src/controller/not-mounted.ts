@@ -11,9 +11,34 @@ export async function requireNotMounted(
   volumeId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { state, error } = (await findVolume(driver.store, volumeId, signal))?.status ?? {};
-  if (state !== "detaching" || error?.code !== "FAILED_PRECONDITION") return;
-  throw CsiError.failedPrecondition(`volume "${volumeId}" cannot be detached: ${error.message}`, {
-    hint: "Call NodeUnpublishVolume and NodeUnstageVolume on its node first, then repeat this call.",
-  });
+  const why = await heldOpen(driver, volumeId, signal);
+  if (why !== undefined) throw CsiError.failedPrecondition(why, { hint: HINT });
+}
+
+/**
+ * For calls that copy the volumes: they go on when the volumes are free, which nobody knows the time of. Throws
+ * ABORTED, since what was asked for is still pending.
+ */
+export async function requireMovable(
+  driver: DriverContext,
+  volumeIds: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const volumeId of volumeIds) {
+    const why = await heldOpen(driver, volumeId, signal);
+    if (why !== undefined) throw CsiError.aborted(`pending, because ${why}`, { hint: HINT });
+  }
+}
+
+const HINT = "Call NodeUnpublishVolume and NodeUnstageVolume on its node first, then repeat this call.";
+
+/** Why the volume cannot be detached, when a node service has to be called first. */
+async function heldOpen(
+  { store }: DriverContext,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { state, error } = (await findVolume(store, volumeId, signal))?.status ?? {};
+  if (state !== "detaching" || error?.code !== "FAILED_PRECONDITION") return undefined;
+  return `volume "${volumeId}" cannot be detached: ${error.message}`;
 }

@@ -8,6 +8,7 @@ import {
 } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
+import { requireMovable } from "../controller/not-mounted.ts";
 import { CREATED_AT, findGroupSnapshot, getVolume } from "../controller/objects.ts";
 import { withdraw } from "../controller/withdraw.ts";
 import { fromEngine } from "../errors.ts";
@@ -129,9 +130,10 @@ function requireSame(present: GroupSnapshot, request: v1.CreateVolumeGroupSnapsh
 
 async function untilReady(
   driver: DriverContext,
-  { metadata: { name, uid } }: GroupSnapshot,
+  { metadata: { name, uid }, spec }: GroupSnapshot,
   signal: AbortSignal,
 ) {
+  const members = spec.members.map(({ volume }) => volume);
   const settled = (group: GroupSnapshot | undefined): boolean =>
     group === undefined ||
     group.metadata.uid !== uid ||
@@ -146,6 +148,7 @@ async function untilReady(
       what: `group snapshot "${name}" to be cut`,
       until: settled,
       describe: (object) => object?.status?.error?.message ?? `it is ${object?.status?.state ?? "new"}`,
+      giveUp: () => requireMovable(driver, members, signal),
     },
     signal,
   );
