@@ -1,4 +1,4 @@
-import type { Copy, GroupCut } from "./group-cut.ts";
+import type { Copy, EarlyCopies, GroupCut } from "./group-cut.ts";
 
 /** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
 export interface Image {
@@ -50,10 +50,15 @@ export interface PoolBackend {
   /** A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. */
   clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   /**
+   * Copies what would take long to copy in the cut, while it is being written to. For the next `beginCut` of the same
+   * copies, after which, or instead of which, it is dropped. Throws RESOURCE_EXHAUSTED below the reserve.
+   */
+  copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<EarlyCopies>;
+  /**
    * Copies of several images at one moment, see `GroupCut`; each as large as its source. Nobody else may copy, grow or
    * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
    */
-  beginCut(copies: readonly Copy[]): Promise<GroupCut>;
+  beginCut(copies: readonly Copy[], early?: EarlyCopies): Promise<GroupCut>;
   /**
    * Puts a copy of `source` in the place of `id`, whose bytes are gone then: the old image or the new one is there at
    * any moment, never none. `size` is the least that the image has afterwards. Refused while the image is attached.

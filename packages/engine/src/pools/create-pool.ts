@@ -9,7 +9,7 @@ import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, require
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
-import type { Copy, GroupCut, GroupCutter } from "./group-cut.ts";
+import type { Copy, EarlyCopies, GroupCut, GroupCutter, Work } from "./group-cut.ts";
 import { cutterOf } from "./group-cutters.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
@@ -59,7 +59,7 @@ class LocalPool implements PoolBackend {
     const { images } = this.#layout;
     const maker = shared === undefined ? "" : `${shared.nodeID}~`;
     this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
-    this.#cutter = cutterOf(type, host, this.#layout, this.#images);
+    this.#cutter = cutterOf(type, host, this.#layout, this.#images, maker);
   }
 
   get limits(): PoolLimits {
@@ -207,7 +207,17 @@ class LocalPool implements PoolBackend {
     });
   }
 
-  async beginCut(copies: readonly Copy[]): Promise<GroupCut> {
+  async copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<EarlyCopies> {
+    this.#requireOpen();
+    const usage = await this.usage();
+    requireBudget(usage, this.#rules(usage), 0);
+    const works = await Promise.all(
+      copies.map(async (copy) => ({ ...copy, from: await this.#present(copy.source) })),
+    );
+    return this.#cutter.copyEarly?.(works, signal) ?? { drop: async () => {} };
+  }
+
+  async beginCut(copies: readonly Copy[], early?: EarlyCopies): Promise<GroupCut> {
     this.#requireOpen();
     const reserved: string[] = [];
     const giveBack = (): void => {
@@ -219,7 +229,7 @@ class LocalPool implements PoolBackend {
         await this.#reserve(id, from.size);
         reserved.push(id);
       }
-      const cut = await this.#cutter.begin(works);
+      const cut = await this.#cutter.begin(works, early);
       return {
         atomicity: this.#cutter.atomicity,
         cut: () => cut.cut(),
@@ -236,15 +246,20 @@ class LocalPool implements PoolBackend {
     }
   }
 
-  async #sourceOf(copy: Copy): Promise<Copy & { from: Image }> {
+  async #sourceOf(copy: Copy): Promise<Work> {
     const [from, present] = await Promise.all([
-      this.#images.find(checkImageId(copy.source)),
+      this.#present(copy.source),
       this.#images.find(checkImageId(copy.id)),
     ]);
-    if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${copy.source} to clone`);
     if (present !== undefined)
       throw new EngineError("ALREADY_EXISTS", `there is an image ${copy.id} already`);
     return { ...copy, from };
+  }
+
+  async #present(source: string): Promise<Image> {
+    const image = await this.#images.find(checkImageId(source));
+    if (image === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to clone`);
+    return image;
   }
 
   /** Counted before the image is there, so that many at once cannot promise the same bytes. */

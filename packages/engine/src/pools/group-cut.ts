@@ -6,6 +6,14 @@ export interface Copy {
   source: string;
   /** Image to make; nothing of the name may be there. */
   id: string;
+  /** Nobody writes to the source during the cut: then a copy that was made before is brought up to date. */
+  still?: boolean;
+}
+
+/** Copies of images that take long to clone, made while they are being written to. For one `beginCut`, or none. */
+export interface EarlyCopies {
+  /** Removes those that no cut has taken; more than once is fine. */
+  drop(): Promise<void>;
 }
 
 /**
@@ -31,5 +39,11 @@ export interface GroupCutter {
   readonly atomicity: GroupCut["atomicity"];
   /** Removes what killed processes left, when the pool is opened. */
   sweep(): Promise<void>;
-  begin(copies: readonly (Copy & { from: Image })[]): Promise<Pick<GroupCut, "cut" | "finish" | "abandon">>;
+  /** Absent where nothing takes long. */
+  copyEarly?(copies: readonly Work[], signal?: AbortSignal): Promise<EarlyCopies>;
+  /** `early`: of an earlier `copyEarly` of this cutter. */
+  begin(copies: readonly Work[], early?: EarlyCopies): Promise<Pick<GroupCut, "cut" | "finish" | "abandon">>;
 }
+
+/** A copy whose source has been found. */
+export type Work = Copy & { from: Image };

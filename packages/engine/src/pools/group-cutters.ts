@@ -7,11 +7,17 @@ import type { PoolLayout } from "./layout.ts";
 import { reflinkCutter, settled } from "./reflink-cutter.ts";
 import { subvolumeCutter } from "./subvolume-cutter.ts";
 
-/** How pools of this type cut several images. */
-export function cutterOf(type: PoolType, host: Host, layout: PoolLayout, images: ImageStore): GroupCutter {
+/** How pools of this type cut several images. `maker`: as for images. */
+export function cutterOf(
+  type: PoolType,
+  host: Host,
+  layout: PoolLayout,
+  images: ImageStore,
+  maker = "",
+): GroupCutter {
   switch (type) {
     case "xfs":
-      return reflinkCutter(layout.images);
+      return reflinkCutter(layout.images, maker);
     case "btrfs":
       return subvolumeCutter(host, layout.images, layout.cuts);
     case "directory":

@@ -3,10 +3,11 @@ import { failpoint } from "@mooring/store";
 import type { GroupMember, NodeBarrier } from "../../api/group-snapshot.ts";
 import { EngineError } from "../../errors.ts";
 import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
-import type { GroupCut } from "../../pools/group-cut.ts";
+import type { Copy, EarlyCopies, GroupCut } from "../../pools/group-cut.ts";
 import { settled } from "../../pools/reflink-cutter.ts";
 import type { AgentContext } from "../context.ts";
 import { cutKey, type HeldCuts } from "../cuts.ts";
+import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
 import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { flushUses } from "./flush-uses.ts";
@@ -44,6 +45,7 @@ export class Barrier {
   #uses: MemberUse[] = [];
   #quiesces: Quiesce[] = [];
   #held: HeldCuts | undefined;
+  readonly #early = new Map<string, EarlyCopies>();
   #cuts: GroupCut[] = [];
   #freezer: Freezer | undefined;
   #startTime = "";
@@ -57,10 +59,14 @@ export class Barrier {
     this.#request = request;
   }
 
-  /** Finds out whether everybody can be kept still and writes out what is dirty. Holds nothing. Throws what stands in the way. */
+  /** Finds out whether everybody can be kept still, copies what takes long and writes out what is dirty. Holds nothing. Throws what stands in the way. */
   async prepare(): Promise<void> {
     const members = await locate(this.#context, this.#request.members);
-    const { uses } = await this.#steady(members);
+    const { uses, quiesces } = await this.#steady(members);
+    for (const [open, copies] of copiesByPool(members, uses, quiesces)) {
+      const still = copies.filter((copy) => copy.still);
+      this.#early.set(open.name, await open.backend.copyEarly(still, this.#context.signal));
+    }
     await flushUses(this.#context, uses);
     prepared();
   }
@@ -96,11 +102,10 @@ export class Barrier {
   }
 
   async #begin(): Promise<void> {
-    const pools = new Map(this.#members.map(({ open }) => [open.name, open]));
-    for (const open of pools.values()) {
-      const own = this.#members.filter((member) => member.open === open);
-      const copies = own.map(({ volume, snapshot }) => ({ source: volume, id: snapshot }));
-      this.#cuts.push(await open.backend.beginCut(copies));
+    for (const [open, copies] of copiesByPool(this.#members, this.#uses, this.#quiesces)) {
+      const early = this.#early.get(open.name);
+      this.#cuts.push(await open.backend.beginCut(copies, early));
+      await early?.drop();
     }
   }
 
@@ -140,6 +145,7 @@ export class Barrier {
   async abandon(): Promise<void> {
     try {
       await this.#freezer?.thaw();
+      await settled([...this.#early.values()].map((early) => early.drop()));
       await settled(this.#cuts.map((cut) => cut.abandon()));
       abandoned();
     } finally {
@@ -174,6 +180,20 @@ export class Barrier {
     const text = `volume ${names} could not be kept still: ${message}`;
     return new EngineError("FAILED_PRECONDITION", text, hint === undefined ? {} : { hint });
   }
+}
+
+/** Who is kept still, or has no user, is not written to during the cut. */
+function copiesByPool(
+  members: readonly LocatedMember[],
+  uses: readonly MemberUse[],
+  quiesces: readonly Quiesce[],
+): Map<OpenPool, Copy[]> {
+  const all = new Map<OpenPool, Copy[]>();
+  for (const [index, { open, volume, snapshot }] of members.entries()) {
+    const still = uses[index]?.use.as === "unused" || (quiesces[index]?.targets.length ?? 0) > 0;
+    all.set(open, [...(all.get(open) ?? []), { source: volume, id: snapshot, still }]);
+  }
+  return all;
 }
 
 function hasNewUser(before: MemberUse["use"], now: MemberUse["use"]): boolean {

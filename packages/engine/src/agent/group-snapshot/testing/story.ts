@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -11,12 +11,13 @@ import {
 } from "@mooring/store";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { MOORING_API_VERSION } from "../../../api/names.ts";
-import { Pools } from "../../../api/pool.ts";
+import { Pools, type PoolType } from "../../../api/pool.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import { addTicket, removeTickets } from "../../../arbiter/tickets.ts";
 import { makeFilesystem } from "../../../host/filesystems.ts";
 import type { Host } from "../../../host/host.ts";
+import { poolLayout } from "../../../pools/layout.ts";
 import { NODE, POOL, until, volumeObject } from "../../../testing/agent.ts";
 
 export interface GroupStage {
@@ -90,6 +91,14 @@ export async function gone(store: ObjectStore, resource: Resource, name: string)
   await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
 }
 
+/** Many enough for a copy that is made before the barrier. The volume has no file system yet. */
+async function inPieces({ dir, type = "xfs" }: GroupStage, name: string): Promise<void> {
+  const layout = poolLayout(type as PoolType, join(dir, "state", "pools", POOL));
+  const image = await open(join(layout.images, `${name}.img`), "r+");
+  for (let piece = 0; piece < 1000; piece++) await image.write(Buffer.alloc(4096), 0, 4096, 8192 * piece);
+  await image.close();
+}
+
 const made = (error: unknown): void => {
   if (!isAlreadyExists(error)) throw error;
 };
@@ -104,6 +113,7 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     async () => {
       for (const name of MEMBERS) await store.create(Volumes, volumeObject(name)).catch(made);
       for (const name of MEMBERS) await until(store, Volumes, name, (v) => v.status?.size !== undefined);
+      await inPieces(stage, MEMBERS[0] ?? "");
     },
     async () => {
       for (const name of MOUNTED)
