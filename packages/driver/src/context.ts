@@ -1,6 +1,7 @@
 import type { Host } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { Related } from "./controller/related.ts";
+import type { IoLimitKeeper } from "./node/io-limits/keeper.ts";
 
 /** Which services an instance serves. */
 export type DriverMode = "controller" | "node" | "all";
@@ -32,11 +33,16 @@ export interface DriverOptions {
    * forgetting what is deleted. Absent: it keeps none and forgets nothing by itself.
    */
   signal?: AbortSignal;
+  /** Folder of the control groups whose `io.max` is written; default: the version 2 hierarchy that is mounted. */
+  cgroupRoot?: string;
   /** Volumes that may be attached to this node at once; default 1000. */
   maxVolumesPerNode?: number;
 }
 
 /** What every handler is given. */
-export interface DriverContext extends Required<Omit<DriverOptions, "signal">> {
+export interface DriverContext extends Required<Omit<DriverOptions, "signal" | "cgroupRoot">> {
+  cgroupRoot: string | undefined;
+  /** Of this machine; undefined where there is no node service. */
+  ioLimits: IoLimitKeeper | undefined;
   related: Related;
 }

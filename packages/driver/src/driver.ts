@@ -24,6 +24,7 @@ import { identityService } from "./identity.ts";
 import type { NodeContext } from "./node/context.ts";
 import { expandOnNode } from "./node/expand.ts";
 import { forgetDeleted } from "./node/forget.ts";
+import { IoLimitKeeper } from "./node/io-limits/keeper.ts";
 import { publishOnNode } from "./node/publish.ts";
 import { NodeRecords } from "./node/records.ts";
 import { stageVolume } from "./node/stage.ts";
@@ -48,15 +49,19 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     maxVolumesPerNode: DEFAULT_MAX_VOLUMES,
     nodeOnly: false,
     alone: false,
+    cgroupRoot: undefined,
+    ioLimits: undefined,
     related: relatedIn(options.store, options.mode === "node" ? undefined : signal),
     ...options,
   };
+  const node = driver.mode === "controller" ? undefined : nodeContext(driver, signal);
+  driver.ioLimits = node?.ioLimits;
   return {
     identity: identityService(driver),
     ...(driver.mode === "node"
       ? {}
       : { controller: controllerService(driver), groupController: groupService(driver) }),
-    ...(driver.mode === "controller" ? {} : { node: nodeService(driver, signal) }),
+    ...(node === undefined ? {} : { node: nodeService(node) }),
     snapshotMetadata: snapshotMetadataService(driver),
     // Its answers follow from the other services.
     addonsIdentity: {},
@@ -132,16 +137,25 @@ function groupService(driver: DriverContext): NonNullable<Services["groupControl
   };
 }
 
-function nodeService(driver: DriverContext, signal: AbortSignal | undefined): NonNullable<Services["node"]> {
+function nodeContext(driver: DriverContext, signal: AbortSignal | undefined): NodeContext {
   const node: NodeContext = { ...driver, records: new NodeRecords(driver.stateDir) };
-  if (signal !== undefined) void forgetDeleted(node, signal);
+  const limits = new IoLimitKeeper(node);
+  node.ioLimits = limits;
+  if (signal !== undefined) {
+    void forgetDeleted(node, signal);
+    void limits.run(signal);
+  }
+  return node;
+}
+
+function nodeService(node: NodeContext): NonNullable<Services["node"]> {
   const bind = binder(node);
   return {
     nodeGetCapabilities: nodeCapabilities,
     nodeGetInfo: () => ({
-      nodeId: driver.nodeID,
-      maxVolumesPerNode: BigInt(driver.maxVolumesPerNode),
-      accessibleTopology: { segments: { [TOPOLOGY_NODE_KEY]: driver.nodeID } },
+      nodeId: node.nodeID,
+      maxVolumesPerNode: BigInt(node.maxVolumesPerNode),
+      accessibleTopology: { segments: { [TOPOLOGY_NODE_KEY]: node.nodeID } },
     }),
     nodeStageVolume: bind(stageVolume),
     nodeUnstageVolume: bind(unstageVolume),

@@ -25,6 +25,7 @@ export interface ServeOptions {
   nodeID: string;
   pool: { type: PoolType; size?: number; overcommit?: number };
   maxVolumesPerNode?: number;
+  cgroupRoot?: string;
   version?: string;
   logger: Logger;
   signal: AbortSignal;
@@ -66,7 +67,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
     parts.push((await startArbiter(common)).done);
     parts.push((await startServices(common)).done);
-    const { maxVolumesPerNode, version } = options;
+    const { maxVolumesPerNode, version, cgroupRoot } = options;
     const services = createDriver({
       ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal },
       // Nobody else has this store.
@@ -74,6 +75,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       alone: true,
       ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
       ...(version === undefined ? {} : { version }),
+      ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
     });
     const server = createServer(services, { endpoint, logger });
     await server.start();

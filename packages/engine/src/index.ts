@@ -31,6 +31,7 @@ export { createHost } from "./host/create-host.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
 export { KeyedLock } from "./host/keyed-lock.ts";
+export { majorMinor } from "./host/loops.ts";
 export { isReadOnly } from "./host/mounts.ts";
 export { attachVolume } from "./person/attach.ts";
 export { BlockedByTickets } from "./person/blocked.ts";

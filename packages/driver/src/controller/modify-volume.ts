@@ -3,9 +3,10 @@ import { Volumes } from "@mooring/engine";
 import { mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { withAttached } from "../node/context.ts";
+import { requireLimitable } from "../node/io-limits/require.ts";
 import { applyTuning } from "../node/tuning.ts";
 import { parseMutableParameters } from "../request/parameters.ts";
-import { getVolume } from "./objects.ts";
+import { findPool, getVolume } from "./objects.ts";
 
 /**
  * ControllerModifyVolume: all of the parameters or none. They take effect at once where this process is also the
@@ -19,14 +20,17 @@ export async function modifyVolume(
   if (Object.keys(request.mutableParameters).length === 0) {
     throw CsiError.invalidArgument("mutable_parameters is required");
   }
-  const { name } = (await getVolume(driver.store, request.volumeId, signal)).metadata;
+  const { metadata, spec } = await getVolume(driver.store, request.volumeId, signal);
+  const { name } = metadata;
   const parameters = parseMutableParameters(request.mutableParameters);
+  await requireLimitable(driver, parameters, await findPool(driver.store, spec.pool, signal));
   const change = (volume: { spec: { mutableParameters?: Record<string, string> } }) => {
     volume.spec.mutableParameters = { ...volume.spec.mutableParameters, ...parameters };
   };
   const volume = await mutate(driver.store, Volumes, { name }, change, { signal });
   if (driver.mode === "all" && volume.status?.currentNodeID === driver.nodeID) {
     await withAttached(driver, volume, (attached) => applyTuning(driver, volume, attached));
+    await driver.ioLimits?.follow(volume);
   }
   return {};
 }

@@ -8,6 +8,7 @@ import {
   type Volume,
 } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
+import { requireLimitable } from "../node/io-limits/require.ts";
 import { widest } from "../request/access-modes.ts";
 import { modeOf } from "../request/capability.ts";
 import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
@@ -45,6 +46,7 @@ export async function planVolume(
     requirement,
     sourcePool: source?.pool,
   });
+  await requireLimitable(driver, wanted.mutableParameters, pool);
   return volumeObject(id, wanted, pool, fsType, size, driver.host.clock.now());
 }
 

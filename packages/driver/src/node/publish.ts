@@ -7,6 +7,7 @@ import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
+import { requireWorkload } from "./io-limits/require.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
 import { decidePublish } from "./publish-table.ts";
@@ -28,6 +29,7 @@ export async function publishOnNode(
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const volume = await getVolume(node.store, request.volumeId, signal);
   requireCapability(volume, capability);
+  requireWorkload(volume, target);
   if (request.stagingTargetPath === "") {
     throw CsiError.failedPrecondition("staging_target_path is missing", {
       hint: "This driver has STAGE_UNSTAGE_VOLUME: call NodeStageVolume first and pass its path.",
@@ -45,6 +47,7 @@ export async function publishOnNode(
   await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
   recorded();
   await bindAt(node, source, target, wanted, signal);
+  await node.ioLimits?.follow(volume);
   return {};
 }
 

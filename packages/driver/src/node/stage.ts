@@ -8,6 +8,7 @@ import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
+import { requireLimitsHere } from "./io-limits/require.ts";
 import { checkMountFlags } from "./mount-flags.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
@@ -32,6 +33,7 @@ export async function stageVolume(
   const flags = checkMountFlags(mountFlagsOf(request.volumeCapability));
   const volume = await getVolume(node.store, request.volumeId, signal);
   requireCapability(volume, capability);
+  await requireLimitsHere(node, volume);
   const readOnly = modeOf(capability).readOnly || request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted)) return {};

@@ -46,6 +46,7 @@ export async function unpublishOnNode(
     await node.records.put({ ...record, published: rest });
     forgotten();
   }
+  if (volume !== undefined) await node.ioLimits?.follow(volume);
   return {};
 }
 

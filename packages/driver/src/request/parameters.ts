@@ -1,4 +1,5 @@
 import { CsiError } from "@mooring/csi";
+import { IO_LIMIT, IO_LIMITS } from "./io-limits.ts";
 
 /** Parameters of a StorageClass that the driver itself reads. */
 export const POOL_PARAMETER = "pool";
@@ -37,6 +38,7 @@ export const MUTABLE_PARAMETERS: Readonly<Record<string, MutableParameter>> = {
     describe: '"true" or "false"',
     valid: (value) => value === "true" || value === "false",
   },
+  ...Object.fromEntries(Object.keys(IO_LIMITS).map((name) => [name, IO_LIMIT])),
 };
 
 /** Throws INVALID_ARGUMENT, before anything is changed, when one of them is not known or not valid. */

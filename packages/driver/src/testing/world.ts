@@ -30,6 +30,7 @@ export interface WorldOptions {
   /** Asked again at every start. */
   overcommit?: () => number | undefined;
   maxVolumesPerNode?: number;
+  cgroupRoot?: string;
 }
 
 const limits = (overcommit: number | undefined) => (overcommit === undefined ? {} : { overcommit });
