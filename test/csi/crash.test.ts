@@ -89,7 +89,7 @@ const ELSEWHERE = [
   /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
   /^engine\/volume\/(mended|mending-recorded)/,
   /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-let-go)/,
-  /^engine\/(services|freezes|group-snapshot)\//,
+  /^engine\/(services|freezes|group-snapshot|migration)\//,
   /^driver\/expand\/offline-noted/,
 ];
 

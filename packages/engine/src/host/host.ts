@@ -82,6 +82,10 @@ export interface LoopDevice {
   sizeBytes: number;
   /** Cut off from its file for good: every read and write fails. */
   fenced?: boolean;
+  /** It goes away with its last user. */
+  autoclear?: boolean;
+  /** Its file was unlinked, or replaced. */
+  deleted?: boolean;
 }
 
 export interface LoopDevices {
@@ -92,6 +96,15 @@ export interface LoopDevices {
   find(backingFile: string, options?: { recent?: boolean }): Promise<LoopDevice | undefined>;
   /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */
   attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
+  /**
+   * Attaches cut off from the first moment: everything fails until `restore`. The same file may have a device of another
+   * node beside it. Returns the present device as it is when there is one.
+   */
+  attachWithheld(backingFile: string): Promise<LoopDevice>;
+  /** Cuts the device off: waits for what is under way, then every read and write fails. */
+  cutOff(device: string): Promise<void>;
+  /** Undoes it, for those who have it open as well; the device then has the size of its file. */
+  restore(device: string): Promise<void>;
   /**
    * Resolves when the device is gone from sysfs. Refuses while it is mounted, in whichever mount namespace.
    * `lastUser`: lets it go with its last user instead, and resolves at once.

@@ -5,7 +5,8 @@ import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { LoopIndex } from "./loop-index.ts";
-import { readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
+import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";
+import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
 /**
  * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
@@ -28,11 +29,14 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
 
   const find: FindLoop = async (backingFile, options) => {
     const path = await realpath(backingFile).catch(() => backingFile);
+    let leaving: SysfsLoop | undefined;
     for (const name of index.candidates(path, options?.recent ?? false)) {
       const loop = await readLoop(name);
-      if (loop?.backingFile === path && (await isOurs(loop, path))) return loop;
+      if (loop?.backingFile !== path || !(await isOurs(loop, path))) continue;
+      if (!loop.autoclear) return loop;
+      leaving ??= loop;
     }
-    return undefined;
+    return leaving;
   };
 
   /** The comparison costs a process, so it is made once per attachment. */
@@ -87,6 +91,25 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const attach: LoopDevices["attach"] = async (backingFile, options) => {
     const path = await attachable(backingFile);
     return locks.run(path, () => attachOnce(path, options?.readOnly ?? false));
+  };
+
+  const attachWithheld: LoopDevices["attachWithheld"] = async (backingFile) => {
+    const path = await attachable(backingFile);
+    return locks.run(path, async () => {
+      const present = await find(path);
+      if (present !== undefined && !present.autoclear) return present;
+      const { stdout } = await exec.run("losetup", withheldArgs(path));
+      const name = /^\/dev\/(loop\d+)$/m.exec(stdout)?.[1] ?? "";
+      await learn(name, path);
+      const loop = name === "" ? undefined : await readLoop(name);
+      if (loop !== undefined) return loop;
+      throw new EngineError("UNAVAILABLE", `cannot attach ${path}: losetup said ${stdout.trim()}`);
+    });
+  };
+
+  const limit = async (device: string, bytes: number): Promise<void> => {
+    deviceName(device);
+    await exec.run("perl", ["-e", SIZE_LIMIT_PROGRAM, device, String(bytes)]);
   };
 
   const holders = async (device: string): Promise<string[]> => {
@@ -149,7 +172,10 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
 
   const at: LoopDevices["at"] = async (device) => readLoop(deviceName(device));
 
-  return { list: readLoops, at, find, attach, detach, holders, refresh };
+  const cutOff: LoopDevices["cutOff"] = (device) => limit(device, FENCED_BYTES);
+  const restore: LoopDevices["restore"] = (device) => limit(device, 0);
+
+  return { list: readLoops, at, find, attach, attachWithheld, cutOff, restore, detach, holders, refresh };
 }
 
 /** Changes with every attachment of the device. */
@@ -161,6 +187,12 @@ function attachArgs(path: string, readOnly: boolean): string[] {
   const sector = ["--sector-size", String(LOOP_SECTOR_BYTES)];
   const mode = readOnly ? ["--read-only"] : [];
   return ["--find", "--show", "--nooverlap", "--direct-io=on", ...sector, ...mode, path];
+}
+
+/** Without --nooverlap: where two nodes are one machine, the other one has a device of the same file. */
+function withheldArgs(path: string): string[] {
+  const sizes = ["--sector-size", String(LOOP_SECTOR_BYTES), "--sizelimit", String(FENCED_BYTES)];
+  return ["--find", "--show", "--direct-io=on", ...sizes, path];
 }
 
 /** Only whole sectors of a regular file become a device: the kernel would silently cut the rest off. */

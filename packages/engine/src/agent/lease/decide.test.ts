@@ -20,6 +20,7 @@ const view = (more: Partial<LeaseView>): LeaseView => ({
   lease: undefined,
   identity: "b_1",
   nodeID: "b",
+  wanted: "b",
   durationMs: 15_000,
   safetyMs: 4_000,
   unchangedMs: 0,

@@ -17,7 +17,7 @@ import {
 } from "../../api/names.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { Clock } from "../../host/host.ts";
-import { decideLease, type LeaseStep, TAKEN_FROM } from "./decide.ts";
+import { decideLease, HANDED_TO, handedOver, type LeaseStep, TAKEN_FROM } from "./decide.ts";
 import type { DeviceGuard } from "./guard.ts";
 import { type LeaseWatch, leaseName } from "./lease-watch.ts";
 
@@ -42,6 +42,13 @@ export interface ImageLeasesOptions {
   logger: Logger;
   /** An image's device has been cut off: the lease could not be renewed, or is somebody else's. */
   onLost(image: string): void;
+}
+
+export interface LeaseStanding {
+  /** It names this agent, whether this process has taken it or an earlier one. */
+  ours: boolean;
+  /** Nobody has it, and it is not meant for another node. */
+  free: boolean;
 }
 
 interface Held {
@@ -82,7 +89,8 @@ export class ImageLeases {
     const lease = await this.#find(image, signal);
     const unchangedMs = lease === undefined ? 0 : watch.unchangedMs(lease);
     const now = `${clock.now().toISOString().slice(0, -1)}000Z`;
-    const step = decideLease({ ...times, lease, identity, nodeID, unchangedMs, now });
+    const wanted = volume.spec.nodeID ?? "";
+    const step = decideLease({ ...times, lease, identity, nodeID, wanted, unchangedMs, now });
     if (step.do === "wait") return step;
     const next = this.#leaseFor(volume, lease, step);
     const written =
@@ -126,6 +134,36 @@ export class ImageLeases {
       // It runs out by itself, or belongs to somebody else already.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     });
+  }
+
+  /** Whose the lease is by its record, which may know more than this process. */
+  async standing(image: string, signal: AbortSignal): Promise<LeaseStanding> {
+    const { identity, nodeID } = this.#options;
+    const lease = await this.#find(image, signal);
+    const { holderIdentity = "" } = lease?.spec ?? {};
+    const meant = handedOver(lease) ?? nodeID;
+    return { ours: holderIdentity === identity, free: holderIdentity === "" && meant === nodeID };
+  }
+
+  /**
+   * Gives the lease to the agent of that node, and to nobody else as long as the volume belongs there. Only when the
+   * image is closed here. What is not ours any more stays as it is. Throws Conflict when a renewal came in between.
+   */
+  async handOver(image: string, to: string, signal: AbortSignal): Promise<void> {
+    const { store, guard, identity } = this.#options;
+    this.#held.delete(image);
+    await guard.forget(image);
+    const lease = await this.#find(image, signal);
+    if (lease?.spec?.holderIdentity !== identity) return;
+    const { metadata, spec } = lease;
+    const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
+    const annotations = { ...metadata.annotations, [HANDED_TO]: to };
+    const given = { ...metadata, labels, annotations };
+    await store.update(
+      Leases,
+      { ...lease, metadata: given, spec: { ...spec, holderIdentity: "" } },
+      { signal },
+    );
   }
 
   /** Removes the lease of an image that is gone for good, so that nothing of it is left. */
@@ -252,7 +290,7 @@ export class ImageLeases {
   ): Lease {
     const labels = { [LEASE_IMAGE_LABEL]: name, [LEASE_NODE_LABEL]: this.#options.nodeID };
     const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
-    const { [TAKEN_FROM]: _before, ...annotations } = lease?.metadata.annotations ?? {};
+    const { [TAKEN_FROM]: _before, [HANDED_TO]: _to, ...annotations } = lease?.metadata.annotations ?? {};
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",

@@ -4,6 +4,7 @@ import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { reportFailure } from "../failure.ts";
 import { LeaseHeld } from "../lease/take-lease.ts";
+import { reconcileMigration } from "../migration/index.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { letGo } from "./let-go.ts";
@@ -16,6 +17,7 @@ const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 /** Takes a volume of this node as far as it can go now. Throws, after reporting, when it has to be tried again. */
 export async function reconcileVolume(context: AgentContext, name: string): Promise<ReconcileResult> {
   try {
+    await reconcileMigration(context, name);
     const result = await converge({
       read: () => readVolume(context, name),
       decide: (view: VolumeReading) => decide(view),

@@ -16,6 +16,8 @@ export async function letGo(
   if (sharing.pools.size === 0) return;
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
   if (volume?.status?.ownerID === nodeID) return;
+  // What it has open belongs to a migration, whose steps end it.
+  if (volume?.spec.migrationNodeID === nodeID || volume?.status?.currentMigrationNodeID === nodeID) return;
   const layout = volume === undefined ? undefined : pools.get(volume.spec.pool)?.layout;
   if (volume !== undefined && layout?.shared === undefined) return;
   if (layout !== undefined) {

@@ -4,6 +4,7 @@ import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { getAttachment } from "../../arbiter/attachment-object.ts";
+import { isMoving } from "../../arbiter/migration/phase.ts";
 import type { Image } from "../../pools/backend.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import { isImageId } from "../../pools/image-id.ts";
@@ -75,7 +76,13 @@ async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volum
 function isOurs(context: AgentContext, volume: Volume): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(volume.spec.pool);
-  if (pool !== undefined && isShared(pool)) return isConcerned(concernIn(context, pool, volume));
+  if (pool !== undefined && isShared(pool)) {
+    const concerned = isConcerned(concernIn(context, pool, volume));
+    if (!isMoving(volume)) return concerned;
+    // The migration's own steps do what can be done; what is left is to recover from a loss, on the target.
+    const held = context.sharing?.leases.holds(volume.metadata.name) === true;
+    return volume.spec.nodeID === nodeID && (concerned || held);
+  }
   return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
 }
 

@@ -3,7 +3,14 @@ import type { VolumeStatus } from "../../api/volume.ts";
 import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";
 
-type Optional = "currentNodeID" | "device" | "error" | "formatted" | "frontendDisabled";
+type Optional =
+  | "currentNodeID"
+  | "currentMigrationNodeID"
+  | "device"
+  | "error"
+  | "formatted"
+  | "frontendDisabled"
+  | "migrationDevice";
 
 /** A status with some fields set and others taken out; optional fields are absent, never undefined. */
 function change(
@@ -46,11 +53,11 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
     ),
   "device-lost": (status) => change(status, {}, ["device"]),
   detaching: (status) => change(status, { state: "detaching" }, ["error"]),
-  detached: (status) =>
+  detached: (status, { nodeID }) =>
     change(
       status,
       { state: "detached", ...(status.robustness === "faulted" ? {} : { robustness: "unknown" as const }) },
-      ["currentNodeID", "device", "frontendDisabled", ...keepFault(status)],
+      ["currentNodeID", "device", "frontendDisabled", ...keepFault(status), ...targetLeft(status, nodeID)],
     ),
   deleting: (status) => change(status, { state: "deleting" }, ["error"]),
   faulted: (status, view) => {
@@ -123,6 +130,11 @@ export function damageOf({ volume, image }: VolumeView): string | undefined {
 function inherited(status: VolumeStatus, source: VolumeView["source"]): { formatted?: string } {
   if (status.formatted !== undefined || source.state !== "ready" || source.formatted === undefined) return {};
   return { formatted: source.formatted };
+}
+
+/** What a migration to this node has opened is closed with the rest. */
+function targetLeft({ currentMigrationNodeID }: VolumeStatus, nodeID: string): Optional[] {
+  return currentMigrationNodeID === nodeID ? ["currentMigrationNodeID", "migrationDevice"] : [];
 }
 
 function keepFault(status: VolumeStatus): Optional[] {

@@ -4,12 +4,13 @@ import {
   type MigrationStep,
   type MigrationView,
 } from "../../agent/migration/decide.ts";
+import { workloadsOn } from "../migration/decide.ts";
 import { isMigratable, isMoving, migrationOf } from "../migration/phase.ts";
 import { ticketStatus, withoutTickets } from "../tickets.ts";
 import type { AgentStep, SimVolume } from "./agent.ts";
 import type { History } from "./history.ts";
 import { must } from "./safety.ts";
-import type { World } from "./world.ts";
+import { NODES, type World } from "./world.ts";
 
 /** Who may have the image open. */
 export interface SimLease {
@@ -35,22 +36,36 @@ export function migrationStep(world: World, nodeID: string): AgentStep | "wait" 
 }
 
 /** Apart from migrations: nothing is done without the lease, and it goes back when it is not needed. */
-function leaseStep({ volume, lease, ...world }: World, nodeID: string): AgentStep | undefined {
+function leaseStep(world: World, nodeID: string): AgentStep | undefined {
+  const { volume, lease } = world;
   const { nodeID: wanted = "" } = volume.spec;
-  const concerned = volume.opener === "" ? wanted === nodeID : volume.opener === nodeID;
+  const concerned = isConcerned(world, nodeID);
   const kept = isMoving(volume) && wanted === nodeID;
   // A file that its last holder may still write to is replaced first, and with it what was opened from the old one.
   if (lease.holder === nodeID && lease.unclean) return { do: "migrate", step: { do: "renew-image" } };
   if (lease.holder === nodeID && !concerned && !kept) return { do: "migrate", step: { do: "release-lease" } };
   const free = lease.holder === "" && (lease.for === "" || lease.for === nodeID || lease.for !== wanted);
   const able = concerned && free && !(isMoving(volume) && wanted !== nodeID);
-  return able && world.nodes.has(nodeID) ? { do: "migrate", step: { do: "take-lease" } } : undefined;
+  return able ? { do: "migrate", step: { do: "take-lease" } } : undefined;
+}
+
+/** As the agents agree on it; what is to be done anywhere is only to clear away after a target that is lost. */
+function isConcerned(world: World, nodeID: string): boolean {
+  const { volume } = world;
+  const { nodeID: wanted = "" } = volume.spec;
+  if (volume.opener !== "") return volume.opener === nodeID;
+  if (wanted !== "") return wanted === nodeID;
+  const first = NODES.find((name) => world.node(name).believed === "Ready");
+  return migrationOf(volume).phase === "closing" && !isTargetReady(world) && first === nodeID;
+}
+
+function isTargetReady({ volume, nodes }: World): boolean {
+  return nodes.get(volume.status.currentMigrationNodeID ?? "")?.believed === "Ready";
 }
 
 function viewOf(world: World, nodeID: string): MigrationView {
   const { volume, lease } = world;
   const node = world.node(nodeID);
-  const { currentMigrationNodeID = "" } = volume.status;
   const held = lease.holder === nodeID;
   const free = lease.holder === "" && (lease.for === "" || lease.for === nodeID);
   return {
@@ -59,8 +74,8 @@ function viewOf(world: World, nodeID: string): MigrationView {
     device: node.open ? "open" : node.withheld ? "withheld" : "none",
     path: node.open || node.withheld ? "/dev/loop1" : "",
     lease: { held, ours: held, free, unclean: lease.unclean },
-    concerned: volume.opener === nodeID,
-    targetReady: currentMigrationNodeID !== "" && world.node(currentMigrationNodeID).believed === "Ready",
+    concerned: isConcerned(world, nodeID),
+    targetReady: isTargetReady(world),
   };
 }
 
@@ -150,8 +165,12 @@ export function endMigration(history: History, rest: () => void): void {
   const { world } = history;
   const { phase, from, to } = migrationOf(world.volume);
   if (phase === "none") return;
-  const tickets = world.tickets.filter((t) => t.type === "csi-attacher");
-  const both = [from, to].every((node) => tickets.some((t) => t.nodeID === node));
+  // Nobody is left who could clear away after a target that is lost, and nobody whom it keeps from anything.
+  const ready = [world.volume.spec.nodeID ?? "", to].some(
+    (name) => world.nodes.get(name)?.believed === "Ready",
+  );
+  if (phase === "closing" && !ready) return;
+  const both = [from, to].every((node) => workloadsOn(node, world.tickets).length > 0);
   must(phase === "ready" && both, "L7", `a migration from "${from}" to "${to}" rests while ${phase}`);
   const inactive = world.node(to).withheld && !world.node(to).open;
   must(inactive && world.node(from).open, "S14", `"${from}" and "${to}" are not active and inactive`);

@@ -4,6 +4,7 @@ import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
 import { rivalOf } from "../migration/contested.ts";
+import { workloadsOn } from "../migration/decide.ts";
 import { claimants } from "../pick.ts";
 import { ticketStatus } from "../tickets.ts";
 import { type ArbiterView, ticketsOf } from "../view.ts";
@@ -41,8 +42,7 @@ function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void 
   const { nodeID: from = "", migrationNodeID: target = "" } = before.spec;
   const { nodeID: to = "", migrationNodeID: goal = "" } = after.spec;
   const { state, currentNodeID, currentMigrationNodeID = "" } = before.status ?? {};
-  const workloads = (node: string) =>
-    ticketsOf(seen.attachment).filter((t) => t.type === "csi-attacher" && t.nodeID === node);
+  const workloads = (node: string) => workloadsOn(node, ticketsOf(seen.attachment));
   if (goal !== "") {
     const open = state === "attached" && currentNodeID === from && currentMigrationNodeID === "";
     must(from === to && target === "" && open, "S12", `a migration to "${goal}" began while ${state}`);
