@@ -184,7 +184,7 @@ test("[KEP-006] [KEP-042] a driver that cannot take group snapshots says so on t
   await w.gone();
 });
 
-test("[KEP-092] [KEP-093] [KEP-099] without its controller a group snapshot is left alone, and with it it is taken", async (t) => {
+test("[KEP-092] [KEP-093] [KEP-094] [KEP-099] without its controller a group snapshot is left alone, with it it is taken, and volumes notice nothing", async (t) => {
   const sidecars: Partial<SidecarOptions> = { controllers: ["provision", "snapshot"] };
   const w = await groupWorld(t, { sidecars });
   assert.deepEqual(w.h.sidecars.controllers, ["provision", "snapshot"]);
@@ -194,9 +194,13 @@ test("[KEP-092] [KEP-093] [KEP-099] without its controller a group snapshot is l
   assert.equal(group?.status, undefined);
   assert.deepEqual(group?.metadata.finalizers ?? [], []);
   await nothingDone(w);
+  const volumes = () => w.h.driver.calls.flatMap(({ method }) => (/Volume$/.test(method) ? [method] : []));
+  const before = volumes();
   delete sidecars.controllers;
   await w.h.restart();
   await w.ready();
+  assert.deepEqual(before, ["CreateVolume"]);
+  assert.deepEqual(volumes(), before, "nothing is made, attached or detached again");
 });
 
 test("[KEP-057] an error of the driver is on both objects, and goes away with success", async (t) => {

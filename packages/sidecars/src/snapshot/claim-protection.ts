@@ -103,8 +103,25 @@ async function releaseClaim(context: SidecarContext, key: string): Promise<void>
     );
   if (needed) return;
   if (context.hasGroupKinds && groupNeedsClaim(cluster, claim, volume)) return;
-  await patchMetadata(store, cluster.claims, claim, { removeFinalizers: [CLAIM_SOURCE_FINALIZER] });
-  released();
+  await onceAtATime(context, key, async () => {
+    await patchMetadata(store, cluster.claims, claim, { removeFinalizers: [CLAIM_SOURCE_FINALIZER] });
+    released();
+  });
+}
+
+const underWay = new WeakMap<SidecarContext, Set<string>>();
+
+/** Both controllers look at a claim at the same moment; what one of them is doing, the other need not ask for again. */
+async function onceAtATime(context: SidecarContext, key: string, work: () => Promise<void>): Promise<void> {
+  const keys = underWay.get(context) ?? new Set();
+  underWay.set(context, keys);
+  if (keys.has(key)) return;
+  keys.add(key);
+  try {
+    await work();
+  } finally {
+    keys.delete(key);
+  }
 }
 
 /** A group snapshot needs its claims from before its content is made until the driver has cut it. */
