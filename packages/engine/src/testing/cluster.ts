@@ -10,12 +10,16 @@ import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
 import { startServices } from "../services/index.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
-import { GIB, type Hooks, scratch } from "./scratch.ts";
+import { GIB, type Hooks, scratch, sparse } from "./scratch.ts";
 
 export interface ClusterPool {
   name: string;
   type: PoolType;
   node: string;
+  /** One of several nodes of the pool; each has an entry. */
+  shared?: boolean;
+  /** Bytes; default 2 GiB. */
+  size?: number;
 }
 
 /** Several nodes of one store on this machine, each with pools of its own; taken apart after the test. */
@@ -36,18 +40,38 @@ export class Cluster {
 
   static async open(t: Hooks, pools: readonly ClusterPool[]): Promise<Cluster> {
     const host = createHost();
-    const dir = await scratch(t, host);
+    const undo: (() => unknown)[] = [];
+    t.after(async () => {
+      for (const work of undo.reverse()) await work();
+    });
+    const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const cluster = new Cluster(dir, host, store, pools);
-    t.after(async () => {
+    undo.push(async () => {
       for (const { node } of pools) await cluster.stopNode(node);
       await cluster.stopCoordinator();
       await store.close();
     });
     await mkdir(join(dir, "mounts"));
+    for (const name of new Set(pools.flatMap((pool) => (pool.shared === true ? [pool.name] : []))))
+      await cluster.#makeShared(name);
     for (const node of new Set(pools.map((pool) => pool.node))) await cluster.startNode(node);
     await cluster.startCoordinator();
     return cluster;
+  }
+
+  /** A disk that all nodes see. */
+  async #makeShared(name: string): Promise<void> {
+    const { host } = this;
+    const folder = this.sharedFolder(name);
+    const device = await host.loops.attach(await sparse(`${folder}.disk`, 2 * GIB));
+    await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", device.path]);
+    await mkdir(folder);
+    await host.mounts.mount({ source: device.path, target: folder, fsType: "xfs" });
+  }
+
+  sharedFolder(pool: string): string {
+    return join(this.dir, `shared-${pool}`);
   }
 
   /** The arbiter and the data services. */
@@ -74,7 +98,10 @@ export class Cluster {
     const agent = await startAgent({
       ...{ store: this.store, host: this.host, nodeID: node, stateDir: join(this.dir, node) },
       ...{ logger: silentLogger, signal: stop.signal },
-      pools: own.map(({ name, type }) => ({ name, type, size: 2 * GIB })),
+      pools: own.map(({ name, type, shared = false, size = 2 * GIB }) =>
+        shared ? { name, type, shared, path: this.sharedFolder(name) } : { name, type, size },
+      ),
+      ...(own.some(({ shared }) => shared) ? { leases: {} } : {}),
     });
     this.#agents.set(node, { agent, stop });
   }

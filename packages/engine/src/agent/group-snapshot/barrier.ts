@@ -11,7 +11,7 @@ import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
 import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { flushUses } from "./flush-uses.ts";
-import { type LocatedMember, locate, readUses } from "./read-uses.ts";
+import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
 import { steadyUses } from "./steady-uses.ts";
 
 const prepared = failpoint("engine/group-snapshot/prepared");
@@ -78,7 +78,7 @@ export class Barrier {
     this.#held = await cuts.hold(members.map(({ pool, volume }) => cutKey(pool, volume)));
     // Asked once nobody else can be detaching them.
     await Promise.all(members.map(({ volume }) => requireHeld(this.#context, volume)));
-    this.#members = await locate(this.#context, members);
+    this.#members = await locate(this.#context, members, "ABORTED");
     const { uses, quiesces } = await this.#steady(this.#members);
     this.#uses = uses;
     this.#quiesces = quiesces;
@@ -111,6 +111,7 @@ export class Barrier {
 
   async cut(): Promise<void> {
     await settled(this.#cuts.map((cut) => cut.cut()));
+    requireLeases(this.#context, this.#members, "ABORTED");
     cutDone();
   }
 

@@ -25,6 +25,8 @@ const XFS: ClusterPool = { name: "x", type: "xfs", node: "a" };
 const BTRFS: ClusterPool = { name: "b", type: "btrfs", node: "a" };
 const FAR: ClusterPool = { name: "far", type: "xfs", node: "z" };
 const FAR_BTRFS: ClusterPool = { name: "far", type: "btrfs", node: "z" };
+const COMMON: ClusterPool = { name: "common", type: "xfs", node: "a", shared: true };
+const COMMON_FAR: ClusterPool = { ...COMMON, node: "z" };
 type Access = "mounted" | "raw";
 
 /** Where the version 2 control groups are; the tests of raw devices need them. */
@@ -41,8 +43,13 @@ async function controlGroup(t: TestContext): Promise<string> {
   return path;
 }
 
-async function useVolume(cluster: Cluster, name: string, pool: string, access: Access): Promise<string> {
-  const node = cluster.nodeOf(pool);
+async function useVolume(
+  cluster: Cluster,
+  name: string,
+  pool: string,
+  access: Access,
+  node = cluster.nodeOf(pool),
+): Promise<string> {
   await cluster.volume(name, pool);
   if (access === "mounted") {
     const file = join(await mountVolume(cluster, name, node), "ordered");
@@ -80,6 +87,9 @@ const CASES: [string, ClusterPool[], Access, string][] = [
   ["btrfs, raw devices", [BTRFS, BTRFS, BTRFS], "raw", "subvolume"],
   ["xfs and btrfs", [XFS, BTRFS, XFS], "mounted", "freeze"],
   ["two nodes", [XFS, FAR, XFS, FAR], "mounted", "freeze"],
+  ["two nodes of a shared pool", [COMMON, COMMON_FAR, COMMON], "mounted", "freeze"],
+  ["two nodes of a shared pool, raw devices", [COMMON, COMMON_FAR], "raw", "cgroup"],
+  ["a shared pool and one of its nodes' own", [COMMON_FAR, XFS, COMMON_FAR], "mounted", "freeze"],
   ["two nodes, btrfs and xfs, raw devices", [XFS, FAR_BTRFS, XFS], "raw", "cgroup"],
 ];
 
@@ -88,7 +98,7 @@ for (const [what, pools, access, method] of CASES) {
     const cluster = await Cluster.open(t, [...new Set(pools)]);
     const files: string[] = [];
     for (const [index, pool] of pools.entries()) {
-      files.push(await useVolume(cluster, `v-${index}`, pool.name, access));
+      files.push(await useVolume(cluster, `v-${index}`, pool.name, access, pool.node));
     }
     const running = await startWriter(
       writer.path,
@@ -117,6 +127,32 @@ for (const [what, pools, access, method] of CASES) {
     }
   });
 }
+
+test("a member of a shared pool that nobody has is cut by a node that takes it, and is nobody's afterwards", async (t) => {
+  const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
+  const { store } = cluster;
+  const file = await useVolume(cluster, "v-0", "common", "mounted", "z");
+  await cluster.volume("v-1", "common");
+  const running = await startWriter(writer.path, [file]);
+  try {
+    const group = groupObject("g-1", ["v-0", "v-1"], { pool: "common", deadlineSeconds: 60 });
+    const acknowledged = running.acknowledged();
+    await store.create(GroupSnapshots, group);
+    const { status } = await until(store, GroupSnapshots, "g-1", ended);
+    assert.equal(status?.state, "ready", JSON.stringify(status));
+    const [first, second] = status?.members ?? [];
+    assert.equal(first?.nodeID, "z");
+    assert.match(second?.nodeID ?? "", /^[az]$/);
+    await requirePrefix([cluster.image("s-g-1-0", "common")], acknowledged);
+    assert.ok(existsSync(cluster.image("s-g-1-1", "common")));
+    await until(store, Volumes, "v-1", (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
+    await running.goesOn();
+    await gone(store, GroupSnapshots, "g-1");
+    assert.ok(!existsSync(cluster.image("s-g-1-1", "common")));
+  } finally {
+    await running.stop();
+  }
+});
 
 test("raw devices of an xfs pool without a control group are refused, and the reason names the volume", async (t) => {
   const cluster = await Cluster.open(t, [XFS]);

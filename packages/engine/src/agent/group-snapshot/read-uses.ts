@@ -18,11 +18,13 @@ export interface LocatedMember extends GroupMember {
   image: Image;
 }
 
-/** Throws UNAVAILABLE for a pool that is not open yet, DATA_LOSS for an image that is gone. */
+/** Throws UNAVAILABLE for a pool that is not open yet, `unheld` without a lease, DATA_LOSS for an image that is gone. */
 export async function locate(
-  { pools }: AgentContext,
+  context: AgentContext,
   members: readonly GroupMember[],
+  unheld: "UNAVAILABLE" | "ABORTED" = "UNAVAILABLE",
 ): Promise<LocatedMember[]> {
+  const { pools } = context;
   return Promise.all(
     members.map(async (member) => {
       const open = pools.get(member.pool);
@@ -30,9 +32,23 @@ export async function locate(
       const image = await open.backend.find(member.volume);
       if (image === undefined)
         throw new EngineError("DATA_LOSS", `the image of volume ${member.volume} is gone`);
-      return { ...member, open, image };
+      const located = { ...member, open, image };
+      requireLeases(context, [located], unheld);
+      return located;
     }),
   );
+}
+
+/** An image of a shared pool is what it seems only to who holds its lease: somebody else may be writing to it. */
+export function requireLeases(
+  { sharing }: AgentContext,
+  members: readonly LocatedMember[],
+  code: "UNAVAILABLE" | "ABORTED",
+): void {
+  for (const { open, volume } of members) {
+    if (open.layout.shared === undefined || sharing?.leases.holds(volume) === true) continue;
+    throw new EngineError(code, `the lease of the image of volume ${volume} is not held by this node`);
+  }
 }
 
 /** Who uses the members now. */

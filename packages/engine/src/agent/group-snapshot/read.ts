@@ -9,7 +9,8 @@ export async function readGroup(context: AgentContext, name: string): Promise<Gr
   return { group, nodeID, session: sessions.get(name) };
 }
 
-/** The members whose images are on this node. */
-export function membersOf({ poolObjects, nodeID }: AgentContext, group: GroupSnapshot): GroupMember[] {
-  return group.spec.members.filter(({ pool }) => poolObjects.get(pool)?.spec.nodeID === nodeID);
+/** The members that this node is to cut: by what the coordinator has written down, as all nodes read it. */
+export function membersOf({ nodeID }: AgentContext, { spec, status }: GroupSnapshot): GroupMember[] {
+  const own = new Set(status?.members?.flatMap((m) => (m.nodeID === nodeID ? [m.volume] : [])));
+  return spec.members.filter(({ volume }) => own.has(volume));
 }

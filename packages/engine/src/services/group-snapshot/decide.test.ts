@@ -17,6 +17,7 @@ class Cluster {
   volumes = new Map<string, Volume>();
   snapshots = new Map<string, Snapshot>();
   busyNodes = new Set<string>();
+  sharedPools = new Set<string>();
   nodes: string[];
 
   constructor(nodes = ["a", "b"]) {
@@ -36,9 +37,11 @@ class Cluster {
   }
 
   view(): CoordinatorView {
-    const { group, volumes, snapshots, busyNodes, nodes } = this;
-    const poolNodes = new Map(nodes.map((node) => [node, node]));
-    return { group, volumes, snapshots, busyNodes, poolNodes, now: new Date("2026-01-01T00:00:00Z") };
+    const { group, volumes, snapshots, busyNodes, sharedPools, nodes } = this;
+    const local = nodes.filter((node) => !sharedPools.has(node));
+    const poolNodes = new Map(local.map((node) => [node, node]));
+    const now = new Date("2026-01-01T00:00:00Z");
+    return { group, volumes, snapshots, busyNodes, poolNodes, sharedPools, now };
   }
 
   /** Takes the coordinator's steps until it waits; resolves with the state. */
@@ -103,6 +106,38 @@ test("[KEP-002] two nodes: nobody cuts before all are still, nobody goes on befo
   const { barrier, creationTime } = cluster.group.status ?? {};
   assert.equal(barrier?.pauseMilliseconds, 7);
   assert.equal(creationTime, barrier?.startTime);
+});
+
+test("a member of a shared pool is cut by the node that has it; when it moves, what was said before counts no more", () => {
+  const cluster = new Cluster();
+  cluster.sharedPools.add("b");
+  const place = (currentNodeID: string): void => {
+    const volume = volumeObject("v-b", { pool: "b", nodeID: currentNodeID });
+    const state = currentNodeID === "" ? "detached" : "attached";
+    volume.status = { state, currentNodeID, ownerID: "b", size: 4096 };
+    cluster.volumes.set("v-b", volume);
+  };
+  const nodes = () => Object.keys(cluster.group.status?.nodes ?? {});
+  place("");
+  assert.equal(cluster.settle(), "preparing");
+  assert.deepEqual(nodes(), [], "nobody prepares before all members have a node");
+  place("c");
+  assert.equal(cluster.settle(), "preparing");
+  assert.deepEqual(nodes(), ["a", "c"]);
+  cluster.say("a", { phase: "prepared" });
+  place("b");
+  cluster.say("c", { phase: "prepared" });
+  assert.equal(cluster.settle(), "preparing");
+  assert.deepEqual(nodes(), ["a", "b"]);
+  cluster.say("b", { phase: "prepared" });
+  assert.equal(cluster.settle(), "preparing", "the other node has to prepare again");
+  cluster.say("a", { phase: "prepared" });
+  assert.equal(cluster.settle(), "quiescing");
+  cluster.all({ phase: "quiesced" });
+  cluster.say("b", { phase: "failed", interrupted: true, error: { code: "ABORTED", message: "leaving" } });
+  place("c");
+  assert.equal(cluster.settle(), "preparing");
+  assert.deepEqual(nodes(), ["a", "c"]);
 });
 
 test("one node that went on too early fails all of it, and every member is removed", () => {

@@ -1,9 +1,9 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { fail, REST } from "../../agent/converge.ts";
-import { isHeldOn } from "../../agent/snapshot/decide.ts";
 import type { NodeBarrier } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { EngineError } from "../../errors.ts";
+import { hasMoved, isHeld } from "./placement.ts";
 import { record } from "./statuses.ts";
 import { validate } from "./validate.ts";
 import type { CoordinatorStep, CoordinatorView } from "./view.ts";
@@ -69,7 +69,7 @@ function beginning(view: CoordinatorView): CoordinatorStep {
 }
 
 function preparation(view: CoordinatorView): CoordinatorStep {
-  const { group, volumes, snapshots, poolNodes, busyNodes } = view;
+  const { group, snapshots, busyNodes } = view;
   const problem = validate(view);
   if (problem !== undefined) return record("failing", view, problem);
   const failed = failure(view);
@@ -90,12 +90,9 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   if (present.includes(undefined)) return { do: "create-members" };
   const unfit = present.find((snapshot) => FINAL.has(snapshot?.status?.error?.code ?? ""));
   if (unfit?.status?.error !== undefined) return record("failing", view, unfit.status.error);
-  // Each has a ticket that brings its volume to its node and keeps it there.
-  const held = group.spec.members.every(({ volume: name, pool }) => {
-    const volume = volumes.get(name);
-    return volume !== undefined && isHeldOn(volume, poolNodes.get(pool) ?? "");
-  });
-  if (!held) return REST;
+  if (!isHeld(view)) return REST;
+  // A new attempt: what the nodes have said was about other members.
+  if (hasMoved(view)) return record("preparing", view);
   // Written down by the node: what is cut now is explained, and will never be formatted.
   if (present.some((snapshot) => snapshot?.status?.ownerID === undefined)) return REST;
   const words = reports(view);
@@ -121,14 +118,14 @@ function failure(view: CoordinatorView): CoordinatorStep | undefined {
 }
 
 /** Who let the others wait for longer than they may. */
-function laggards({ group, poolNodes }: CoordinatorView): EngineError | undefined {
+function laggards({ group }: CoordinatorView): EngineError | undefined {
   const { state, nodes = {}, attempt } = group.status ?? {};
   const awaited: NodeBarrier["phase"] | undefined = state === "quiescing" ? "quiesced" : "cut";
   const late = Object.entries(nodes)
     .filter(([, word]) => word.attempt !== attempt || (word.phase !== "failed" && word.phase !== awaited))
     .map(([node]) => node);
   if (late.length === 0) return undefined;
-  const members = group.spec.members.filter(({ pool }) => late.includes(poolNodes.get(pool) ?? ""));
+  const members = (group.status?.members ?? []).filter(({ nodeID }) => late.includes(nodeID));
   const names = members.map(({ volume }) => volume).join(", ");
   const what = state === "quiescing" ? "kept still" : "cut";
   const message = `volume ${names} on node ${late.join(", ")} could not be ${what} before the deadline`;

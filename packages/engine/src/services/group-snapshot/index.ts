@@ -1,7 +1,7 @@
 import { isNotFound, mutate, runController, source } from "@mooring/store";
 import { asRecorded } from "../../agent/failure.ts";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
-import type { Pool } from "../../api/pool.ts";
+import { isShared, type Pool } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
@@ -79,6 +79,9 @@ async function read(
     volumes: byName(await Promise.all(volumes)),
     snapshots: byName(await Promise.all(snapshots)),
     poolNodes: homes(informers.pools.list()),
+    sharedPools: new Set(
+      informers.pools.list().flatMap((pool) => (isShared(pool) ? [pool.metadata.name] : [])),
+    ),
     busyNodes: claims.others(name),
     now: now(),
   };

@@ -1,4 +1,5 @@
 import type { GroupSnapshotStatus, NodeBarrier } from "../../api/group-snapshot.ts";
+import { nodesOf, placement } from "./placement.ts";
 import type { CoordinatorStep, CoordinatorView, GroupRecord } from "./view.ts";
 
 interface Failure {
@@ -22,17 +23,16 @@ export function record(what: GroupRecord, view: CoordinatorView, failure?: Failu
 const NEXT: Readonly<
   Record<GroupRecord, (status: GroupSnapshotStatus, view: CoordinatorView) => GroupSnapshotStatus>
 > = {
-  preparing: (status, view) => ({
-    ...status,
-    state: "preparing",
-    attempt: status.attempt + 1,
-    nodes: { ...noWords(view), ...status.nodes },
-    members: view.group.spec.members.map(({ volume, snapshot, pool }) => ({
-      volume,
-      snapshot,
-      nodeID: view.poolNodes.get(pool) ?? "",
-    })),
-  }),
+  preparing: (status, view) => {
+    const members = placement(view);
+    return {
+      ...status,
+      state: "preparing",
+      attempt: status.attempt + 1,
+      nodes: places(nodesOf(members), status),
+      members,
+    };
+  },
   quiescing: (status, { now }) => ({
     ...status,
     state: "quiescing",
@@ -54,11 +54,9 @@ const NEXT: Readonly<
 };
 
 /** A place for the word of every node that has members; its name there is the wish that it takes part. */
-function noWords({ group, poolNodes }: CoordinatorView): Record<string, NodeBarrier> {
-  const nodes = group.spec.members.map(({ pool }) => poolNodes.get(pool) ?? "");
-  return Object.fromEntries(
-    [...new Set(nodes)].sort().map((node) => [node, { attempt: 0, phase: "prepared" }]),
-  );
+function places(nodes: readonly string[], { nodes: words = {} }: GroupSnapshotStatus) {
+  const none: NodeBarrier = { attempt: 0, phase: "prepared" };
+  return Object.fromEntries(nodes.map((node) => [node, words[node] ?? none]));
 }
 
 /**

@@ -3,7 +3,12 @@ import { EngineError } from "../../errors.ts";
 import type { CoordinatorView } from "./view.ts";
 
 /** What is wrong with the wish; undefined when nothing is. UNAVAILABLE passes by itself, all else is for good. */
-export function validate({ group, volumes, poolNodes }: CoordinatorView): EngineError | undefined {
+export function validate({
+  group,
+  volumes,
+  poolNodes,
+  sharedPools,
+}: CoordinatorView): EngineError | undefined {
   const { members } = group.spec;
   const count = members.length;
   if (count === 0 || count > MAX_GROUP_MEMBERS) {
@@ -24,10 +29,8 @@ export function validate({ group, volumes, poolNodes }: CoordinatorView): Engine
         `volume ${name} is in pool ${volume.spec.pool}, not in ${pool}`,
       );
     }
-    if (!poolNodes.has(pool)) {
-      const message = `pool ${pool} of volume ${name} does not exist, or is shared by several nodes`;
-      return new EngineError("NOT_FOUND", message, { hint: "groups are cut in local pools" });
-    }
+    if (!poolNodes.has(pool) && !sharedPools.has(pool))
+      return new EngineError("NOT_FOUND", `pool ${pool} of volume ${name} does not exist`);
     if (volume.status?.size === undefined)
       return new EngineError("UNAVAILABLE", `volume ${name} is not ready yet`);
   }

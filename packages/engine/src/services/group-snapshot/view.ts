@@ -10,8 +10,10 @@ export interface CoordinatorView {
   volumes: ReadonlyMap<string, Volume>;
   /** The members' snapshots by name; absent ones are not there. */
   snapshots: ReadonlyMap<string, Snapshot>;
-  /** Node of each pool by name; absent ones are not there. */
+  /** Node of each local pool by name; absent ones are not there. */
   poolNodes: ReadonlyMap<string, string>;
+  /** Names of the pools that several nodes have together. */
+  sharedPools: ReadonlySet<string>;
   /** Nodes that are in the barrier of another group now. */
   busyNodes: ReadonlySet<string>;
   now: Date;
