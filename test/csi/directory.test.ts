@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { filesBelow } from "../support/remains.ts";
 import { host, startDriver } from "./support/driver.ts";
 import {
@@ -18,6 +20,7 @@ import {
 } from "./support/volumes.ts";
 
 const driver = await startDriver({ pool: "directory" });
+const imaged = await startDriver({ pool: "xfs" });
 const { controller, node } = driver;
 
 test("directory: [CSI-072] [CSI-073] [CSI-194] no block volumes: refused when asked for, capacity 0", async () => {
@@ -56,6 +59,65 @@ test("directory: [CSI-067] [CSI-268] [CSI-270] [CSI-286] [CSI-292] a folder is p
     [],
   );
 });
+
+test("directory: [CSI-086] mount flags of a bind mount are applied, also where it is published; others are refused", async () => {
+  const choice = { mountFlags: ["noexec,nosuid", "nodev", "noatime"] };
+  const volume = await staged(driver, "flags", { choice });
+  const [writable, readable] = [driver.path("flags-writable"), driver.path("flags-readable")];
+  await volume.publish(writable);
+  const optionsAt = async (path: string) => (await host.mounts.at(path)).at(-1)?.options ?? [];
+  const flags = ["noexec", "nosuid", "nodev", "noatime"];
+  for (const flag of flags) {
+    assert.ok((await optionsAt(volume.staging)).includes(flag), flag);
+    assert.ok((await optionsAt(writable)).includes(flag), flag);
+  }
+  const program = join(writable, "program");
+  await writeFile(program, "#!/bin/sh\n", { mode: 0o755 });
+  await assert.rejects(promisify(execFile)(program), { code: "EACCES" });
+  await volume.unpublish(writable);
+  await volume.publish(readable, { readonly: true });
+  for (const flag of [...flags, "ro"]) assert.ok((await optionsAt(readable)).includes(flag), flag);
+  await volume.unpublish(readable);
+  // As a kill between the bind mount and its flags leaves it.
+  await host.exec.run("mount", ["-o", "remount,bind,exec,suid,dev", volume.staging]);
+  assert.ok(!(await optionsAt(volume.staging)).includes("noexec"));
+  const volumeCapability = capability(choice);
+  await node.nodeStageVolume({ volumeId: volume.id, stagingTargetPath: volume.staging, volumeCapability });
+  for (const flag of flags) assert.ok((await optionsAt(volume.staging)).includes(flag), flag);
+  await volume.undo();
+  const other = await volumeId(driver, "refused flags");
+  await attach(driver, other);
+  const stage = (...mountFlags: string[]) =>
+    node.nodeStageVolume({
+      ...{ volumeId: other, stagingTargetPath: driver.path("refused") },
+      volumeCapability: capability({ mountFlags }),
+    });
+  for (const flag of ["discard", "noexec,uquota", "data=journal"]) {
+    const message = await fails(
+      "INVALID_ARGUMENT",
+      stage("nosuid", flag),
+      /mount_flags\[1\] is no flag of a bind mount/,
+    );
+    assert.doesNotMatch(message, /uquota|journal/);
+  }
+  assert.deepEqual(await host.mounts.at(driver.path("refused")), []);
+  await detach(driver, other);
+  await remove(driver, other);
+});
+
+for (const pool of ["directory", "xfs"] as const) {
+  test(`${pool}: [CSI-086] the mount flag ro makes staging and publication read-only`, async () => {
+    const used = pool === "directory" ? driver : imaged;
+    const volume = await staged(used, "read-only", { choice: { mountFlags: ["ro"] } });
+    const target = used.path("read-only-target");
+    await volume.publish(target);
+    await volume.publish(target);
+    await assert.rejects(writeFile(join(target, "file"), "no"), { code: "EROFS" });
+    await assert.rejects(writeFile(join(volume.staging, "file"), "no"), { code: "EROFS" });
+    await volume.unpublish(target);
+    await volume.undo();
+  });
+}
 
 test("directory: [CSI-202] [CSI-203] [CSI-206] [CSI-217] a folder in use is not cut; one at rest is, and restored whole", async () => {
   const id = await volumeId(driver, "source");

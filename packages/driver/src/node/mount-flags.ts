@@ -15,3 +15,39 @@ export function checkMountFlags(flags: readonly string[]): string[] {
   }
   return [...flags];
 }
+
+/** What asks for a flag of the mount itself, and what asks for the opposite, which a bind mount has already. */
+const BIND_FLAGS: ReadonlyMap<string, string | undefined> = new Map([
+  ...["noexec", "nosuid", "nodev", "noatime", "nodiratime"].map((flag) => [flag, flag] as const),
+  ...["ro", "rw", "exec", "suid", "dev", "atime", "relatime", "diratime", "defaults"].map(
+    (flag) => [flag, undefined] as const,
+  ),
+]);
+
+/**
+ * The flags of a bind mount, which is all that a folder of a `directory` pool has. Throws INVALID_ARGUMENT for what only
+ * a file system of its own could have.
+ */
+export function bindFlags(flags: readonly string[]): string[] {
+  const wanted = new Set<string>();
+  for (const [index, flag] of flags.entries()) {
+    for (const part of flag.split(",")) {
+      if (!BIND_FLAGS.has(part)) {
+        throw CsiError.invalidArgument(
+          `volume_capability.mount.mount_flags[${index}] is no flag of a bind mount, and a volume of a directory pool is one`,
+          { hint: "Use ro, noexec, nosuid, nodev, noatime or nodiratime, or another pool." },
+        );
+      }
+      const set = BIND_FLAGS.get(part);
+      if (set === undefined) wanted.delete(`no${part}`);
+      else wanted.add(set);
+    }
+  }
+  return [...wanted];
+}
+
+/** Whether the flags ask for a read-only mount; the last word counts. */
+export function asksReadOnly(flags: readonly string[]): boolean {
+  const modes = flags.flatMap((flag) => flag.split(",")).filter((part) => part === "ro" || part === "rw");
+  return modes.at(-1) === "ro";
+}

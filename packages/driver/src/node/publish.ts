@@ -5,9 +5,10 @@ import { requireCapability } from "../controller/compatible.ts";
 import { getVolume } from "../controller/objects.ts";
 import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
-import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
+import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import { requireWorkload } from "./io-limits/require.ts";
+import { asksReadOnly } from "./mount-flags.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
 import { decidePublish } from "./publish-table.ts";
@@ -71,7 +72,11 @@ function publishRecord(
   ];
   return {
     access: capability.access,
-    readOnly: readonly || mode.readOnly || publishContext[PUBLISH_READ_ONLY] === "true",
+    readOnly:
+      readonly ||
+      mode.readOnly ||
+      asksReadOnly(mountFlagsOf(request.volumeCapability)) ||
+      publishContext[PUBLISH_READ_ONLY] === "true",
     multiTarget: mode.multiTarget,
     arguments: sha256(JSON.stringify(all)),
     made: false,

@@ -9,7 +9,7 @@ import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } fro
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
 import { requireLimitsHere } from "./io-limits/require.ts";
-import { checkMountFlags } from "./mount-flags.ts";
+import { asksReadOnly, bindFlags, checkMountFlags } from "./mount-flags.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
@@ -34,10 +34,14 @@ export async function stageVolume(
   const volume = await getVolume(node.store, request.volumeId, signal);
   requireCapability(volume, capability);
   await requireLimitsHere(node, volume);
-  const readOnly = modeOf(capability).readOnly || request.publishContext[PUBLISH_READ_ONLY] === "true";
+  const readOnly =
+    modeOf(capability).readOnly ||
+    asksReadOnly(flags) ||
+    request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
-  if (await isStaged(node, volume, wanted)) return {};
+  if (await isStaged(node, volume, wanted, flags)) return {};
   return withAttached(node, volume, async (attached) => {
+    if (attached.kind === "folder") bindFlags(flags);
     if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
     const made = await note(node, volume, wanted);
     recorded();
@@ -61,11 +65,16 @@ function stageRecord(path: string, capability: Capability, readOnly: boolean): S
 }
 
 /** True when this very staging is done already. A record without its mount is unfinished work, which goes on. */
-async function isStaged(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
+async function isStaged(
+  node: NodeContext,
+  volume: Volume,
+  wanted: StageRecord,
+  flags: readonly string[],
+): Promise<boolean> {
   const present = (await node.records.findOf(volume))?.staged;
   if (present === undefined) return false;
   if (present.arguments === wanted.arguments)
-    return wanted.access === "mount" && isMounted(node, volume, wanted);
+    return wanted.access === "mount" && isMounted(node, volume, wanted, flags);
   if (!(await inUse(node, volume, present))) return false;
   if (present.path === wanted.path) {
     throw CsiError.alreadyExists(`the volume is staged at ${present.path} with another capability`, {
@@ -77,9 +86,18 @@ async function isStaged(node: NodeContext, volume: Volume, wanted: StageRecord):
   });
 }
 
-async function isMounted(node: NodeContext, volume: Volume, wanted: StageRecord): Promise<boolean> {
+async function isMounted(
+  node: NodeContext,
+  volume: Volume,
+  wanted: StageRecord,
+  flags: readonly string[],
+): Promise<boolean> {
   const top = (await node.host.mounts.at(wanted.path)).at(-1);
-  return top !== undefined && (await isMountOf(volume, top)) && isReadOnly(top) === wanted.readOnly;
+  if (top === undefined || !(await isMountOf(volume, top)) || isReadOnly(top) !== wanted.readOnly)
+    return false;
+  // A folder is bound first and gets its flags then: a kill may have come between the two.
+  const folder = top.source !== volume.status?.device;
+  return !folder || bindFlags(flags).every((flag) => top.options.includes(flag));
 }
 
 /** A block volume has no mount at its staging path: its record is all there is. */
@@ -112,7 +130,7 @@ async function mountAt(
 ): Promise<void> {
   const { mounts } = node.host;
   if (attached.kind === "folder") {
-    await mounts.bind(attached.path, path, { readOnly }, signal);
+    await mounts.bind(attached.path, path, { readOnly, flags: bindFlags(flags) }, signal);
     mounted();
     return;
   }

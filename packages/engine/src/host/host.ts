@@ -62,13 +62,20 @@ export interface MountRequest {
   options?: readonly string[];
 }
 
+/** A bind mount has the flags of a mount, not those of its file system. */
+export interface BindOptions {
+  readOnly: boolean;
+  /** `noexec`, `nosuid`, `nodev`, `noatime`, `nodiratime`: as mountinfo shows them. */
+  flags?: readonly string[];
+}
+
 /** Mount truth is mountinfo, never an exit code. */
 export interface Mounts {
   list(): Promise<MountEntry[]>;
   /** All mounts stacked on exactly this path, lowest first. */
   at(target: string): Promise<MountEntry[]>;
   mount(request: MountRequest, signal?: AbortSignal): Promise<void>;
-  bind(source: string, target: string, options: { readOnly: boolean }, signal?: AbortSignal): Promise<void>;
+  bind(source: string, target: string, options: BindOptions, signal?: AbortSignal): Promise<void>;
   /** Unmounts every layer on the path; resolves when mountinfo shows none. A path that is no mount is fine. */
   unmount(target: string, signal?: AbortSignal): Promise<void>;
 }

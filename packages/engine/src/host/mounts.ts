@@ -2,7 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
-import type { Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
+import type { BindOptions, Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
 import { mountinfoReader } from "./mountinfo.ts";
 
 /** A probe of udev, a process on its way out, or the freeze of a cut can hold a mount for a moment. */
@@ -30,7 +30,7 @@ export function createMounts(exec: Exec, clock: Clock): Mounts {
   const bind = async (
     source: string,
     target: string,
-    options: { readOnly: boolean },
+    { readOnly, flags = [] }: BindOptions,
     signal?: AbortSignal,
   ): Promise<void> => {
     let top = (await at(target)).at(-1);
@@ -40,13 +40,14 @@ export function createMounts(exec: Exec, clock: Clock): Mounts {
       top = (await at(target)).at(-1);
       if (top === undefined) throw mountFailed({ source, target }, result);
     }
-    // A kill between bind and remount leaves a writable mount; the next call comes through here and ends it.
-    if (options.readOnly === isReadOnly(top)) return;
-    const mode = options.readOnly ? "ro" : "rw";
-    const result = await exec.try("mount", ["-o", `remount,bind,${mode}`, target], withSignal(signal));
+    // A kill between bind and remount leaves a mount without flags; the next call comes through here and ends it.
+    const asWished = (entry: MountEntry): boolean =>
+      readOnly === isReadOnly(entry) && flags.every((flag) => entry.options.includes(flag));
+    if (asWished(top)) return;
+    const wish = ["remount", "bind", readOnly ? "ro" : "rw", ...flags].join(",");
+    const result = await exec.try("mount", ["-o", wish, target], withSignal(signal));
     const after = (await at(target)).at(-1);
-    if (after === undefined || isReadOnly(after) !== options.readOnly)
-      throw mountFailed({ source, target }, result);
+    if (after === undefined || !asWished(after)) throw mountFailed({ source, target }, result);
   };
 
   const unmount = async (target: string, signal?: AbortSignal): Promise<void> => {
