@@ -178,7 +178,8 @@ async function round(program, { pool, access, seed }) {
     `${good ? "ok  " : "FAIL"} ${pool} ${access}: ${counts.passed} passed, ${counts.failed} failed, ` +
       `${counts.skipped} skipped, ${counts.pending} pending upstream (seed ${used})\n`,
   );
-  for (const [reason, count] of complete ? [] : reasons) process.stdout.write(`  ${count} skipped: ${reason}\n`);
+  for (const [reason, count] of complete ? [] : reasons)
+    process.stdout.write(`  ${count} skipped: ${reason}\n`);
   if (!good || options.verbose) {
     process.stdout.write(`${output}\n--- driver ended with ${ended}\n${left.join("\n")}\n`);
     if (!good) await writeFile(join(folder, "driver.log"), driver.log());
