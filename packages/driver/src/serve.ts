@@ -9,7 +9,7 @@ import {
   startArbiter,
   startServices,
 } from "@mooring/engine";
-import { Events, LocalStore, type Logger, ResourceRegistry } from "@mooring/store";
+import { Events, LocalStore, type Logger, ResourceRegistry, startEventExpiry } from "@mooring/store";
 import type { DriverMode } from "./context.ts";
 import { createDriver } from "./driver.ts";
 
@@ -67,6 +67,8 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
     parts.push((await startArbiter(common)).done);
     parts.push((await startServices(common)).done);
+    // Nobody else has this store, so nobody else would ever remove them.
+    parts.push(startEventExpiry(common).done);
     const { maxVolumesPerNode, version, cgroupRoot } = options;
     const services = createDriver({
       ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal },
