@@ -19,6 +19,24 @@ export interface VolumeSalvage extends Attempts {
   dataLoss?: boolean;
 }
 
+const MENDED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repaired"];
+
+/**
+ * True while a volume's data cannot be trusted. An agent never calls a volume faulted without saying what the fault
+ * is: the word alone, or with a fault that was mended long ago, was written by hand and takes nobody's volume away.
+ */
+export function isFaulted({ status }: Pick<Volume, "status">): boolean {
+  if (status?.robustness !== "faulted" || status.salvage === undefined) return false;
+  return !MENDED.includes(status.salvage.state);
+}
+
+/** A fault that was not mended, whatever the volume's robustness says; a lost image is whole when it is found again. */
+export function openFault({ status }: Pick<Volume, "status">): VolumeSalvage | undefined {
+  const { salvage } = status ?? {};
+  const open = salvage !== undefined && salvage.cause !== "image-lost" && !MENDED.includes(salvage.state);
+  return open ? salvage : undefined;
+}
+
 /** True when a person has consented to lose data in order to mend just this fault. */
 export function hasConsent({ spec, status }: Volume): boolean {
   return spec.acceptDataLoss !== undefined && spec.acceptDataLoss === status?.salvage?.faultedAt;

@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
+import { isFaulted as isVolumeFaulted } from "../api/salvage.ts";
 import { ruleOf } from "./attacher-types.ts";
 import type { ArbiterView, Verdict } from "./view.ts";
 
@@ -31,7 +32,7 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict
 }
 
 export function isFaulted({ volume }: ArbiterView): boolean {
-  return volume.status?.robustness === "faulted";
+  return isVolumeFaulted(volume);
 }
 
 /** A faulted volume is opened only to be mended, and out of reach of workloads. */

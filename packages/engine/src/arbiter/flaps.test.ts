@@ -4,7 +4,7 @@ import { nextWrite } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { CALM_MS, MOST_MOVES } from "./flaps.ts";
 import { agentStep, type SimVolume } from "./simulation/agent.ts";
-import { NOW, node, ticket, view } from "./testing/build-view.ts";
+import { FAULT, NOW, node, ticket, view } from "./testing/build-view.ts";
 import type { ArbiterView } from "./view.ts";
 
 const MINUTE = 60_000;
@@ -41,7 +41,10 @@ class Scene {
   /** The device fails, is closed, and is found whole: what a broken disk does again and again. */
   fault(): void {
     this.settle();
-    this.view.volume = { ...this.volume, status: { ...this.volume.status, robustness: "faulted" } };
+    this.view.volume = {
+      ...this.volume,
+      status: { ...this.volume.status, robustness: "faulted", salvage: FAULT },
+    };
     this.settle();
     this.view.volume = { ...this.volume, status: { ...this.volume.status, robustness: "unknown" } };
     this.settle();

@@ -3,13 +3,13 @@ import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/backend.ts";
-import { folderUsers } from "../../pools/folder-users.ts";
 import type { AgentContext } from "../context.ts";
 import { cut } from "../cut.ts";
 import { cutKey } from "../cuts.ts";
 import { takeLease } from "../lease/take-lease.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
+import { deviceUsers } from "./device-users.ts";
 import { applyJob } from "./jobs/apply.ts";
 import type { VolumeReading } from "./read.ts";
 import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
@@ -71,7 +71,9 @@ export async function applyVolumeStep(
       return;
     }
     case "hide-device": {
-      const users = await usersOf(context, view);
+      const { device, open } = view;
+      const users =
+        device === undefined || open === undefined ? [] : await deviceUsers(context, open, device.path);
       if (users.length > 0) throw inUse(view, users);
       await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
       break;
@@ -180,12 +182,6 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
     hint: `unmount the mounts of ${device.path}`,
   });
-}
-
-async function usersOf({ host }: AgentContext, { device, open }: VolumeReading): Promise<string[]> {
-  if (device === undefined || open === undefined) return [];
-  if (open.backend.block) return host.loops.holders(device.path);
-  return folderUsers(await host.mounts.list(), device.path);
 }
 
 function inUse({ volume }: VolumeReading, users: readonly string[]): EngineError {

@@ -1,5 +1,6 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { isFaulted, openFault } from "../../api/salvage.ts";
 import { fail, REST } from "../converge.ts";
 import {
   ATTACHMENT_TABLE,
@@ -30,6 +31,8 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
   // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };
+  // Whoever has the lease and the device is the owner, whatever a hand-written status says.
+  if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
   return step.do === "rest" && unneeded ? record("let-go", view) : step;
@@ -82,6 +85,8 @@ function creation(view: VolumeView): VolumeStep | undefined {
     // A record that was brought back from its deletion.
     return state === "deleting" ? record("detaching", view) : undefined;
   }
+  // A size is recorded when an image is made: this one was, and if it is gone now, no new one takes its place.
+  if (size !== undefined) return record("detaching", view);
   if (image === undefined) return fromSource(view);
   // The wish may have grown while the image was being made.
   return image.size < volume.spec.size ? { do: "grow-image" } : record("created", view);
@@ -104,15 +109,15 @@ function fromSource({ source }: VolumeView): VolumeStep {
 
 /** A lost or cut image is reported and never replaced by a new, empty one. */
 function damage(view: VolumeView): VolumeStep | undefined {
-  const faulted = isFaulted(view);
+  const said = view.volume.status?.robustness === "faulted";
+  const faulted = isFaulted(view.volume);
   if (faultOf(view) !== undefined) return faulted ? undefined : record("faulted", view);
+  // Somebody has written that it is faulted, or that it is not.
+  if (said && !faulted) return record("recovered", view);
+  if (!said && openFault(view.volume) !== undefined) return record("faulted", view);
   // Only a lost image is whole when it is found again; all else has to be checked.
   const { cause = "image-lost" } = view.volume.status?.salvage ?? {};
   return faulted && cause === "image-lost" ? record("recovered", view) : undefined;
-}
-
-function isFaulted({ volume }: VolumeView): boolean {
-  return volume.status?.robustness === "faulted";
 }
 
 function attachment(view: VolumeView): VolumeStep | undefined {
@@ -139,9 +144,20 @@ const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep 
     view.device === undefined ? unlessDamaged(view, { do: "open-device" }) : record("attached", view),
   keep,
   "begin-detach": (view) => record("detaching", view),
-  close: (view) => (view.device === undefined ? record("detached", view) : { do: "close-device" }),
+  close,
   rest: (view) => (view.device === undefined ? undefined : { do: "close-device" }),
 };
+
+/**
+ * Nobody detaches a volume that is wanted where it is, so a record that says so was written by hand. A device that is
+ * in use then stays as it is; one that nobody uses is closed and opened again.
+ */
+function close(view: VolumeView): VolumeStep {
+  const { volume, nodeID, device, inUse } = view;
+  if (device === undefined) return record("detached", view);
+  const wanted = volume.spec.nodeID === nodeID && volume.spec.disableFrontend !== true;
+  return wanted && inUse === true ? record("attached", view) : { do: "close-device" };
+}
 
 /** After a reboot the record says attached, but there is no device: it is opened again. */
 function keep(view: VolumeView): VolumeStep | undefined {
@@ -186,7 +202,7 @@ function tidy(view: VolumeView): VolumeStep | undefined {
   const what = damageOf(view);
   if (what !== undefined) return fail("DATA_LOSS", what);
   const { error, ownerID } = view.volume.status ?? {};
-  if (isFaulted(view)) return undefined;
+  if (isFaulted(view.volume)) return undefined;
   const owned = ownerID === view.nodeID || (view.lease !== undefined && (ownerID ?? "") === "");
   return error === undefined && owned ? undefined : record("settled", view);
 }

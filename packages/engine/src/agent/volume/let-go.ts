@@ -18,6 +18,8 @@ export async function letGo(
   if (volume?.status?.ownerID === nodeID) return;
   // What it has open belongs to a migration, whose steps end it.
   if (volume?.spec.migrationNodeID === nodeID || volume?.status?.currentMigrationNodeID === nodeID) return;
+  // It is wanted here and it is here: another owner was written by hand, and the next round corrects that.
+  if (volume?.spec.nodeID === nodeID && leases.holds(name)) return;
   const layout = volume === undefined ? undefined : pools.get(volume.spec.pool)?.layout;
   if (volume !== undefined && layout?.shared === undefined) return;
   if (layout !== undefined) {

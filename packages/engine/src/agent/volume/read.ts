@@ -12,6 +12,7 @@ import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { isHeldOn } from "../snapshot/decide.ts";
 import { type ConcernView, isConcerned } from "./concern.ts";
+import { deviceUsers } from "./device-users.ts";
 import type { LeaseState, SourceView, VolumeView } from "./view.ts";
 
 /** A view and the things it was made from. */
@@ -24,7 +25,10 @@ export interface VolumeReading extends VolumeView {
 export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
   const { store, nodeID, host, signal } = context;
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
-  if (volume === undefined || !isOurs(context, await whereItIsMade(context, volume))) return undefined;
+  if (volume === undefined) return undefined;
+  if (!isOurs(context, await whereItIsMade(context, volume)) && !(await holdsOpen(context, volume))) {
+    return undefined;
+  }
   const open = context.pools.get(volume.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
@@ -38,10 +42,30 @@ export async function readVolume(context: AgentContext, name: string): Promise<V
   const jobs = await jobsOf(context, volume);
   const fault = context.faults.get(name);
   const now = host.clock.now();
+  const inUse = device !== undefined && open !== undefined && isDoubtful(volume, nodeID);
+  const users = inUse ? await deviceUsers(context, open, device.path) : undefined;
   return {
     ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file },
+    ...(users === undefined ? {} : { inUse: users.length > 0 }),
     ...(lease === undefined ? {} : { lease }),
   };
+}
+
+/** The record says of an open device that it is closed, or nothing: somebody may have written that by hand. */
+function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
+  if (spec.nodeID !== nodeID) return false;
+  return status?.state === "detaching" || (status?.state === "attached" && status.device === undefined);
+}
+
+/** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
+async function holdsOpen(
+  { host, pools, sharing }: AgentContext,
+  { metadata, spec }: Volume,
+): Promise<boolean> {
+  const layout = pools.get(spec.pool)?.layout;
+  if (sharing?.leases.holds(metadata.name) !== true || layout?.shared === undefined) return false;
+  const device = await host.loops.find(`${layout.images}/${metadata.name}.img`, { recent: true });
+  return device !== undefined && device.fenced !== true;
 }
 
 /** Tickets matter to an agent only where they hold the volume out of reach of workloads. */

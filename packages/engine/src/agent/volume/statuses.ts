@@ -1,7 +1,10 @@
-import type { FaultCause, VolumeSalvage } from "../../api/salvage.ts";
+import { type FaultCause, openFault, type VolumeSalvage } from "../../api/salvage.ts";
 import type { VolumeStatus } from "../../api/volume.ts";
 import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";
+
+/** Images are made of whole sectors. */
+const SECTOR_BYTES = 4096;
 
 type Optional =
   | "currentNodeID"
@@ -34,7 +37,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       "device",
     ]),
   attaching: (status) => change(status, { state: "attaching" }, ["error"]),
-  attached: (status, { nodeID, volume, device, now }) =>
+  attached: (status, { nodeID, volume, device, inUse, now }) =>
     change(
       status,
       {
@@ -45,7 +48,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
         device: device?.path ?? "",
         frontendDisabled: volume.spec.disableFrontend ?? false,
         // Attached before and without a device now: whatever was mounted from the old one is dead.
-        ...(status.state === "attached" && status.device === undefined
+        ...(status.state === "attached" && status.device === undefined && inUse !== true
           ? { remountRequestedAt: now.toISOString() }
           : {}),
       },
@@ -61,6 +64,10 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
     ),
   deleting: (status) => change(status, { state: "deleting" }, ["error"]),
   faulted: (status, view) => {
+    const known = faultOf(view) === undefined ? openFault(view.volume) : undefined;
+    if (known !== undefined) {
+      return change(status, { robustness: "faulted", error: { code: "DATA_LOSS", message: known.message } });
+    }
     const { cause, message } = faultOf(view) ?? { cause: "filesystem" as const, message: "" };
     const faultedAt = view.now.toISOString();
     const { name } = view.volume.metadata;
@@ -79,7 +86,11 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       ...(status.state === "attached" ? { remountRequestedAt: faultedAt } : {}),
     });
   },
-  recovered: (status) => change(status, { robustness: "unknown" }, ["error"]),
+  // Where only the word was wrong, the volume is in use as before.
+  recovered: (status) => {
+    const found = status.state !== "attached" || status.salvage?.cause === "image-lost";
+    return change(status, { robustness: found ? "unknown" : "healthy" }, ["error"]);
+  },
   size: (status, { image }) =>
     change(status, { size: image?.size ?? 0, ...expansion(status, image?.size ?? 0) }, ["error"]),
   settled: (status) => change(status, {}, ["error"]),
@@ -119,8 +130,10 @@ export function faultOf(view: VolumeView): { cause: FaultCause; message: string 
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */
 export function damageOf({ volume, image }: VolumeView): string | undefined {
-  const size = volume.status?.size;
-  if (size === undefined) return undefined;
+  const { size: recorded } = volume.status ?? {};
+  if (recorded === undefined) return undefined;
+  // It was never larger than somebody wanted it.
+  const size = Math.min(recorded, Math.ceil(volume.spec.size / SECTOR_BYTES) * SECTOR_BYTES);
   if (image === undefined) return `the image of volume ${volume.metadata.name} is gone`;
   if (image.size >= size) return undefined;
   return `the image of volume ${volume.metadata.name} has ${image.size} bytes, but had ${size}`;

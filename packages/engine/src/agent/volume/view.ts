@@ -24,6 +24,8 @@ export interface VolumeView {
   image: { size: number } | undefined;
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
   device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
+  /** Somebody has it mounted. Only known where a record that cannot be true has to be told from one that can. */
+  inUse?: boolean;
   source: SourceView;
   /** Why the file system that is mounted from the device has failed under its users; undefined when it has not. */
   fault: string | undefined;

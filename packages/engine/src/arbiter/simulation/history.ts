@@ -1,4 +1,5 @@
 import type { AttacherType } from "../../api/attachment.ts";
+import { FAULT } from "../testing/build-view.ts";
 import { withoutTickets, withTicket } from "../tickets.ts";
 import { agentStep } from "./agent.ts";
 import { SimArbiter } from "./arbiter.ts";
@@ -268,7 +269,7 @@ export class History {
   #fault(): void {
     const { volume, volumeVersion } = this.world;
     if (volume.status.state !== "attached") return;
-    const status = { ...volume.status, robustness: "faulted" as const };
+    const status = { ...volume.status, robustness: "faulted" as const, salvage: FAULT };
     this.world.writeVolume({ ...volume, status }, volumeVersion);
     this.world.tell("the volume's device fails");
   }

@@ -5,6 +5,7 @@ import {
   type Place,
 } from "../../agent/volume/attachment-table.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
+import type { VolumeSalvage } from "../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
 import { newAttachment } from "../attachment-object.ts";
 import { decide } from "../decide.ts";
@@ -67,6 +68,10 @@ function answerOf(view: ArbiterView, asker: string | undefined): Answer {
   return { spec, told: asker === undefined ? undefined : verdicts[asker]?.reason };
 }
 
+const FAULT: VolumeSalvage = {
+  ...{ cause: "filesystem", faultedAt: "2026-01-01T00:00:00Z", state: "Faulted", message: "it has failed" },
+};
+
 const nodeOf = (place: Place): string => (place === "nowhere" ? "" : place);
 
 /** Both nodes are ready and can reach the data; the tickets are those of workloads, named by their nodes. */
@@ -81,7 +86,12 @@ export function viewOf(
   };
   const volume: Volume = {
     ...{ apiVersion: "v1", kind: "Volume", metadata: { name: "v", uid: "u" }, spec },
-    status: { state, currentNodeID: nodeOf(current), ...more },
+    status: {
+      state,
+      currentNodeID: nodeOf(current),
+      ...(more.robustness === "faulted" ? { salvage: FAULT } : {}),
+      ...more,
+    },
   };
   const { annotations: _, ...metadata } = newAttachment(volume).metadata;
   const attachment = newAttachment(volume);

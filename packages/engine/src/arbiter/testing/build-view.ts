@@ -1,5 +1,6 @@
 import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
+import type { VolumeSalvage } from "../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
 import { newAttachment } from "../attachment-object.ts";
 import type { ArbiterView } from "../view.ts";
@@ -14,6 +15,11 @@ export function node(name: string, state: NodeState = "Ready"): NodeAgent {
 export function ticket(id: string, type: AttacherType, nodeID: string, more: Partial<AttachmentTicket> = {}) {
   return { id, type, nodeID, generation: 1, ...more } satisfies AttachmentTicket;
 }
+
+/** As an agent records it. */
+export const FAULT: VolumeSalvage = {
+  ...{ cause: "filesystem", faultedAt: NOW.toISOString(), state: "Faulted", message: "it has failed" },
+};
 
 export interface Setup {
   tickets?: AttachmentTicket[];
@@ -47,7 +53,7 @@ export function view({
       ...(deleting === true ? { deletionTimestamp: NOW.toISOString() } : {}),
     },
     spec: { size: 1, pool: "p", volumeMode: "Filesystem", accessMode: "rwo", ...spec },
-    status: { state: "detached", ...status },
+    status: { state: "detached", ...(status.robustness === "faulted" ? { salvage: FAULT } : {}), ...status },
   };
   const made = newAttachment(volume);
   const attachment: VolumeAttachment = {

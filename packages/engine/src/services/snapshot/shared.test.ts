@@ -1,73 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import {
-  apiVersionOf,
-  Events,
-  type Lease,
-  Leases,
-  LocalStore,
-  mutate,
-  ResourceRegistry,
-  silentLogger,
-  waitFor,
-} from "@mooring/store";
-import { startAgent } from "../../agent/index.ts";
+import { test } from "node:test";
+import { apiVersionOf, type Lease, Leases, type LocalStore, mutate, waitFor } from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
-import { ENGINE_KINDS } from "../../api/kinds.ts";
 import { LEASE_NAMESPACE } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
-import { Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
-import { startArbiter } from "../../arbiter/index.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
-import { createHost } from "../../host/create-host.ts";
-import { POOL, snapshotObject, until, volumeObject } from "../../testing/agent.ts";
-import { GIB, scratch, sparse } from "../../testing/scratch.ts";
-import { startServices } from "../index.ts";
-
-/** Two agents of one store that share the folder of a pool. */
-async function twoNodes(t: TestContext): Promise<LocalStore> {
-  const host = createHost();
-  const stop = new AbortController();
-  const running: Promise<void>[] = [];
-  const stores: LocalStore[] = [];
-  // Before the folder is cleaned up: hooks run in the order in which they were made.
-  t.after(async () => {
-    stop.abort();
-    await Promise.allSettled(running);
-    for (const store of stores) await store.close();
-  });
-  const dir = await scratch(t, host);
-  const disk = await sparse(join(dir, "disk"), 2 * GIB);
-  const { path: device } = await host.loops.attach(disk);
-  await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", device]);
-  const folder = join(dir, "shared");
-  await mkdir(folder);
-  await host.mounts.mount({ source: device, target: folder, fsType: "xfs" });
-  const kinds = [...ENGINE_KINDS].map((resource) => ({ resource, hasStatus: true }));
-  const plain = [Events, Leases].map((resource) => ({ resource, hasStatus: false }));
-  const registry = new ResourceRegistry([...kinds, ...plain]);
-  const store = await LocalStore.open({ path: join(dir, "store"), registry });
-  stores.push(store);
-  const common = { store, logger: silentLogger, signal: stop.signal };
-  for (const nodeID of ["node-1", "node-2"]) {
-    const pools = [{ name: POOL, type: "xfs" as const, shared: true, path: folder }];
-    const stateDir = join(dir, nodeID);
-    running.push((await startAgent({ ...common, host, nodeID, stateDir, pools, leases: {} })).done);
-  }
-  running.push((await startArbiter(common)).done, (await startServices(common)).done);
-  await until(store, Pools, POOL, ({ status }) => status?.nodes?.length === 2);
-  return store;
-}
+import { snapshotObject, until, volumeObject } from "../../testing/agent.ts";
+import { twoNodes } from "../../testing/two-nodes.ts";
 
 const detached = (store: LocalStore, name: string) =>
   until(store, Volumes, name, (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
 
 test("in a shared pool a volume that nobody has is held and copied on some node, one in use where it is", async (t) => {
-  const store = await twoNodes(t);
+  const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
   await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
@@ -95,7 +42,7 @@ test("in a shared pool a volume that nobody has is held and copied on some node,
 });
 
 test("10874: a job that held the volume follows it to the node where a workload has taken it", async (t) => {
-  const store = await twoNodes(t);
+  const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
   // Many at once, so that some are still to be cut when the workload comes.
@@ -116,7 +63,7 @@ test("10874: a job that held the volume follows it to the node where a workload 
 });
 
 test("a volume that nobody has is copied on a ready node when the last one that had it is lost", async (t) => {
-  const store = await twoNodes(t);
+  const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
   const lease = { namespace: LEASE_NAMESPACE, name: "mooring-image-v-p-1" };
@@ -140,7 +87,7 @@ test("a volume that nobody has is copied on a ready node when the last one that 
 });
 
 test("a volume that nobody has is copied as soon as a node is ready, when none was", async (t) => {
-  const store = await twoNodes(t);
+  const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
   const silence = (agent: NodeAgent): void => {
