@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -71,22 +72,22 @@ export class Machine {
     return this.#csi;
   }
 
-  async start(): Promise<void> {
+  /** `inside`: a process that has kept this machine's mounts over the end of its agent. */
+  async start({ inside }: { inside?: number } = {}): Promise<void> {
     const readyFile = join(this.stateDir, "ready");
     await mkdir(this.stateDir, { recursive: true });
     await rm(readyFile, { force: true });
     const node = [process.execPath, BUNDLE, "node", "--kubeconfig", this.#kubeconfig];
     const own = ["--state-dir", this.stateDir, "--node-name", this.name, "--ready-file", readyFile];
-    const child = spawn(
-      "nsenter",
-      [
-        `--net=/run/netns/${this.seat.namespace}`,
-        ...["unshare", "--mount", "--propagation", "private"],
-        ...["sh", "-c", LET_GO_OF_OTHERS, "sh", tmpdir(), dirname(this.stateDir)],
-        ...[...node, ...own, ...this.#args],
-      ],
-      { stdio: ["ignore", "pipe", "pipe"] },
-    );
+    const fresh = [
+      `--net=/run/netns/${this.seat.namespace}`,
+      ...["unshare", "--mount", "--propagation", "private"],
+      ...["sh", "-c", LET_GO_OF_OTHERS, "sh", tmpdir(), dirname(this.stateDir)],
+    ];
+    const where = inside === undefined ? fresh : ["--target", String(inside), "--mount", "--net"];
+    const child = spawn("nsenter", [...where, ...node, ...own, ...this.#args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (chunk: Buffer) => {
@@ -122,6 +123,25 @@ export class Machine {
     this.#child.kill("SIGTERM");
     await eventually(`node ${this.name} to stop`, async () => !this.alive);
     this.#forget();
+  }
+
+  /** Ends the agent, and nothing else on the machine. Resolves with a process that keeps the machine's mounts. */
+  async killAgent(): Promise<number> {
+    const keeper = this.spawn("sh", "-c", "echo here; exec sleep infinity");
+    if (keeper.stdout === null) throw new Error("no output to wait for");
+    await once(keeper.stdout, "data");
+    kill(this.pid);
+    await eventually(`the agent of ${this.name} to be gone`, async () => !this.alive);
+    this.#forget();
+    return keeper.pid ?? 0;
+  }
+
+  /** Ends the machine's processes whose arguments name this text. */
+  async killWith(text: string): Promise<void> {
+    for (const pid of await this.processes()) {
+      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      if (line.includes(text)) kill(pid);
+    }
   }
 
   /** What a power cut does: every process at once, and with the last one the mounts; then the devices. */

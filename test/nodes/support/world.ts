@@ -62,7 +62,8 @@ export class Nodes {
 
   async #start({ nodes, upArgs = [], nodeArgs = [], shared }: NodesOptions): Promise<void> {
     if (shared === true) await this.#share();
-    const listen = `${this.network.address}:0`;
+    // A port that stays: nodes find the API server again after its restart. Nobody else has this address.
+    const listen = `${this.network.address}:6443`;
     this.#up = await Up.create({ nodeName: "hub", listen, pool: "directory", args: upArgs });
     await this.#up.start();
     for (const name of nodes) await this.add(name, nodeArgs);

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { NodeAgents, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  KubeVolumeAttachments,
+  LocalStore,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  ResourceRegistry,
+} from "@mooring/store";
+import { eventually } from "../support/eventually.ts";
+import { claim } from "../support/manifests.ts";
+import { PodWriter } from "./support/pods.ts";
+import { TestVolume } from "./support/volume.ts";
+import { Nodes } from "./support/world.ts";
+import { stints } from "./support/writer.ts";
+
+const NAMESPACE = "default";
+/** Long: nobody's lease runs out while the API server is away. */
+const TIMES = ["--lease-duration", "120s"];
+
+describe("an upgrade or a restart takes nothing from who has it on another machine", () => {
+  let nodes: Nodes;
+  let writer: PodWriter;
+  after(() => nodes?.dispose());
+  before(async () => {
+    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "240s"] });
+    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
+    for (const name of ["a", "b"]) await nodes.add(name, args);
+    await nodes.kubectl.apply(CLASS);
+    const store = await nodes.store();
+    await store.create(PersistentVolumeClaims, claim(NAMESPACE, "kept", { className: "common" }));
+    writer = await PodWriter.create(nodes, "kept-a", "a", "kept");
+    await writer.progress(30);
+  });
+
+  async function handle(): Promise<string> {
+    const store = await nodes.store();
+    const bound = await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "kept" });
+    const volume = await store.get(PersistentVolumes, { name: bound.spec?.volumeName ?? "" });
+    return volume.spec?.csi?.volumeHandle ?? "";
+  }
+
+  async function volume(): Promise<Volume> {
+    return (await nodes.store()).get(Volumes, { name: await handle() });
+  }
+
+  /** The arbiter, the agents and the sidecars act again: a volume is made and goes to a node and back. */
+  async function everythingActs(name: string): Promise<void> {
+    const other = await TestVolume.create(nodes, name, "common");
+    await other.publish("b");
+    await other.unmount("b");
+    await other.detach("b");
+    await other.remove();
+  }
+
+  /** Every change of what is wanted of a volume is counted: it was never taken away, not even for a moment. */
+  async function untouched(before: Volume): Promise<void> {
+    const now = await volume();
+    assert.equal(now.metadata.generation, before.metadata.generation);
+    assert.deepEqual([now.spec.nodeID, now.status?.currentNodeID, now.status?.state], ["a", "a", "attached"]);
+    await writer.progress(30);
+    assert.equal((await writer.object())?.status?.containerStatuses?.[0]?.restartCount, 0);
+    const [only, ...more] = stints(await writer.content());
+    assert.deepEqual([only?.node, more], ["a", []]);
+  }
+
+  test("kill -9 of the API server: writers go on without it, and it finds things as they are", async () => {
+    const before = await volume();
+    await nodes.up.end("SIGKILL");
+    await writer.progress(30);
+    await nodes.up.start();
+    await everythingActs("after-kill");
+    await untouched(before);
+  });
+
+  test("an API server without tickets, as before there were any: they are made of its attachments first", async () => {
+    const before = await volume();
+    const id = await handle();
+    await nodes.up.end("SIGKILL");
+    await forgetTickets(join(nodes.up.stateDir, "store"), id);
+    await nodes.up.start();
+    const store = await nodes.store();
+    const tickets = await eventually("the ticket to be back", async () => {
+      const found = await store.get(VolumeAttachments, { name: id }).catch(() => undefined);
+      const all = Object.values(found?.spec.attachmentTickets ?? {});
+      return all.length === 1 ? all : undefined;
+    });
+    const [attachment] = (await store.list(KubeVolumeAttachments)).items;
+    assert.equal(attachment?.spec?.nodeName, "a");
+    assert.deepEqual(
+      [tickets[0]?.type, tickets[0]?.nodeID, tickets[0]?.owner?.name],
+      ["csi-attacher", "a", attachment?.metadata.name],
+    );
+    await everythingActs("after-import");
+    await untouched(before);
+  });
+
+  test("kill -9 of the node's own process: its pods go on, and the next one takes them over", async () => {
+    const before = await volume();
+    const a = nodes.machine("a");
+    const keeper = await a.killAgent();
+    await writer.progress(30);
+    await a.start({ inside: keeper });
+    const store = await nodes.store();
+    await eventually("node a to be ready", async () => {
+      return (await store.get(NodeAgents, { name: "a" })).status?.state === "Ready";
+    });
+    await everythingActs("after-agent");
+    await untouched(before);
+    await writer.remove();
+    await eventually("the volume to be detached", async () => {
+      const { status, spec } = await volume();
+      return status?.state === "detached" && (spec.nodeID ?? "") === "";
+    });
+  });
+});
+
+/** What the store of a version without tickets looks like. */
+async function forgetTickets(path: string, name: string): Promise<void> {
+  const registry = new ResourceRegistry([{ resource: VolumeAttachments, hasStatus: true }]);
+  const store = await LocalStore.open({ path, registry });
+  try {
+    const found = await store.get(VolumeAttachments, { name });
+    const { finalizers: _, ...metadata } = found.metadata;
+    await store.update(VolumeAttachments, { ...found, metadata });
+    await store.delete(VolumeAttachments, { name });
+    assert.deepEqual((await store.list(VolumeAttachments)).items, []);
+  } finally {
+    await store.close();
+  }
+}
+
+const CLASS = JSON.stringify({
+  apiVersion: "storage.k8s.io/v1",
+  kind: "StorageClass",
+  metadata: { name: "common" },
+  provisioner: "csi.mooring.dev",
+  parameters: { pool: "common" },
+});
