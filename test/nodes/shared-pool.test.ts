@@ -105,6 +105,41 @@ describe("a pool that two nodes share", () => {
       await volume.remove();
     });
 
+    test(`an agent and its guard are killed: what their writer still writes harms nobody, and it is stopped when the agent is back (${round})`, async () => {
+      const a = nodes.machine("a");
+      const volume = await TestVolume.create(nodes, `unguarded-${round}`, "common");
+      const first = new Writer(a, `${await volume.publish("a")}/log`);
+      await first.progress(50);
+      const keeper = await a.killAgent();
+      await a.killWith(`${a.stateDir}/`);
+      const promised = first.acknowledged;
+      await isState("a", "Fenced");
+      await volume.detach("a");
+      const second = new Writer(nodes.machine("b"), `${await volume.publish("b")}/log`);
+      await second.progress(50);
+      // Nothing on its machine could stop it. It has a file without a name for itself.
+      await first.progress(10);
+      await a.start({ inside: keeper });
+      await first.ended;
+      assert.match(first.complaint, /write|sync/);
+      await second.progress(50);
+      await second.stop();
+      await volume.unmount("a");
+      await eventually("the old device to be gone", async () => {
+        return (await devicesBelow(a.stateDir)).length === 0;
+      });
+      await volume.unmount("b");
+      await volume.detach("b");
+      await volume.publish("a");
+      const [left, right, ...more] = stints(await content("a", volume));
+      assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+      assert.ok((left?.last ?? 0) >= promised, `${left?.last} of ${promised}`);
+      assert.ok((right?.last ?? 0) >= second.acknowledged);
+      await volume.unmount("a");
+      await volume.detach("a");
+      await volume.remove();
+    });
+
     test(`a node that dies is fenced by a person's word, and what it was promised is there on the other (${round})`, async () => {
       const a = nodes.machine("a");
       const volume = await TestVolume.create(nodes, `death-${round}`, "common");

@@ -116,6 +116,12 @@ export class ImageLeases {
     if (held !== undefined) await this.#options.guard.protect(image, device, held.deadline);
   }
 
+  /** Nothing gets through this device any more. It is not, or not any more, the one of the image. */
+  async cutOff(image: string, device: string): Promise<void> {
+    await this.#options.guard.protect(image, device, 0);
+    await this.#options.guard.fence(image);
+  }
+
   /** Gives the lease back. Only when the image is closed here. */
   async release(image: string, signal?: AbortSignal): Promise<void> {
     const held = this.#held.get(image);

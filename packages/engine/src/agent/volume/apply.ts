@@ -11,6 +11,7 @@ import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
 import { deviceUsers } from "./device-users.ts";
 import { applyJob } from "./jobs/apply.ts";
+import { dropDevice } from "./let-go.ts";
 import type { VolumeReading } from "./read.ts";
 import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
 
@@ -136,7 +137,7 @@ async function changeData(
       await context.sharing?.leases.settle(name, context.signal);
       return;
     case "drop-device":
-      if (device !== undefined) await host.loops.detach(device.path, { lastUser: true });
+      if (device !== undefined) await dropDevice(context, name, device);
       return;
     case "refresh-device":
       if (device !== undefined) await host.loops.refresh(device.path);

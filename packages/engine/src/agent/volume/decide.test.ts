@@ -240,6 +240,21 @@ test("an image that is gone or was cut opens no device, is not made whole again,
   );
 });
 
+test("a shared pool's device that shows a replaced file is dropped before anything else; one that is all there is, is kept", () => {
+  const lease = { held: true, takenFrom: undefined };
+  const device = { path: "/dev/loop1", sizeBytes: 4096, deleted: true };
+  fc.assert(
+    fc.property(views, ({ image, ...view }) => {
+      const step = decide({ ...view, image: image ?? { size: 4096 }, device, lease });
+      assert.deepEqual(step, { do: "drop-device" });
+      assert.notEqual(decide({ ...view, image: undefined, device, lease }).do, "drop-device");
+      // Nobody else can put a file in the place of one of ours alone.
+      const { lease: _, ...own } = { ...view, lease };
+      assert.notEqual(decide({ ...own, image, device }).do, "drop-device");
+    }),
+  );
+});
+
 test("the same view gives the same step", () => {
   fc.assert(fc.property(views, (view) => assert.deepEqual(decide(view), decide(structuredClone(view)))));
 });

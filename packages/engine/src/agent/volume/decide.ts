@@ -31,6 +31,9 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
   // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };
+  // Another node has put a new file in the image's place while nothing here could cut the device off. What it shows, and
+  // takes, is nobody's any more: its users must hear of it, and nothing may be mounted from it again.
+  if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
   // Whoever has the lease and the device is the owner, whatever a hand-written status says.
   if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);

@@ -26,8 +26,21 @@ export async function letGo(
     const path = `${layout.images}/${name}.img`;
     // By its path, which only this node has: the file below that name may be another one by now.
     const left = (await host.loops.list()).filter((loop: LoopDevice) => loop.backingFile === path);
-    for (const loop of left) await host.loops.detach(loop.path, { lastUser: true });
+    for (const loop of left) await dropDevice({ host, sharing }, name, loop);
   }
   if (volume === undefined) await leases.drop(name, signal);
   else await leases.release(name, signal);
+}
+
+/**
+ * A device that shows nothing of the image any more goes away with its last user. One whose file others have replaced
+ * while nothing could cut it off here is cut off first: its users would go on writing into a file without a name.
+ */
+export async function dropDevice(
+  { host, sharing }: Pick<AgentContext, "host" | "sharing">,
+  name: string,
+  { path, deleted, fenced }: Pick<LoopDevice, "path" | "deleted" | "fenced">,
+): Promise<void> {
+  if (deleted === true && fenced !== true) await sharing?.leases.cutOff(name, path);
+  await host.loops.detach(path, { lastUser: true });
 }

@@ -33,7 +33,7 @@ export async function readVolume(context: AgentContext, name: string): Promise<V
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
   const lease = isShared(context.poolObjects.get(volume.spec.pool)) ? leaseOf(context, name) : undefined;
-  if (lease?.held && device !== undefined && device.fenced !== true) {
+  if (lease?.held && device !== undefined && device.fenced !== true && device.deleted !== true) {
     // One that an earlier process of this node has opened.
     await context.sharing?.leases.protect(name, device.path);
   }

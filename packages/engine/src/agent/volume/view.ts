@@ -23,7 +23,7 @@ export interface VolumeView {
   /** Undefined: there is no image. */
   image: { size: number } | undefined;
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
-  device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
+  device: { path: string; sizeBytes: number; fenced?: boolean; deleted?: boolean } | undefined;
   /** Somebody has it mounted. Only known where a record that cannot be true has to be told from one that can. */
   inUse?: boolean;
   source: SourceView;
@@ -73,6 +73,7 @@ export type VolumeStep =
   | EndStep
   | { do: "take-lease" }
   | { do: "renew-image" }
+  /** Nothing gets through it any more, and it goes with its last user. */
   | { do: "drop-device" }
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
