@@ -5,6 +5,7 @@ import {
   isNotFound,
   type ObjectStore,
   type Resource,
+  VolumeAttributesClasses,
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
@@ -117,6 +118,8 @@ async function contextFor(
     health,
     onDriverChanged,
     hasSnapshotKinds: await isServed(store, VolumeSnapshots, signal),
+    hasAttributesClasses:
+      driver.info.can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, signal)),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, signal),
     hasRestoreKind: await isServed(store, VolumeGroupRestores, signal),
   };

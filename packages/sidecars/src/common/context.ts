@@ -26,6 +26,8 @@ export interface SidecarContext {
   onDriverChanged: (info: DriverInfo) => void;
   /** Snapshot kinds are installed. */
   hasSnapshotKinds: boolean;
+  /** The driver can have volumes of a VolumeAttributesClass, and the kind is served. */
+  hasAttributesClasses: boolean;
   /** Kinds of group snapshots are installed. */
   hasGroupKinds: boolean;
   /** VolumeGroupRestores are installed. */

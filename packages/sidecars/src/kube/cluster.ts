@@ -22,6 +22,8 @@ import {
   type Resource,
   type StorageClass,
   StorageClasses,
+  type VolumeAttributesClass,
+  VolumeAttributesClasses,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotClass,
   VolumeGroupSnapshotClasses,
@@ -83,6 +85,9 @@ export class Cluster {
           return [`${source.kind}:${source.namespace}/${source.name}`];
         },
         attributesClass: (claim) => some(claim.spec?.volumeAttributesClassName),
+        /** Claims without a volume, by the class of its parameters. */
+        pendingAttributesClass: (claim) =>
+          claim.spec?.volumeName ? [] : some(claim.spec?.volumeAttributesClassName),
       },
     });
   }
@@ -100,6 +105,10 @@ export class Cluster {
 
   get classes(): ObjectCache<StorageClass> {
     return this.#cache(StorageClasses, {});
+  }
+
+  get attributesClasses(): ObjectCache<VolumeAttributesClass> {
+    return this.#cache(VolumeAttributesClasses, {});
   }
 
   get attachments(): ObjectCache<KubeVolumeAttachment> {

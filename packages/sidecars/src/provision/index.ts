@@ -67,7 +67,7 @@ async function reconcileClaim(
 }
 
 /** Everything that a decision depends on wakes the claims that depend on it: nothing waits for a resync. */
-function sourcesOf({ cluster, driver, hasSnapshotKinds }: SidecarContext) {
+function sourcesOf({ cluster, driver, hasSnapshotKinds, hasAttributesClasses }: SidecarContext) {
   const uidsOf = (claims: PersistentVolumeClaim[]) => claims.flatMap(({ metadata }) => metadata.uid ?? []);
   const waitingFor = (kind: string, key: string) =>
     uidsOf(cluster.claims.byIndex("pendingSource", `${kind}:${key}`));
@@ -87,6 +87,13 @@ function sourcesOf({ cluster, driver, hasSnapshotKinds }: SidecarContext) {
     source(cluster.records, (record) => [intentOf(record)?.claim.uid ?? ""]),
     source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid ?? ""]),
     source(cluster.classes, ({ metadata }) => ofClass(metadata.name)),
+    ...(hasAttributesClasses
+      ? [
+          source(cluster.attributesClasses, ({ metadata }) =>
+            uidsOf(cluster.claims.byIndex("pendingAttributesClass", metadata.name)),
+          ),
+        ]
+      : []),
     ...(driver.info.topology ? [source(cluster.csiNodes, ofDriver), source(cluster.nodes, ofDriver)] : []),
     ...(hasSnapshotKinds
       ? [

@@ -12,6 +12,7 @@ import {
   type Resource,
   Secrets,
   StorageClasses,
+  VolumeAttributesClasses,
 } from "@mooring/store";
 import { PV_FINALIZER, SELECTED_NODE } from "../common/names.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
@@ -296,4 +297,35 @@ test("claims of other provisioners and other classes are left alone; foreign dat
   await bound(h, "data");
   await eventOf(h, "Provisioning", /Assuming an external populator/);
   assert.equal(h.driver.called("CreateVolume"), 1);
+});
+
+test("a claim whose classes are made after it is provisioned at once, not at the next attempt", async (t) => {
+  const never = 3_600_000;
+  const h = await startHarness(t, {
+    driver: { can: ["CREATE_DELETE_VOLUME", "MODIFY_VOLUME"] },
+    sidecars: { retry: { startMs: never, maxMs: never, infeasibleMs: never } },
+  });
+  const spec = { storageClassName: "later", volumeAttributesClassName: "gold" };
+  await h.store.create(PersistentVolumeClaims, plainClaim("early", spec));
+  await h.store.create(StorageClasses, storageClass({ metadata: { name: "later" } }));
+  await eventOf(h, "ProvisioningFailed", /VolumeAttributesClass gold does not exist/);
+  await h.store.create(VolumeAttributesClasses, {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "VolumeAttributesClass",
+    metadata: { name: "gold" },
+    driverName: DRIVER,
+    parameters: { tier: "gold" },
+  });
+  await bound(h, "early");
+  await remove(h, "early");
+  await volumesGone(h);
+});
+
+test("a cluster without VolumeAttributesClasses provisions all claims that name none", async (t) => {
+  const h = await startHarness(t, {
+    driver: { can: ["CREATE_DELETE_VOLUME", "MODIFY_VOLUME"] },
+    without: [VolumeAttributesClasses],
+  });
+  await h.store.create(PersistentVolumeClaims, plainClaim("data"));
+  await bound(h, "data");
 });
