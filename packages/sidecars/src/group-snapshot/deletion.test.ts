@@ -148,6 +148,24 @@ test("a create that surely made nothing does not hold up the deletion", async (t
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
 });
 
+test("a deletion that the driver refuses is told on content and group, loses nothing, and is tried again", async (t) => {
+  const w = await made(t);
+  w.h.driver.faults.add({
+    method: "DeleteVolumeGroupSnapshot",
+    code: Code.FAILED_PRECONDITION,
+    message: "array offline",
+    times: Number.POSITIVE_INFINITY,
+  });
+  await w.remove();
+  await w.told("VolumeGroupSnapshotContent", "GroupSnapshotDeleteError", /array offline/);
+  await w.told("VolumeGroupSnapshot", "GroupSnapshotContentObjectDeleteError", /array offline/);
+  await w.error(/array offline/);
+  assert.equal((await w.members()).length, w.h.driver.backend.snapshots.size);
+  w.h.driver.faults.clear();
+  await w.gone();
+  await nothingLeft(w);
+});
+
 test("a group cannot go while a volume is made from a member, and no new one can begin", async (t) => {
   const w = await made(t);
   const forever = { code: Code.UNAVAILABLE, effect: true, times: Number.POSITIVE_INFINITY };
