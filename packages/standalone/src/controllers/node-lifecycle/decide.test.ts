@@ -68,6 +68,11 @@ test("a node that is silent for the whole grace becomes Unknown, and then tainte
   assert.deepEqual(decide({ ready: "Unknown", taints: unreachable(0) }), []);
 });
 
+test("a node that has just been made is given the time to say how it is", () => {
+  const made: Node = { apiVersion: "v1", kind: "Node", metadata: { name: "n" }, spec: {} };
+  assert.deepEqual(decide({}, { node: made, silentMs: undefined }), []);
+});
+
 test("a node that is back, or was stopped, loses our taints and keeps a person's", () => {
   const mine: Taint = { key: "edge", effect: "NoExecute" };
   const taints = [...unreachable(9), mine];

@@ -60,7 +60,9 @@ function sayOfNode(view: NodeLifeView): NodeLifeStep | undefined {
 function taintsFor(node: Node, now: number): Taint[] | undefined {
   const old = node.spec?.taints ?? [];
   const status = conditionOf(node, "Ready")?.status;
-  const key = isReady(node) || isStopped(node) ? undefined : status === "Unknown" ? UNREACHABLE : NOT_READY;
+  // A node that has said nothing yet is about to.
+  const fine = isReady(node) || isStopped(node) || status === undefined;
+  const key = fine ? undefined : status === "Unknown" ? UNREACHABLE : NOT_READY;
   const stays = (taint: Taint) => taint.key === key || (taint.key !== UNREACHABLE && taint.key !== NOT_READY);
   const kept = old.filter(stays);
   const timeAdded = `${new Date(now).toISOString().slice(0, 19)}Z`;
