@@ -21,6 +21,7 @@ export { wantsDevice } from "./arbiter/eligible.ts";
 export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
 export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
+export { describeMigration, deviceOn, isMigratable } from "./arbiter/migration/phase.ts";
 export { ownerKinds } from "./arbiter/owners.ts";
 export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
 export type * from "./arbiter/view.ts";

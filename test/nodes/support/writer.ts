@@ -22,6 +22,45 @@ for (my $n = 1; ; $n++) {
 }
 `;
 
+/**
+ * The same on a raw device, a slot of 4096 bytes per record, after what is there. It opens the device at once, and
+ * begins when it works: as a virtual machine does that waits to take over.
+ */
+const BLOCK_PROGRAM = String.raw`
+use IO::Handle;
+my ($file, $node) = @ARGV;
+open(my $f, '+<', $file) or die "open: $!";
+STDOUT->autoflush(1);
+my $at = 0;
+for (;;) {
+  my $got = sysseek($f, $at, 0) && sysread($f, my $slot, 4096);
+  if (!$got) { select(undef, undef, undef, 0.05); next }
+  last if $slot !~ /^\w/;
+  $at += 4096;
+}
+for (my $n = 1; ; $n++, $at += 4096) {
+  my $record = pack('a4096', "$node $n\n");
+  sysseek($f, $at, 0) or die "seek: $!";
+  my $written = syswrite($f, $record);
+  defined $written && $written == 4096 or die "write: $!";
+  $f->sync or die "sync: $!";
+  print "$n\n" or die "print: $!";
+}
+`;
+
+const DUMP_PROGRAM = String.raw`
+open(my $f, '<', $ARGV[0]) or die "open: $!";
+while (sysread($f, my $slot, 4096)) {
+  last unless $slot =~ /^(\w[^\n]*\n)/;
+  print $1;
+}
+`;
+
+/** The records on a raw device, as text. */
+export function readRecords(machine: Machine, device: string): Promise<string> {
+  return machine.run("perl", "-e", DUMP_PROGRAM, device);
+}
+
 /** A program on one machine that writes as fast as it can, and remembers what it was promised. */
 export class Writer {
   readonly node: string;
@@ -34,9 +73,10 @@ export class Writer {
   readonly #child: ChildProcess;
   readonly ended: Promise<unknown>;
 
-  constructor(machine: Machine, file: string) {
+  constructor(machine: Machine, file: string, kind: "file" | "device" = "file") {
     this.node = machine.name;
-    this.#child = machine.spawn("perl", "-e", WRITER, file, machine.name);
+    const program = kind === "file" ? WRITER : BLOCK_PROGRAM;
+    this.#child = machine.spawn("perl", "-e", program, file, machine.name);
     this.ended = once(this.#child, "close");
     let rest = "";
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {

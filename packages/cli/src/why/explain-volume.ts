@@ -1,4 +1,4 @@
-import { type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import { describeMigration, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -27,6 +27,8 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
     return finding("waiting", subject, `its image is being made in pool ${volume.spec.pool}`, { children });
   }
   const where = status.currentNodeID ? ` on ${status.currentNodeID} as ${status.device ?? "no device"}` : "";
+  const migration = describeMigration(volume);
+  const migrating = migration === undefined ? "" : `; migrating, ${migration}`;
   const moving = status.state === "attaching" || status.state === "detaching";
-  return finding(moving ? "waiting" : "ok", subject, `${status.state}${where}`, { children });
+  return finding(moving ? "waiting" : "ok", subject, `${status.state}${where}${migrating}`, { children });
 }

@@ -51,7 +51,8 @@ async function requireUnused(driver: DriverContext, volume: Volume, signal: Abor
   const attachment = await getAttachment(driver.store, name, signal);
   const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
   const holders = tickets.map((ticket) => ticket.nodeID);
-  const nodes = new Set([...holders, volume.spec.nodeID ?? "", volume.status?.currentNodeID ?? ""]);
+  const { currentNodeID = "", currentMigrationNodeID = "" } = volume.status ?? {};
+  const nodes = new Set([...holders, volume.spec.nodeID ?? "", currentNodeID, currentMigrationNodeID]);
   nodes.delete("");
   const job = isHidden(volume) && !tickets.some(({ type }) => ATTACHER_RULES[type].workload);
   if (nodes.size > 0 && !job) {

@@ -16,6 +16,7 @@ import { POOL_PARAMETER } from "../request/parameters.ts";
 import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
 import { multiNodeModes, toStored, type VolumeRequest } from "../request/volume-request.ts";
 import { choosePool } from "./choose-pool.ts";
+import { requireMigratableUse, sharedPools, wantsMigration } from "./migration.ts";
 import { CREATED_AT, listObjects } from "./objects.ts";
 import { readSource, type SourceFacts } from "./source.ts";
 
@@ -39,8 +40,9 @@ export async function planVolume(
   const size = sizeOf(wanted, source, mount ? (fixed ?? SMALLEST_FS) : undefined);
   const fsType = mount ? (fixed ?? defaultFs(size)) : undefined;
   const pools = (await listObjects(store, Pools, signal)).filter(({ metadata }) => !full.has(metadata.name));
-  const pool = choosePool(pools, {
-    pool: wanted.parameters[POOL_PARAMETER],
+  const named = wanted.parameters[POOL_PARAMETER];
+  const pool = choosePool(wantsMigration(wanted) ? sharedPools(pools, named) : pools, {
+    pool: named,
     block: wanted.capabilities.some((capability) => capability.access === "block"),
     size,
     requirement,
@@ -56,6 +58,10 @@ async function requireModes(
   wanted: VolumeRequest,
   signal: AbortSignal,
 ): Promise<void> {
+  if (wantsMigration(wanted)) {
+    requireMigratableUse(wanted);
+    return;
+  }
   const [multi] = multiNodeModes(wanted.capabilities);
   if (multi === undefined) return;
   const nodes = await listObjects(driver.store, NodeAgents, signal);
@@ -109,6 +115,7 @@ function volumeObject(
       volumeMode: fsType === undefined ? "Block" : "Filesystem",
       accessMode: widest(wanted.capabilities.map(modeOf)),
       request: toStored(wanted),
+      ...(wantsMigration(wanted) ? { migratable: true } : {}),
       ...(fsType === undefined ? {} : { fsType }),
       ...(wanted.source === undefined ? {} : { source: wanted.source }),
       ...(Object.keys(wanted.mutableParameters).length === 0

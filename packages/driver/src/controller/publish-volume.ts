@@ -3,6 +3,7 @@ import {
   type AttachmentTicket,
   addTicket,
   csiTicketId,
+  deviceOn,
   getAttachment,
   isShared,
   MOORING_API_VERSION,
@@ -19,6 +20,7 @@ import type { DriverContext } from "../context.ts";
 import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
 import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
+import { requireFreeToMigrate } from "./migration.ts";
 import { requireNotMounted } from "./not-mounted.ts";
 import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
 import { publishedNodes } from "./published-nodes.ts";
@@ -52,6 +54,7 @@ export async function publishVolume(
   const present = csi.find((ticket) => ticket.id === id);
   if (present === undefined) {
     requireNoOtherNode(csi, nodeId, capability, volumeId);
+    requireFreeToMigrate(volume, csi, nodeId);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
   // The arbiter may know the owner better than the name of the ticket does.
@@ -211,7 +214,7 @@ async function untilAttached(
     volumeId,
     {
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
-      until: (v) => v === undefined || (v.status?.state === "attached" && v.status.currentNodeID === nodeId),
+      until: (v) => v === undefined || deviceOn(v, nodeId) !== undefined,
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
     },
     signal,

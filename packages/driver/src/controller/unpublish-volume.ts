@@ -46,6 +46,8 @@ export async function unpublishVolume(
         (!isExposed(v, meant, tickets) &&
           !leaving(v.status?.currentNodeID ?? "") &&
           !leaving(v.spec.nodeID ?? "") &&
+          !leaving(v.spec.migrationNodeID ?? "") &&
+          !leaving(v.status?.currentMigrationNodeID ?? "") &&
           // An attach that was taken back half-way: the device may be open on a node that no field names.
           (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",

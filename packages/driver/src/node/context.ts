@@ -1,7 +1,7 @@
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { CsiError } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { deviceOn, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import type { NodeRecords } from "./records.ts";
 
@@ -19,8 +19,9 @@ export interface AttachedVolume {
 /** Throws FAILED_PRECONDITION unless the volume is attached here and the device is really its own. */
 export async function attachedHere(node: DriverContext, volume: Volume): Promise<AttachedVolume> {
   const { name } = volume.metadata;
-  const { state, currentNodeID, device = "", frontendDisabled = false } = volume.status ?? {};
-  if (state !== "attached" || currentNodeID !== node.nodeID || device === "") {
+  const { state, currentNodeID, frontendDisabled = false } = volume.status ?? {};
+  const device = deviceOn(volume, node.nodeID);
+  if (device === undefined || device === "") {
     const where =
       currentNodeID === undefined || currentNodeID === "" ? (state ?? "new") : `on node "${currentNodeID}"`;
     throw CsiError.failedPrecondition(
@@ -30,7 +31,7 @@ export async function attachedHere(node: DriverContext, volume: Volume): Promise
       },
     );
   }
-  if (frontendDisabled) {
+  if (frontendDisabled && currentNodeID === node.nodeID) {
     throw CsiError.failedPrecondition(`volume "${name}" is attached for maintenance and has no device`);
   }
   if (!(await stat(device).catch(deviceGone(device))).isBlockDevice())

@@ -8,17 +8,23 @@ export type MountedAs = "volume" | "other" | "nothing";
 
 /**
  * Asks the kernel. `recorded`: our records say that the volume is there, which counts where the kernel cannot say more,
- * as with a device that was cut off from its image. Throws FAILED_PRECONDITION when something covers the volume.
+ * as with a device that was cut off from its image. `asDevice`: it was published as a device; its number may have been
+ * given to another image since, and what is mounted is no more than the number. Throws FAILED_PRECONDITION when
+ * something covers the volume.
  */
 export async function mountedAs(
   node: NodeContext,
   volumeId: string,
   path: string,
   recorded: boolean,
+  asDevice = false,
 ): Promise<MountedAs> {
   const layers = await node.host.mounts.at(path);
   const owners = await Promise.all(layers.map((entry) => ownerOf(node, volumeId, entry)));
-  const own = owners.map((owner) => owner === "volume" || (owner === "unknown" && recorded));
+  const renumbered = (index: number) => asDevice && layers[index]?.fsType === "devtmpfs";
+  const own = owners.map(
+    (owner, index) => owner === "volume" || (recorded && (owner === "unknown" || renumbered(index))),
+  );
   if (layers.length === 0) return "nothing";
   if (own.at(-1) === true) return "volume";
   if (!own.includes(true)) return "other";

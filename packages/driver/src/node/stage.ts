@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { EngineError, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
+import { deviceOn, EngineError, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { requireCapability } from "../controller/compatible.ts";
 import { getVolume } from "../controller/objects.ts";
@@ -102,7 +102,7 @@ async function isMounted(
 
 /** A block volume has no mount at its staging path: its record is all there is. */
 async function inUse(node: NodeContext, volume: Volume, present: StageRecord): Promise<boolean> {
-  if (present.access === "block") return volume.status?.currentNodeID === node.nodeID;
+  if (present.access === "block") return deviceOn(volume, node.nodeID) !== undefined;
   return (await node.host.mounts.at(present.path)).length > 0;
 }
 

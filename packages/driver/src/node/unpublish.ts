@@ -26,7 +26,8 @@ export async function unpublishOnNode(
     throw CsiError.notFound(`volume "${volumeId}" does not exist`);
   }
   const published = record?.published[target];
-  const mounted = await mountedAs(node, volumeId, target, published !== undefined);
+  const asDevice = published?.access === "block";
+  const mounted = await mountedAs(node, volumeId, target, published !== undefined, asDevice);
   if (mounted === "other" && published === undefined) {
     throw CsiError.failedPrecondition(
       `what is mounted at ${target} is not volume "${volumeId}"; it is left alone`,

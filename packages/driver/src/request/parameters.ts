@@ -3,22 +3,34 @@ import { IO_LIMIT, IO_LIMITS } from "./io-limits.ts";
 
 /** Parameters of a StorageClass that the driver itself reads. */
 export const POOL_PARAMETER = "pool";
+/** `"true"`: a block volume of a shared pool that may be on two nodes while its workload moves. */
+export const MIGRATABLE_PARAMETER = "migratable";
 /** What the Kubernetes provisioner adds about the claim; taken note of, never acted on. */
 const KUBERNETES_PREFIX = "csi.storage.k8s.io/";
 
 const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
 
+const PARAMETERS: Readonly<Record<string, { valid(value: string): boolean; otherwise: string }>> = {
+  [POOL_PARAMETER]: { valid: (value) => POOL_NAME.test(value), otherwise: "no name of a pool" },
+  [MIGRATABLE_PARAMETER]: {
+    valid: (value) => value === "true" || value === "false",
+    otherwise: 'neither "true" nor "false"',
+  },
+};
+
 /** Returns the parameters as given. Throws INVALID_ARGUMENT for any that is not known or whose value is not valid. */
 export function parseParameters(parameters: Record<string, string>): Record<string, string> {
   for (const [key, value] of Object.entries(parameters)) {
     if (key.startsWith(KUBERNETES_PREFIX)) continue;
-    if (key !== POOL_PARAMETER) {
+    const rule = Object.hasOwn(PARAMETERS, key) ? PARAMETERS[key] : undefined;
+    if (rule === undefined) {
       throw CsiError.invalidArgument(`parameter "${key}" is not known`, {
-        hint: `Known parameters: ${POOL_PARAMETER}.`,
+        hint: `Known parameters: ${Object.keys(PARAMETERS).join(", ")}.`,
       });
     }
-    if (!POOL_NAME.test(value))
-      throw CsiError.invalidArgument(`parameter "pool": "${value}" is no name of a pool`);
+    if (!rule.valid(value)) {
+      throw CsiError.invalidArgument(`parameter "${key}": "${value}" is ${rule.otherwise}`);
+    }
   }
   return { ...parameters };
 }

@@ -46,12 +46,15 @@ export function volumeResource(
   };
 }
 
-/** The node that has the volume open, if there is one. */
+/** The node that has the volume open, if there is one, and the one that it moves to, whose device waits. */
 function controllersOf({ status }: Volume): object[] {
   const { currentNodeID = "", device = "", state, frontendDisabled } = status ?? {};
   if (currentNodeID === "") return [];
   const endpoint = frontendDisabled === true ? "" : device;
-  return [{ hostId: currentNodeID, endpoint, running: state === "attached" }];
+  const { currentMigrationNodeID = "", migrationDevice = "" } = status ?? {};
+  const target = { hostId: currentMigrationNodeID, endpoint: migrationDevice, running: false };
+  const running = { hostId: currentNodeID, endpoint, running: state === "attached" };
+  return currentMigrationNodeID === "" ? [running] : [running, target];
 }
 
 /** `satisfied` counts only for the ticket as it is now, here as everywhere. */

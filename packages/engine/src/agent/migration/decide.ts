@@ -115,5 +115,7 @@ function clearAway({ volume, concerned, lease, targetReady }: MigrationView): Mi
   const { migrationNodeID = "" } = volume.spec;
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};
   const gone = target !== "" && target !== migrationNodeID && !targetReady;
-  return gone && concerned && lease.held ? { do: "record", what: "target-gone" } : undefined;
+  if (!gone || !concerned) return undefined;
+  if (lease.held) return { do: "record", what: "target-gone" };
+  return lease.ours || lease.free ? { do: "take-lease" } : undefined;
 }

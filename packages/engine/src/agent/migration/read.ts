@@ -1,6 +1,6 @@
 import { isShared } from "../../api/pool.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
-import { isMoving, migrationOf } from "../../arbiter/migration/phase.ts";
+import { migrationOf } from "../../arbiter/migration/phase.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext, Sharing } from "../context.ts";
@@ -50,6 +50,10 @@ function deviceOf(loop: LoopDevice | undefined): MigrationView["device"] {
 async function leaseOf({ leases }: Sharing, volume: Volume, signal: AbortSignal): Promise<MigrationLease> {
   const { name } = volume.metadata;
   const held = leases.holds(name);
-  const standing = isMoving(volume) ? await leases.standing(name, signal) : { ours: held, free: false };
+  const { phase } = migrationOf(volume);
+  const standing =
+    phase === "moving" || phase === "closing"
+      ? await leases.standing(name, signal)
+      : { ours: held, free: false };
   return { ...standing, held, unclean: leases.takenFrom(name) !== undefined };
 }

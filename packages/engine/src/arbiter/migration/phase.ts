@@ -24,6 +24,16 @@ export function isMigratable({ spec }: Pick<Volume, "spec">): boolean {
   return spec.migratable === true && spec.accessMode === "rwx" && spec.volumeMode === "Block";
 }
 
+/**
+ * The device that a workload on the node is given: the one that works, or the one that will when the volume has moved
+ * there; undefined: none.
+ */
+export function deviceOn({ status }: Pick<Volume, "status">, nodeID: string): string | undefined {
+  const { state, currentNodeID, currentMigrationNodeID, device, migrationDevice } = status ?? {};
+  if (state === "attached" && currentNodeID === nodeID) return device ?? "";
+  return currentMigrationNodeID === nodeID ? (migrationDevice ?? "") : undefined;
+}
+
 /** Confirmed, and not done yet: the wanted node is the one that the volume migrates to. */
 export function isMoving({ spec, status }: Fields): boolean {
   const { nodeID = "" } = spec;

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Volumes } from "@mooring/engine";
+import { eventually } from "../support/eventually.ts";
+import { mooring } from "../support/mooring.ts";
+import { BlockVolume } from "./support/block-volume.ts";
+import { devicesBelow } from "./support/devices.ts";
+import { Nodes } from "./support/world.ts";
+import { readRecords, stints, Writer } from "./support/writer.ts";
+
+const TIMES = ["--lease-duration", "8s"];
+
+describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
+  let nodes: Nodes;
+  after(() => nodes?.dispose());
+  before(async () => {
+    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
+    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
+    for (const name of ["a", "b"]) await nodes.add(name, args);
+  });
+
+  const status = async (volume: BlockVolume) =>
+    (await (await nodes.store()).get(Volumes, { name: volume.id })).status;
+
+  test("it moves with its workload: published on two nodes, written on one at a time, everything there", async () => {
+    const volume = await BlockVolume.create(nodes, "moves", "common");
+    const first = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
+    await first.progress(50);
+    const second = new Writer(nodes.machine("b"), await volume.publish("b"), "device");
+    await first.progress(50);
+    assert.equal(second.acknowledged, 0, "two nodes can write");
+    const { stdout } = await mooring("why", `volume/${volume.id}`, "--kubeconfig", nodes.up.kubeconfig);
+    assert.match(stdout, /step 2 of 3: a to b/);
+
+    await first.stop();
+    await volume.unpublish("a");
+    assert.equal((await status(volume))?.currentNodeID, "b");
+    await second.progress(50);
+    await second.stop();
+    const [left, right, ...more] = stints(await readRecords(nodes.machine("b"), volume.path("b")));
+    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+    assert.ok((right?.last ?? 0) >= second.acknowledged);
+    assert.deepEqual(await devicesBelow(nodes.machine("a").stateDir), []);
+    await volume.unpublish("b");
+    await volume.remove();
+  });
+
+  test("the workload stays: what the other node was given is taken back, and nothing else changes", async () => {
+    const volume = await BlockVolume.create(nodes, "stays", "common");
+    const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
+    await writer.progress(50);
+    await volume.publish("b");
+    await writer.progress(50);
+    await volume.unpublish("b");
+    assert.deepEqual(await devicesBelow(nodes.machine("b").stateDir), []);
+    await writer.progress(50);
+    await writer.stop();
+    const [only, ...more] = stints(await readRecords(nodes.machine("a"), volume.path("a")));
+    assert.deepEqual([only?.node, more], ["a", []]);
+    await volume.unpublish("a");
+    await volume.remove();
+  });
+
+  test("a node that dies in the middle: the other one has the volume, and all that was acknowledged", async () => {
+    const a = nodes.machine("a");
+    const volume = await BlockVolume.create(nodes, "death", "common");
+    const first = new Writer(a, await volume.publish("a"), "device");
+    await first.progress(50);
+    await volume.publish("b");
+    await a.cutPower();
+    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
+    await volume.detach("a");
+    await eventually("the volume to be on b", async () => {
+      const { state, currentNodeID, currentMigrationNodeID = "" } = (await status(volume)) ?? {};
+      return state === "attached" && currentNodeID === "b" && currentMigrationNodeID === "";
+    });
+    // Its device is another one than before: its workload there begins anew.
+    await volume.unpublish("b");
+    const second = new Writer(nodes.machine("b"), await volume.publish("b"), "device");
+    await second.progress(50);
+    await second.stop();
+    const [left, right, ...more] = stints(await readRecords(nodes.machine("b"), volume.path("b")));
+    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
+    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
+    await a.start();
+    await volume.unpublish("b");
+    await volume.remove();
+  });
+
+  test("[LHA-078] a third node, a file system and a local pool are refused, each with its reason", async () => {
+    const refused = async (call: Promise<unknown>) => {
+      return call.then(
+        () => "it was done",
+        (error: unknown) => String(error),
+      );
+    };
+    const volume = await BlockVolume.create(nodes, "third", "common");
+    await volume.publish("a");
+    await volume.attach("b");
+    assert.match(await refused(volume.attach("hub")), /does not have the shared pool/);
+    await volume.detach("b");
+    await volume.unpublish("a");
+    await volume.remove();
+    assert.match(
+      await refused(BlockVolume.create(nodes, "local", "default")),
+      /migratable volume needs one that several/,
+    );
+  });
+});
