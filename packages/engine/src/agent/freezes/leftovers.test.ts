@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -61,16 +61,46 @@ test("a freeze whose holder was killed as well is undone by the next agent", asy
   const { mount, state } = await setUp(t);
   const freezes = new Freezes(state, silentLogger);
   await (await freezes.arm([{ kind: "filesystem", path: mount }], 600)).freeze();
-  const [first = 0] = await holders(mount);
-  assert.ok(first > 0);
-  // All that came of one of them are in one session.
-  const { stdout } = await host.exec.run("ps", ["-o", "pgid=", "-p", String(first)]);
-  process.kill(-Number(stdout.trim()), "SIGKILL");
+  process.kill(-(await sessionOf(mount)), "SIGKILL");
   await eventually("the end of the holders", async () => (await holders(mount)).length === 0);
   assert.equal((await notes(state)).length, 1);
   await new Freezes(state, silentLogger).undoLeftovers(host.exec);
   assert.equal(await wasFrozen(mount), false);
   assert.deepEqual(await notes(state), []);
+});
+
+/** The group of processes that all holders of one freeze are in. */
+async function sessionOf(mount: string): Promise<number> {
+  const [first = 0] = await holders(mount);
+  assert.ok(first > 0);
+  return Number((await host.exec.run("ps", ["-o", "pgid=", "-p", String(first)])).stdout.trim());
+}
+
+test("a freeze whose holder was killed is undone by the agent, which says that it did not last", async (t) => {
+  const { mount, state } = await setUp(t);
+  const freezer = await new Freezes(state, silentLogger).arm([{ kind: "filesystem", path: mount }], 600);
+  await freezer.freeze();
+  process.kill(-(await sessionOf(mount)), "SIGKILL");
+  assert.equal(await freezer.thaw(), false);
+  assert.equal(await wasFrozen(mount), false);
+  assert.deepEqual(await notes(state), []);
+});
+
+test("a holder that is killed alone: frozen until the end all the same, and thawed then without the agent", async (t) => {
+  const { mount, state } = await setUp(t);
+  const freezes = new Freezes(state, silentLogger);
+  await (await freezes.arm([{ kind: "filesystem", path: mount }], 5)).freeze();
+  const open = await Promise.all(
+    (await holders(mount)).map(async (pid) =>
+      (await readlink(`/proc/${pid}/fd/6`).catch(() => "")) === mount ? pid : 0,
+    ),
+  );
+  const [holder = 0, ...others] = open.filter((pid) => pid > 0);
+  assert.ok(holder > 0 && others.length === 0);
+  process.kill(holder, "SIGKILL");
+  await assert.rejects(host.exec.run("timeout", ["0.5", "touch", join(mount, "early")]));
+  await eventually("the end of the note", async () => (await notes(state)).length === 0);
+  assert.equal(await wasFrozen(mount), false);
 });
 
 test("a frozen file system cannot be unmounted before it is let go, wherever else its path leads by then", async (t) => {

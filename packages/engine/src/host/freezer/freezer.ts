@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { EngineError } from "../../errors.ts";
@@ -107,7 +107,10 @@ class Holder implements Freezer {
     this.#child.stdin.end();
     const busy = (phase: Phase): boolean => phase === "frozen";
     await this.#until(() => this.#released !== undefined && !this.#phases.some(busy), THAW_MS);
-    const stuck = this.#targets.filter((_, index) => ["frozen", "stuck"].includes(this.#phases[index] ?? ""));
+    const left = this.#targets.filter((_, index) => ["frozen", "stuck"].includes(this.#phases[index] ?? ""));
+    // Whoever held them was killed, perhaps.
+    const undone = await Promise.all(left.map(undo));
+    const stuck = left.filter((_, index) => undone[index] !== true);
     if (stuck.length > 0) {
       const paths = stuck.map(({ path }) => path).join(", ");
       throw new EngineError("INTERNAL", `${paths} may still be frozen: ${this.#complaint.trim()}`, {
@@ -177,6 +180,21 @@ class Holder implements Freezer {
       check();
     });
   }
+}
+
+/** True when it is not frozen any more. */
+async function undo({ kind, path }: FreezeTarget): Promise<boolean> {
+  if (kind === "cgroup") {
+    return writeFile(join(path, "cgroup.freeze"), "0").then(
+      () => true,
+      () => false,
+    );
+  }
+  const child = spawn("fsfreeze", ["--unfreeze", path], { stdio: "ignore" });
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(false));
+    child.once("exit", (code) => resolve(code === 0));
+  });
 }
 
 const namesOf = (targets: readonly FreezeTarget[]): string => targets.map(({ path }) => path).join(", ");

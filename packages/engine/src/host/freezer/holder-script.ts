@@ -7,6 +7,7 @@
  * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
  * The root of a file system stays open from before the freeze until it is thawed: it cannot be unmounted meanwhile (a
  * frozen one could, and then nobody could thaw it any more), and it is found also when its path leads elsewhere.
+ * Should one of these processes be killed, the one that started it thaws in its stead, at the same time as the others.
  * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
  * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
  * only where somebody else has to thaw.
@@ -49,23 +50,46 @@ hold_cgroup() {
   echo "thawed $1"
 }
 
-exec 3<&0 4>&1
-{
-  timeout --signal=KILL "$seconds" cat <&3 >/dev/null 2>&1
-  echo "released $?" >&4
-} | {
-  exec 5<&0 3<&-
+# For holders that were killed.
+save_filesystem() {
+  fsfreeze --unfreeze "$2" && echo "thawed $1"
+}
+
+save_cgroup() {
+  echo 0 >"$2/cgroup.freeze" && echo "thawed $1"
+}
+
+hold_all() {
   index=0
-  holders=
   while [ "$#" -gt 0 ]; do
     "hold_$1" "$index" "$2" &
     holders="$holders $!"
     index=$((index + 1))
     shift 2
   done
+}
+
+exec 3<&0 4>&1
+{
+  timeout --signal=KILL "$seconds" cat <&3 >/dev/null 2>&1
+  echo "released $?" >&4
+} | {
+  exec 5<&0 3<&-
+  holders=
+  hold_all "$@"
+  index=0
   stuck=
   for holder in $holders; do
-    wait "$holder" || stuck=1
+    wait "$holder"
+    code=$?
+    if [ "$code" -gt 128 ]; then
+      read -r end <&5
+      "save_$1" "$index" "$2" || stuck=1
+    elif [ "$code" -ne 0 ]; then
+      stuck=1
+    fi
+    index=$((index + 1))
+    shift 2
   done
   [ -n "$stuck" ] || forget
 }
