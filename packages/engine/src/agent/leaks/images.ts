@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Host } from "../../host/host.ts";
+import { IMAGE_SUFFIX } from "../../pools/file-images.ts";
 import { GOING, TEMPORARY } from "../../pools/image-store.ts";
 import type { Leak } from "./leak.ts";
 import type { KnownPool, ReadRecords, Records } from "./records.ts";
@@ -24,12 +25,13 @@ export async function leakedImages(
 /** An unmounted pool shows an empty folder, which proves nothing. */
 async function isReadable(host: Host, { layout }: KnownPool): Promise<boolean> {
   if (!existsSync(layout.images)) return false;
-  return layout.backing === undefined || (await host.mounts.at(layout.backing.mount)).length > 0;
+  const { mount } = layout.backing ?? layout.shared ?? {};
+  return mount === undefined || (await host.mounts.at(mount)).length > 0;
 }
 
 async function inPool(host: Host, pool: KnownPool, read: ReadRecords): Promise<Leak[]> {
-  const { images } = pool.layout;
-  const suffix = pool.layout.backing === undefined ? "" : ".img";
+  const { images, backing, shared } = pool.layout;
+  const suffix = backing === undefined && shared === undefined ? "" : IMAGE_SUFFIX;
   const names = await readdir(images);
   const records = await read();
   const pathOf = (id: string): string => join(images, `${id}${suffix}`);

@@ -34,7 +34,7 @@ async function unexplained(
   const devices = new Set(
     [...volumes.values()].filter(mayBeOpen).flatMap(({ status }) => status?.device ?? []),
   );
-  const homes = new Set(pools.flatMap(({ layout }) => layout.backing?.mount ?? []));
+  const homes = new Set(pools.flatMap(({ layout }) => (layout.backing ?? layout.shared)?.mount ?? []));
   return (await host.mounts.list()).filter(
     (entry) =>
       entry.target.startsWith(`${stateDir}/`) &&
