@@ -3,8 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, silentLogger } from "@mooring/store";
 import { type Agent, startAgent } from "../agent/index.ts";
+import type { LeaseTimes } from "../agent/lease/image-leases.ts";
 import type { PoolType } from "../api/pool.ts";
-import { Volumes } from "../api/volume.ts";
+import { type VolumeSpec, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../arbiter/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
@@ -21,6 +22,9 @@ export interface ClusterPool {
   /** Bytes; default 2 GiB. */
   size?: number;
 }
+
+/** Long enough for an agent that was killed to be back before its devices are cut off, on any machine. */
+export const CLUSTER_LEASES: LeaseTimes = { durationMs: 30_000, safetyMs: 5_000 };
 
 /** Several nodes of one store on this machine, each with pools of its own; taken apart after the test. */
 export class Cluster {
@@ -101,7 +105,7 @@ export class Cluster {
       pools: own.map(({ name, type, shared = false, size = 2 * GIB }) =>
         shared ? { name, type, shared, path: this.sharedFolder(name) } : { name, type, size },
       ),
-      ...(own.some(({ shared }) => shared) ? { leases: {} } : {}),
+      ...(own.some(({ shared }) => shared) ? { leases: CLUSTER_LEASES } : {}),
     });
     this.#agents.set(node, { agent, stop });
   }
@@ -117,8 +121,8 @@ export class Cluster {
     return this.#pools.find(({ name }) => name === pool)?.node ?? "";
   }
 
-  async volume(name: string, pool: string): Promise<void> {
-    await this.store.create(Volumes, volumeObject(name, { pool }));
+  async volume(name: string, pool: string, spec: Partial<VolumeSpec> = {}): Promise<void> {
+    await this.store.create(Volumes, volumeObject(name, { pool, ...spec }));
     await until(this.store, Volumes, name, (volume) => volume.status?.state === "detached");
   }
 

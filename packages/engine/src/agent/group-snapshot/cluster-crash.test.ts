@@ -1,141 +1,28 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { after, type TestContext, test } from "node:test";
-import { bundleProgram, startTestApiServer } from "@mooring/store/testing";
-import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
-import { Snapshots } from "../../api/snapshot.ts";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { test } from "node:test";
+import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
-import { Cluster, type ClusterPool } from "../../testing/cluster.ts";
-import { findLeaks } from "../leaks/find-leaks.ts";
-import { layOut, requirePrefix, startWriter, type Writer } from "./testing/ordered-blocks.ts";
-import { gone, groupObject, mountVolume } from "./testing/story.ts";
-
-const writer = await bundleProgram(new URL("./testing/ordered-writer.ts", import.meta.url));
-after(writer.remove);
-const child = await bundleProgram(new URL("./testing/cluster-child.ts", import.meta.url));
-after(child.remove);
-
-const POOLS: readonly ClusterPool[] = [
-  { name: "near", type: "xfs", node: "a" },
-  { name: "far", type: "xfs", node: "z" },
-];
-const VOLUMES: readonly string[] = ["near", "far"];
-type Part = "agent" | "coordinator";
+import type { ClusterPool } from "../../testing/cluster.ts";
+import { kill, type Part, type Scene, type Stage, writersGoOn } from "./testing/cluster-killing.ts";
 
 /** Long enough for a part to come back before anybody gives up, on any machine. */
 const PATIENT = 60;
 
-interface Stage {
-  cluster: Cluster;
-  files: string[];
-  running: Writer;
-}
-
-async function setUp(t: TestContext): Promise<Stage> {
-  const cluster = await Cluster.open(t, POOLS);
-  const files: string[] = [];
-  for (const pool of VOLUMES) {
-    await cluster.volume(`v-${pool}`, pool);
-    const file = join(await mountVolume(cluster, `v-${pool}`, cluster.nodeOf(pool)), "ordered");
-    await layOut(file);
-    files.push(file);
-  }
-  return { cluster, files, running: await startWriter(writer.path, files) };
-}
-
-const stop = (cluster: Cluster, part: Part): Promise<void> =>
-  part === "agent" ? cluster.stopNode("z") : cluster.stopCoordinator();
-const start = (cluster: Cluster, part: Part): Promise<void> =>
-  part === "agent" ? cluster.startNode("z") : cluster.startCoordinator();
-
-/** The part, in a process that dies in the gap. */
-async function startMortal(cluster: Cluster, part: Part, url: string, gap: string): Promise<ChildProcess> {
-  const args = part === "agent" ? ["agent", url, join(cluster.dir, "z"), "z", "far", "xfs"] : [part, url];
-  const life = spawn(process.execPath, [child.path, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, MOORING_FAILPOINT: `engine/group-snapshot/${gap}` },
-  });
-  assert.ok(life.stdout);
-  await Promise.race([once(life.stdout, "data"), once(life, "exit")]);
-  return life;
-}
-
-function group(deadlineSeconds: number): GroupSnapshot {
-  const object = groupObject("g", [], { deadlineSeconds });
-  object.spec.members = VOLUMES.map((pool) => ({ volume: `v-${pool}`, snapshot: `s-${pool}`, pool }));
-  return object;
-}
-
-/** Each file system takes writes of its own, and the writer over both comes forward. */
-async function writersGoOn({ cluster, files, running }: Stage): Promise<void> {
-  for (const file of files) {
-    const script = 'echo alive >"$1/alive" && sync "$1/alive"';
-    await cluster.host.exec.run("timeout", ["60", "sh", "-c", script, "sh", dirname(file)]);
-  }
-  for (let step = 0; step < 20; step++) await running.goesOn();
-}
-
-/** All of the group or nothing of it; and once it is gone, no trace on either node. */
-async function requireWhole(stage: Stage, acknowledged: number): Promise<string> {
-  const { cluster, running } = stage;
-  const { store, host } = cluster;
-  const ended = await until(store, GroupSnapshots, "g", ({ status }) =>
-    ["ready", "failed"].includes(status?.state ?? ""),
-  );
-  const images = VOLUMES.map((pool) => cluster.image(`s-${pool}`, pool));
-  if (ended.status?.state === "ready") {
-    assert.equal(ended.status.readyToUse, true);
-    await requirePrefix(images, acknowledged);
-  } else {
-    assert.ok(ended.status?.error?.message, "it says why");
-    assert.deepEqual((await store.list(Snapshots)).items, []);
-    assert.deepEqual(images.filter(existsSync), []);
-  }
-  await writersGoOn(stage);
-  await gone(store, GroupSnapshots, "g");
-  assert.deepEqual((await store.list(Snapshots)).items, []);
-  await running.stop();
-  for (const nodeID of ["a", "z"]) {
-    const stateDir = join(cluster.dir, nodeID);
-    assert.deepEqual(await findLeaks({ store, host, stateDir, nodeID }), []);
-    assert.deepEqual(await readdir(join(stateDir, "freezes")).catch(() => []), []);
-  }
-  return ended.status?.state ?? "";
-}
-
-interface Killing {
-  part: Part;
-  gap: string;
-  deadlineSeconds: number;
-  /** Between the death and the new life. */
-  meanwhile(stage: Stage): Promise<unknown>;
-}
-
-async function kill(t: TestContext, { part, gap, deadlineSeconds, meanwhile }: Killing): Promise<string> {
-  const stage = await setUp(t);
-  const { cluster, running } = stage;
-  const { url } = await startTestApiServer(t, cluster.store);
-  await stop(cluster, part);
-  const mortal = await startMortal(cluster, part, url, gap);
-  const died = once(mortal, "exit");
-  const patience = setTimeout(() => mortal.kill("SIGTERM"), 90_000);
-  try {
-    const acknowledged = running.acknowledged();
-    await cluster.store.create(GroupSnapshots, group(deadlineSeconds));
-    assert.deepEqual(await died, [null, "SIGKILL"], "the gap was not passed");
-    await meanwhile(stage);
-    await start(cluster, part);
-    return await requireWhole(stage, acknowledged);
-  } finally {
-    clearTimeout(patience);
-    mortal.kill("SIGKILL");
-    await running.stop();
-  }
-}
+const near: ClusterPool = { name: "near", type: "xfs", node: "a" };
+const far: ClusterPool = { name: "far", type: "xfs", node: "z" };
+const common: ClusterPool = { name: "common", type: "xfs", node: "a", shared: true };
+const XFS: Scene = { near, far, access: "mounted" };
+const OTHERS: Readonly<Record<string, Scene>> = {
+  "raw devices": { near, far, access: "raw" },
+  "btrfs pools": {
+    near: { ...near, type: "btrfs" },
+    far: { ...far, type: "btrfs" },
+    access: "mounted",
+  },
+  "a shared pool": { near: common, far: { ...common, node: "z" }, access: "mounted" },
+};
 
 const PATIENTLY: readonly [Part, string][] = [
   ["agent", "reported-prepared"],
@@ -153,15 +40,23 @@ const PATIENTLY: readonly [Part, string][] = [
   ["coordinator", "recorded-committed"],
 ];
 
-for (const [part, gap] of PATIENTLY) {
-  test(`two nodes: ${part} killed at ${gap} and back in time, the group snapshot is finished, of one moment`, async (t) => {
-    const state = await kill(t, { part, gap, deadlineSeconds: PATIENT, meanwhile: async () => {} });
-    assert.equal(state, "ready");
+function backInTime(what: string, scene: Scene, part: Part, gap: string): void {
+  test(`${what}: ${part} killed at ${gap} and back in time, the group snapshot is finished, of one moment`, async (t) => {
+    const killing = { scene, part, gap, deadlineSeconds: PATIENT, meanwhile: async () => {} };
+    assert.equal(await kill(t, killing), "ready");
   });
 }
 
+for (const [part, gap] of PATIENTLY) backInTime("two nodes", XFS, part, gap);
+for (const [what, scene] of Object.entries(OTHERS)) {
+  for (const gap of ["quiesced", "cut", "finished"]) backInTime(`two nodes, ${what}`, scene, "agent", gap);
+  backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting");
+}
+
+type Phase = "done" | "failed";
+
 /** Where others wait, keeping still, for the one that was killed; `done`: where they have been told to go on. */
-const ALONE: readonly [Part, string, "done" | "failed"][] = [
+const ALONE: readonly [Part, string, Phase][] = [
   ["agent", "quiesced", "failed"],
   ["agent", "reported-quiesced", "failed"],
   ["agent", "cut", "failed"],
@@ -171,18 +66,51 @@ const ALONE: readonly [Part, string, "done" | "failed"][] = [
   ["coordinator", "recorded-releasing", "done"],
 ];
 
-for (const [part, gap, phase] of ALONE) {
-  test(`two nodes: ${part} killed at ${gap} and not back, all writers go on by the deadline, the group is whole or nothing`, async (t) => {
-    const survivors = part === "agent" ? ["a"] : ["a", "z"];
-    const state = await kill(t, {
-      ...{ part, gap, deadlineSeconds: 10 },
-      meanwhile: async (stage) => {
-        await until(stage.cluster.store, GroupSnapshots, "g", ({ status }) =>
-          survivors.every((node) => status?.nodes?.[node]?.phase === phase),
-        );
-        await writersGoOn(stage);
-      },
-    });
+async function untilPhase({ cluster }: Stage, part: Part, phase: Phase | "quiesced"): Promise<void> {
+  const survivors = part === "agent" ? ["a"] : ["a", "z"];
+  await until(cluster.store, GroupSnapshots, "g", ({ status }) =>
+    survivors.every((node) => status?.nodes?.[node]?.phase === phase),
+  );
+}
+
+function notBack(what: string, scene: Scene, [part, gap, phase]: [Part, string, Phase]): void {
+  test(`${what}: ${part} killed at ${gap} and not back, all writers go on by the deadline, the group is whole or nothing`, async (t) => {
+    const meanwhile = async (stage: Stage): Promise<void> => {
+      await untilPhase(stage, part, phase);
+      await writersGoOn(stage);
+    };
+    const state = await kill(t, { scene, part, gap, deadlineSeconds: 10, meanwhile });
     assert.equal(state, phase === "done" ? "ready" : "failed");
   });
 }
+
+for (const [part, gap, phase] of ALONE) notBack("two nodes", XFS, [part, gap, phase]);
+for (const [what, scene] of Object.entries(OTHERS)) {
+  notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]);
+  notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]);
+}
+
+/** Kills all processes that hold a freeze of this mount. */
+async function killHolders(mount: string): Promise<void> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const killed = await Promise.all(
+    pids.map(async (pid) => {
+      const args = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
+      if (!args.includes("mooring-freeze") || !args.includes(mount)) return 0;
+      process.kill(Number(pid), "SIGKILL");
+      return 1;
+    }),
+  );
+  assert.ok(killed.includes(1), "somebody held it");
+}
+
+test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
+  const meanwhile = async (stage: Stage): Promise<void> => {
+    await untilPhase(stage, "agent", "quiesced");
+    await killHolders(dirname(stage.files[0] ?? ""));
+    await untilPhase(stage, "agent", "failed");
+    await writersGoOn(stage);
+  };
+  const killing = { scene: XFS, part: "agent", gap: "reported-quiesced", meanwhile } as const;
+  assert.equal(await kill(t, { ...killing, deadlineSeconds: 10 }), "failed");
+});

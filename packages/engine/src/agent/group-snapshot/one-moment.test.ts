@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rmdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { after, type TestContext, test } from "node:test";
+import { after, test } from "node:test";
 import { mutate, removeFinalizer } from "@mooring/store";
 import { bundleProgram } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
@@ -11,11 +11,11 @@ import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
-import { addTicket } from "../../arbiter/tickets.ts";
 import { until, volumeObject } from "../../testing/agent.ts";
 import { Cluster, type ClusterPool } from "../../testing/cluster.ts";
-import { layOut, requirePrefix, startWriter, type Writer } from "./testing/ordered-blocks.ts";
-import { gone, groupObject, mountVolume } from "./testing/story.ts";
+import { requirePrefix, startWriter, type Writer } from "./testing/ordered-blocks.ts";
+import { gone, groupObject } from "./testing/story.ts";
+import { type Access, controlGroup, useVolume } from "./testing/use-volume.ts";
 
 const writer = await bundleProgram(new URL("./testing/ordered-writer.ts", import.meta.url));
 after(writer.remove);
@@ -27,42 +27,6 @@ const FAR: ClusterPool = { name: "far", type: "xfs", node: "z" };
 const FAR_BTRFS: ClusterPool = { name: "far", type: "btrfs", node: "z" };
 const COMMON: ClusterPool = { name: "common", type: "xfs", node: "a", shared: true };
 const COMMON_FAR: ClusterPool = { ...COMMON, node: "z" };
-type Access = "mounted" | "raw";
-
-/** Where the version 2 control groups are; the tests of raw devices need them. */
-const CGROUPS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].find((path) =>
-  existsSync(join(path, "cgroup.controllers")),
-);
-
-/** A group for the writer, removed after the test. */
-async function controlGroup(t: TestContext): Promise<string> {
-  assert.ok(CGROUPS, "this machine has no cgroup2 hierarchy");
-  const path = join(CGROUPS, `mooring-test-${process.pid}-${Date.now()}`);
-  await mkdir(path);
-  t.after(() => rmdir(path));
-  return path;
-}
-
-async function useVolume(
-  cluster: Cluster,
-  name: string,
-  pool: string,
-  access: Access,
-  node = cluster.nodeOf(pool),
-): Promise<string> {
-  await cluster.volume(name, pool);
-  if (access === "mounted") {
-    const file = join(await mountVolume(cluster, name, node), "ordered");
-    await layOut(file);
-    return file;
-  }
-  await addTicket(cluster.store, name, { id: "csi-w", type: "csi-attacher", nodeID: node }, new Date());
-  const volume = await until(cluster.store, Volumes, name, (v) => v.status?.device !== undefined);
-  const device = volume.status?.device ?? "";
-  await layOut(device);
-  return device;
-}
-
 const ended = (group: GroupSnapshot): boolean => ["ready", "failed"].includes(group.status?.state ?? "");
 
 async function cutAndCheck(cluster: Cluster, running: Writer, group: GroupSnapshot): Promise<GroupSnapshot> {
