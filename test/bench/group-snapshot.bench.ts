@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type GroupSnapshot, GroupSnapshots } from "@mooring/engine";
@@ -12,6 +12,7 @@ import {
 } from "../../packages/engine/src/agent/group-snapshot/testing/story.ts";
 import { until } from "../../packages/engine/src/testing/agent.ts";
 import { Cluster } from "../../packages/engine/src/testing/cluster.ts";
+import { GIB } from "../../packages/engine/src/testing/scratch.ts";
 import { type Measurement, median } from "./measure.ts";
 import { layOut, type StallWriter, startStallWriter } from "./support/stall.ts";
 
@@ -20,6 +21,11 @@ const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? "1,2,8,32").split(",").map(
 const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? "20");
 const NODE = "a";
 type PoolKind = "xfs" | "btrfs";
+
+/** `MOORING_BENCH_POOL=btrfs,xfs,fragmented`: the last is xfs with images in `MOORING_BENCH_FRAGMENTS` pieces. */
+const POOLS = (process.env["MOORING_BENCH_POOL"] ?? "btrfs,xfs").split(",");
+const FRAGMENTS = Number(process.env["MOORING_BENCH_FRAGMENTS"] ?? "20000");
+const BLOCK = 4096;
 
 /** One cut: how long it kept writers still by its own account, and the longest wait that the writer saw meanwhile. */
 interface Cut {
@@ -94,7 +100,16 @@ async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, vo
   return { raw, ours };
 }
 
-function figures(pool: PoolKind, count: number, raw: readonly Cut[], ours: readonly Cut[]): Measurement[] {
+/** Every other block has data; the volume has no file system yet. */
+async function fragment(image: string): Promise<void> {
+  const handle = await open(image, "r+");
+  const block = Buffer.alloc(BLOCK);
+  for (let piece = 0; piece < FRAGMENTS; piece++) await handle.write(block, 0, BLOCK, 2 * piece * BLOCK);
+  await handle.sync();
+  await handle.close();
+}
+
+function figures(pool: string, count: number, raw: readonly Cut[], ours: readonly Cut[]): Measurement[] {
   const stalls = [raw, ours].map((cuts) => cuts.map(({ stall }) => stall));
   const barriers = [raw, ours].map((cuts) => cuts.map(({ barrier }) => barrier));
   const entry = (what: string, of: number[][], figure: (values: number[]) => number): Measurement => ({
@@ -112,12 +127,14 @@ function figures(pool: PoolKind, count: number, raw: readonly Cut[], ours: reado
   ];
 }
 
-async function runPool(pool: PoolKind, program: string): Promise<Measurement[]> {
+async function runPool(kind: string, program: string): Promise<Measurement[]> {
+  const fragmented = kind === "fragmented";
+  const pool: PoolKind = kind === "btrfs" ? "btrfs" : "xfs";
   const undo: (() => unknown)[] = [];
   const all: Measurement[] = [];
   try {
     const hooks = { after: (work: () => unknown) => void undo.push(work) };
-    const cluster = await Cluster.open(hooks, [{ name: pool, type: pool, node: NODE }]);
+    const cluster = await Cluster.open(hooks, [{ name: pool, type: pool, node: NODE, size: 32 * GIB }]);
     const volumes: string[] = [];
     hooks.after(async () => {
       for (const name of volumes) await unmountVolume(cluster, name);
@@ -126,17 +143,18 @@ async function runPool(pool: PoolKind, program: string): Promise<Measurement[]> 
     for (const count of SIZES) {
       while (volumes.length < count) {
         const name = `v-${volumes.length}`;
-        await cluster.volume(name, pool);
+        await cluster.volume(name, pool, fragmented ? { size: (2 * FRAGMENTS + 65_536) * BLOCK } : {});
+        if (fragmented) await fragment(cluster.image(name, pool));
         const file = join(await mountVolume(cluster, name, NODE), "load");
         await layOut(file);
         volumes.push(name);
         files.push(file);
       }
-      process.stderr.write(`  ${pool}, ${count} volumes ...\n`);
+      process.stderr.write(`  ${kind}, ${count} volumes ...\n`);
       const writer = await startStallWriter(program, files);
       try {
         const { raw, ours } = await measure(cluster, writer, pool, volumes);
-        all.push(...figures(pool, count, raw, ours));
+        all.push(...figures(kind, count, raw, ours));
       } finally {
         await writer.stop();
       }
@@ -152,7 +170,9 @@ async function runPool(pool: PoolKind, program: string): Promise<Measurement[]> 
 export async function run(): Promise<Measurement[]> {
   const program = await bundleProgram(new URL("./support/stall-writer.ts", import.meta.url));
   try {
-    return [...(await runPool("btrfs", program.path)), ...(await runPool("xfs", program.path))];
+    const all: Measurement[] = [];
+    for (const pool of POOLS) all.push(...(await runPool(pool, program.path)));
+    return all;
   } finally {
     await program.remove();
   }
