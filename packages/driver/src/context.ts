@@ -1,5 +1,6 @@
-import type { Host } from "@mooring/engine";
+import type { Host, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
+import type { RecentList } from "./controller/recent-list.ts";
 import type { Related } from "./controller/related.ts";
 import type { IoLimitKeeper } from "./node/io-limits/keeper.ts";
 
@@ -42,6 +43,13 @@ export interface DriverOptions {
 /** What every handler is given. */
 export interface DriverContext extends Required<Omit<DriverOptions, "signal" | "cgroupRoot">> {
   cgroupRoot: string | undefined;
+  /** What is listed page by page. */
+  lists: {
+    volumes: RecentList<Volume>;
+    snapshots: RecentList<Snapshot>;
+    attachments: RecentList<VolumeAttachment>;
+    pools: RecentList<Pool>;
+  };
   /** Of this machine; undefined where there is no node service. */
   ioLimits: IoLimitKeeper | undefined;
   related: Related;

@@ -1,5 +1,5 @@
 import type { CallContext, Services } from "@mooring/csi";
-import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { Pools, Snapshots, TOPOLOGY_NODE_KEY, VolumeAttachments, Volumes } from "@mooring/engine";
 import { controllerCapabilities, groupCapabilities, nodeCapabilities } from "./capabilities.ts";
 import type { DriverContext, DriverOptions } from "./context.ts";
 import { createSnapshot } from "./controller/create-snapshot.ts";
@@ -12,6 +12,7 @@ import { getSnapshot, listSnapshots } from "./controller/list-snapshots.ts";
 import { getVolumeStatus, listVolumes } from "./controller/list-volumes.ts";
 import { modifyVolume } from "./controller/modify-volume.ts";
 import { publishVolume } from "./controller/publish-volume.ts";
+import { RecentList } from "./controller/recent-list.ts";
 import { relatedIn } from "./controller/related.ts";
 import { unpublishVolume } from "./controller/unpublish-volume.ts";
 import { validateVolumeCapabilities } from "./controller/validate-capabilities.ts";
@@ -50,6 +51,12 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     nodeOnly: false,
     alone: false,
     cgroupRoot: undefined,
+    lists: {
+      volumes: new RecentList(options.store, Volumes),
+      snapshots: new RecentList(options.store, Snapshots),
+      attachments: new RecentList(options.store, VolumeAttachments),
+      pools: new RecentList(options.store, Pools),
+    },
     ioLimits: undefined,
     related: relatedIn(options.store, options.mode === "node" ? undefined : signal),
     ...options,

@@ -1,9 +1,9 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { Pools, type Snapshot, Snapshots } from "@mooring/engine";
+import type { Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { paginate } from "../paging/token.ts";
 import { snapshotAnswer } from "./answers.ts";
-import { findPool, findSnapshot, listObjects, positionOf } from "./objects.ts";
+import { findPool, findSnapshot, positionOf } from "./objects.ts";
 
 /** ListSnapshots: everything that has been cut, in order of creation. Filters that match nothing give an empty list. */
 export async function listSnapshots(
@@ -18,7 +18,7 @@ export async function listSnapshots(
       (request.sourceVolumeId === "" || snapshot.spec.volume === request.sourceVolumeId),
   );
   const page = paginate(wanted, positionOf, request);
-  const pools = page.items.length === 0 ? [] : await listObjects(driver.store, Pools, signal);
+  const pools = page.items.length === 0 ? [] : await driver.lists.pools.get(signal);
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   return {
     entries: page.items.map((snapshot) => ({
@@ -28,8 +28,12 @@ export async function listSnapshots(
   };
 }
 
-async function candidates(driver: DriverContext, id: string, signal: AbortSignal): Promise<Snapshot[]> {
-  if (id === "") return listObjects(driver.store, Snapshots, signal);
+async function candidates(
+  driver: DriverContext,
+  id: string,
+  signal: AbortSignal,
+): Promise<readonly Snapshot[]> {
+  if (id === "") return driver.lists.snapshots.get(signal);
   const one = await findSnapshot(driver.store, id, signal);
   return one === undefined ? [] : [one];
 }

@@ -1,9 +1,9 @@
 import type { CallContext, v1 } from "@mooring/csi";
-import { getAttachment, Pools, VolumeAttachments, Volumes } from "@mooring/engine";
+import { getAttachment } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { paginate } from "../paging/token.ts";
 import { conditionAnswer, volumeAnswer } from "./answers.ts";
-import { findPool, getVolume, listObjects, positionOf } from "./objects.ts";
+import { findPool, getVolume, positionOf } from "./objects.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */
@@ -13,14 +13,16 @@ export async function listVolumes(
   { signal }: CallContext,
 ) {
   const [volumes, attachments, pools] = await Promise.all([
-    listObjects(driver.store, Volumes, signal),
-    listObjects(driver.store, VolumeAttachments, signal),
-    listObjects(driver.store, Pools, signal),
+    driver.lists.volumes.get(signal),
+    driver.lists.attachments.get(signal),
+    driver.lists.pools.get(signal),
   ]);
   // A volume that was never finished has not been handed to anybody yet.
   const made = volumes.filter((volume) => volume.status?.size !== undefined);
   const page = paginate(made, positionOf, request);
-  const attachmentOf = new Map(attachments.map((attachment) => [attachment.metadata.name, attachment]));
+  const listed = new Set(page.items.map(({ metadata }) => metadata.name));
+  const wanted = attachments.filter(({ metadata }) => listed.has(metadata.name));
+  const attachmentOf = new Map(wanted.map((attachment) => [attachment.metadata.name, attachment]));
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));
   const entries = page.items.map((volume) => ({
     volume: volumeAnswer(volume, poolOf.get(volume.spec.pool)),

@@ -1,5 +1,5 @@
 import type { CallContext, v1 } from "@mooring/csi";
-import { NodeAgents, Pools, type Volume, Volumes } from "@mooring/engine";
+import { NodeAgents, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { volumeHealth } from "../health/answer.ts";
 import { neededNode, volumeProblems } from "../health/volume-problems.ts";
@@ -31,8 +31,8 @@ export async function listVolumeHealth(
   { signal }: CallContext,
 ) {
   const [volumes, pools, agents] = await Promise.all([
-    listObjects(driver.store, Volumes, signal),
-    listObjects(driver.store, Pools, signal),
+    driver.lists.volumes.get(signal),
+    driver.lists.pools.get(signal),
     listObjects(driver.store, NodeAgents, signal),
   ]);
   const poolOf = new Map(pools.map((pool) => [pool.metadata.name, pool]));

@@ -13,24 +13,41 @@ export interface Page<T> {
   nextToken?: string;
 }
 
+/** The list in order of creation. */
+export function inOrder<T>(all: readonly T[], position: (item: T) => Position): T[] {
+  return [...all].sort((a, b) => compare(position(a), position(b)));
+}
+
 /**
- * One page of a list in order of creation. A token says after which object to go on: it needs no memory here, so it
+ * One page of a list that is {@link inOrder}. A token says after which object to go on: it needs no memory here, so it
  * outlives a restart and the deletion of that very object. An unreadable token is ABORTED, as the specification asks.
  */
 export function paginate<T>(
-  all: readonly T[],
+  sorted: readonly T[],
   position: (item: T) => Position,
   request: { maxEntries: number; startingToken: string },
 ): Page<T> {
   if (request.maxEntries < 0) throw CsiError.invalidArgument("max_entries must not be negative");
   const after = request.startingToken === "" ? undefined : decode(request.startingToken);
-  const sorted = [...all].sort((a, b) => compare(position(a), position(b)));
-  const rest = after === undefined ? sorted : sorted.filter((item) => compare(position(item), after) > 0);
-  const limit = request.maxEntries === 0 ? rest.length : request.maxEntries;
-  const items = rest.slice(0, limit);
+  const first = after === undefined ? 0 : firstBeyond(sorted, position, after);
+  const end = request.maxEntries === 0 ? sorted.length : first + request.maxEntries;
+  const items = sorted.slice(first, end);
   const last = items.at(-1);
-  if (last === undefined || items.length === rest.length) return { items };
+  if (last === undefined || end >= sorted.length) return { items };
   return { items, nextToken: encode(position(last)) };
+}
+
+/** Index of the first item beyond a position, which may be nobody's any more. */
+function firstBeyond<T>(sorted: readonly T[], position: (item: T) => Position, after: Position): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const item = sorted[middle];
+    if (item !== undefined && compare(position(item), after) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function compare(a: Position, b: Position): number {

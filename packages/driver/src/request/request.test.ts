@@ -4,7 +4,7 @@ import { CsiError } from "@mooring/csi";
 import { csiTicketId } from "@mooring/engine";
 import fc from "fast-check";
 import { isVolumeId, snapshotIdOf, volumeIdOf } from "../names.ts";
-import { paginate } from "../paging/token.ts";
+import { inOrder, paginate } from "../paging/token.ts";
 import { canonical } from "./capability.ts";
 import { chooseSize, SECTOR } from "./size.ts";
 import { differences, type StoredVolumeRequest } from "./volume-request.ts";
@@ -78,7 +78,11 @@ describe("pages", () => {
           const seen: string[] = [];
           let startingToken = "";
           do {
-            const page = paginate(present, (i) => i, { maxEntries, startingToken });
+            const page = paginate(
+              inOrder(present, (i) => i),
+              (i) => i,
+              { maxEntries, startingToken },
+            );
             assert.ok(page.items.length <= maxEntries);
             for (const { name } of page.items) seen.push(name);
             startingToken = page.nextToken ?? "";
