@@ -144,6 +144,16 @@ export async function listing(driver: Driver, echo: Echo): Promise<Measurement[]
   const page = await time(5, async () => {
     await controller.listVolumes({ maxEntries: 100 });
   });
+  const pages = await time(1, async () => {
+    for (let startingToken = "", seen = 0; ; ) {
+      const { entries, nextToken } = await controller.listVolumes({ maxEntries: 100, startingToken });
+      seen += entries.length;
+      startingToken = nextToken;
+      if (startingToken !== "") continue;
+      if (seen !== LISTED) throw new Error(`the pages have ${seen} volumes, not ${LISTED}`);
+      break;
+    }
+  });
   const echoed = await time(5, () => echo.call(bytes));
   const echoedPage = await time(5, () => echo.call(bytes / 100));
   const measured = [
@@ -153,6 +163,13 @@ export async function listing(driver: Driver, echo: Echo): Promise<Measurement[]
       value: all,
       baseline: echoed,
       baselineName: "echo of as many bytes",
+    },
+    {
+      name: `all pages of 100 of ${LISTED}, one after the other`,
+      unit: "ms",
+      value: pages,
+      baseline: all,
+      baselineName: "all at once",
     },
     {
       name: `a page of 100 of ${LISTED}`,
