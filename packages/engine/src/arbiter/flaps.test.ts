@@ -79,7 +79,7 @@ function flapped(tickets = [workload]): Scene {
 }
 
 describe("a volume that is moved again and again", () => {
-  test("[LHA-080] 10304, 9138, 9141: fixed tickets and a device that fails all the time move it a bounded number of times", () => {
+  test("10304, 9138, 9141: [LHA-080] fixed tickets and a device that fails all the time move it a bounded number of times", () => {
     const scene = new Scene();
     for (let second = 0; second < 3600; second += 1) {
       scene.fault();

@@ -37,7 +37,14 @@ class Job {
       ...{ apiVersion: MOORING_API_VERSION, kind: "Snapshot", metadata: { name: "job" } },
       spec: { volume: "v-1", pool: "p" },
     };
-    const { apiVersion, kind, metadata } = await store.create(Snapshots, object);
+    await store.create(Snapshots, object);
+    await this.askAgain();
+  }
+
+  /** Its ticket, as a controller that starts again writes it. */
+  async askAgain(): Promise<void> {
+    const { store } = this.#world;
+    const { apiVersion, kind, metadata } = await store.get(Snapshots, { name: "job" });
     const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "" };
     const parameters = { disableFrontend: "any" };
     await addTicket(store, "v-1", { id: "job", type: this.type, nodeID: "a", owner, parameters }, new Date());
@@ -45,10 +52,13 @@ class Job {
 
   /** Says first that it is done, then lets go: killed in between, the object is there to tell. */
   async end(): Promise<void> {
-    const { store } = this.#world;
+    await this.conclude();
+    await removeTickets(this.#world.store, "v-1", ({ id }) => id === "job");
+  }
+
+  async conclude(): Promise<void> {
     const done = (snapshot: Snapshot) => ({ ...snapshot, status: { readyToUse: true } });
-    await mutate(store, Snapshots, { name: "job" }, done, { subresource: "status" });
-    await removeTickets(store, "v-1", ({ id }) => id === "job");
+    await mutate(this.#world.store, Snapshots, { name: "job" }, done, { subresource: "status" });
   }
 
   /** Its object is deleted while it works, and nobody cleans up. */
@@ -78,6 +88,60 @@ async function follow({ store, until }: ArbiterWorld, nodeID: string): Promise<V
 
 const workload = (world: ArbiterWorld, nodeID: string) =>
   addTicket(world.store, "v-1", { id: "w", type: "csi-attacher", nodeID }, new Date());
+
+describe("bugs that a predecessor had with jobs, by their number there", () => {
+  test("9168, 9417: a backup that never ends gives way to a workload, goes on after it, and ends with its object", () =>
+    withArbiter(async (world) => {
+      const job = new Job(world, "backup-controller");
+      await job.begin();
+      await follow(world, "a");
+      await world.until.attachment(satisfied("job"));
+      await workload(world, "b");
+      await follow(world, "");
+      await follow(world, "b");
+      await world.until.attachment(satisfied("w"));
+      await removeTickets(world.store, "v-1", ({ id }) => id === "w");
+      await follow(world, "");
+      await follow(world, "a");
+      await world.until.attachment(satisfied("job"));
+      await job.vanish();
+      await follow(world, "");
+      await world.until.attachment((a) => Object.keys(a?.spec.attachmentTickets ?? {}).length === 0);
+    }));
+
+  test("6654, 12472: a job that is killed between its last record and its release keeps that record, and leaks no ticket", () =>
+    withArbiter(async (world) => {
+      const job = new Job(world, "backup-controller");
+      await job.begin();
+      await follow(world, "a");
+      await world.until.attachment(satisfied("job"));
+      await job.conclude();
+      const { status } = await world.store.get(Snapshots, { name: "job" });
+      assert.equal(status?.readyToUse, true);
+      // Nobody releases it any more: the object's end does.
+      await job.vanish();
+      await follow(world, "");
+      await world.until.attachment((a) => Object.keys(a?.spec.attachmentTickets ?? {}).length === 0);
+    }));
+
+  test("9781, 9857, 11270, 11274: an eviction and a rebuilding that find no room for their data do not make the volume come and go", () =>
+    withArbiter(async (world) => {
+      for (const type of ["volume-eviction-controller", "volume-rebuilding-controller"] as const) {
+        const job = new Job(world, type);
+        await job.begin();
+        await follow(world, "a");
+        await world.until.attachment(satisfied("job"));
+        // It fails and tries again: the same request again is no change, and moves nothing.
+        const before = await world.store.get(Volumes, { name: "v-1" });
+        for (let attempt = 0; attempt < 5; attempt += 1) await job.askAgain();
+        const after = await world.store.get(Volumes, { name: "v-1" });
+        assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
+        await job.vanish();
+        await follow(world, "");
+        await world.until.attachment((a) => Object.keys(a?.spec.attachmentTickets ?? {}).length === 0);
+      }
+    }));
+});
 
 for (const type of JOBS) {
   describe(`the life of a ${type} job`, () => {
