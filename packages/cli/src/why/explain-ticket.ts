@@ -16,6 +16,8 @@ const NEXT: Partial<Record<VerdictReason, (ticket: AttachmentTicket, volume: str
     `name a node of \`kubectl get nodeagents\`, or: mooring ticket rm ${volume} ${id}`,
   NodeNotReady: ({ nodeID }) => `look at the node: kubectl describe nodeagent ${nodeID}`,
   NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
+  Flapping: (_, volume) =>
+    `find out what moves it: kubectl describe volumeattachments.storage.mooring.dev ${volume}`,
   NodeUnfenced: () =>
     "make sure that the silent node is off, then: kubectl taint node NODE node.kubernetes.io/out-of-service=true:NoExecute",
 };

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type AttachmentTicket, MOORING_API_VERSION, type VolumeAttachment, WAITS } from "@mooring/engine";
+import { explainTickets } from "./explain-ticket.ts";
+
+const NOW = new Date("2026-01-01T00:10:00Z");
+const SINCE = "2026-01-01T00:00:00Z";
+const ticket: AttachmentTicket = {
+  ...{ id: "t", type: "longhorn-api", nodeID: "node-a", generation: 3, createdAt: SINCE },
+  parameters: { lastAttachedBy: "ann" },
+};
+
+function told(reason: string, satisfied: boolean): VolumeAttachment {
+  const status = satisfied ? ("True" as const) : ("False" as const);
+  const condition = {
+    type: "Satisfied",
+    ...{ status, reason, message: `because of ${reason}`, lastTransitionTime: SINCE },
+  };
+  return {
+    ...{ apiVersion: MOORING_API_VERSION, kind: "VolumeAttachment", metadata: { name: "v" } },
+    spec: { volume: "v", attachmentTickets: { t: ticket } },
+    status: {
+      attachmentTicketStatuses: { t: { id: "t", satisfied, generation: 3, conditions: [condition] } },
+    },
+  };
+}
+
+describe("mooring why: a ticket", () => {
+  for (const [reason, ends] of Object.entries(WAITS)) {
+    test(`${reason}: who waits, for whom, since when, why, and what ends it`, () => {
+      const [found] = explainTickets(told(reason, reason === "Attached"), NOW);
+      assert.match(found?.subject ?? "", /ticket t \(longhorn-api, node node-a, for ann\)/);
+      assert.match(found?.message ?? "", /for 10m/);
+      if (reason === "Attached") return assert.equal(found?.state, "ok");
+      assert.equal(found?.state, "waiting");
+      assert.ok(
+        found?.message.includes(`${reason}: because of ${reason}; ends when: ${ends}`),
+        found?.message,
+      );
+    });
+  }
+
+  test("a verdict about an earlier request says nothing about this one", () => {
+    const { spec, ...rest } = told("Attached", true);
+    const attachmentTickets = { t: { ...ticket, generation: 4 } };
+    const [found] = explainTickets({ ...rest, spec: { ...spec, attachmentTickets } }, NOW);
+    assert.match(found?.message ?? "", /not looked at yet by the arbiter/);
+  });
+});
