@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { completionCommand } from "./commands/completion.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
@@ -25,7 +26,7 @@ function program(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   const commands = [
     ...[upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand],
-    ...[volumeCommand, ticketCommand, groupCommand],
+    ...[volumeCommand, ticketCommand, groupCommand, completionCommand],
   ];
   for (const command of commands.map((make) => make())) {
     inherit(root, command);
