@@ -4,6 +4,7 @@ import {
   type MigrationStep,
   type MigrationView,
 } from "../../agent/migration/decide.ts";
+import { yieldsToWorkload } from "../attacher-types.ts";
 import { workloadsOn } from "../migration/decide.ts";
 import { isMigratable, isMoving, migrationOf } from "../migration/phase.ts";
 import { ticketStatus, withoutTickets } from "../tickets.ts";
@@ -170,7 +171,13 @@ export function endMigration(history: History, rest: () => void): void {
     (name) => world.nodes.get(name)?.believed === "Ready",
   );
   if (phase === "closing" && !ready) return;
-  const both = [from, to].every((node) => workloadsOn(node, world.tickets).length > 0);
+  const [stay, go] = [from, to].map((node) => workloadsOn(node, world.tickets).length > 0);
+  // A job that came in the last moment and gives way to nobody keeps it on the source: it is confirmed after that job.
+  const busy = world.tickets.some(
+    (t) => t.nodeID === from && t.type !== "csi-attacher" && !yieldsToWorkload(t),
+  );
+  if (phase === "ready" && go === true && stay === false && busy) return;
+  const both = stay === true && go === true;
   must(phase === "ready" && both, "L7", `a migration from "${from}" to "${to}" rests while ${phase}`);
   const inactive = world.node(to).withheld && !world.node(to).open;
   must(inactive && world.node(from).open, "S14", `"${from}" and "${to}" are not active and inactive`);
