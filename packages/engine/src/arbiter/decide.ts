@@ -110,7 +110,9 @@ function deviceWanted(nodeID: string, tickets: readonly AttachmentTicket[]): boo
  */
 function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
   const present = placementOf(view.volume);
-  const { nodeID, disableFrontend } = present;
+  const { nodeID, disableFrontend, migrationNodeID = "" } = present;
+  // The target was promised a device: it is not hidden from it because the source has no workload any more.
+  if (migrationNodeID !== "") return undefined;
   const here = tickets.filter((t) => t.nodeID === nodeID);
   if (isFaulted(view) || here.some((t) => parametersFit(t, disableFrontend) && !indifferent(t)))
     return undefined;

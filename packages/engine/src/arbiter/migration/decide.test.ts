@@ -87,6 +87,8 @@ describe("[LHA-061] [LHA-074] [LHA-078] live migration", () => {
     assert.equal(waits.placement, undefined);
     assert.match(waits.verdicts["wb"]?.message ?? "", /waits: ticket "x" \(volume-eviction-controller\)/);
     assert.equal(decided(moving("a>b", "a+b", [onB, job]))[0], "a>b");
+    // The job needs no device; the target was promised one.
+    assert.equal(decide(moving("a>b", "a+b", [onB, job])).placement, undefined);
     const snapshot = ticket("x", "snapshot-controller", "a", { parameters: { disableFrontend: "any" } });
     assert.equal(decided(moving("a", "a", [onA, onB, snapshot]))[0], "a>b");
     assert.equal(decided(moving("a>b", "a+b", [onB, snapshot]))[0], "b");

@@ -7,6 +7,8 @@ import { type Asker, EVENTS, type EventName, History, type HistoryEvent, type Pl
 import { settle } from "./settle.ts";
 import { NODES } from "./world.ts";
 
+// `scripts/mutate-arbiter.mjs` breaks the arbiter in the ways that mutations.json lists, one at a time, and checks that
+// these histories find it, and by which property.
 const HISTORIES = process.env["MOORING_DEEP"] === "1" ? 100_000 : 2000;
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];
