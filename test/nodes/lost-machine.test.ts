@@ -92,6 +92,28 @@ describe("pods of a machine that is lost", () => {
     await isOver(first, second);
   });
 
+  test("the API server is killed at every step of it: the next one goes on, and nobody writes at once", async () => {
+    const { up } = nodes;
+    await claimed("killed", "common");
+    const first = await PodWriter.create(nodes, "killed-a", "a", "killed");
+    await first.progress(50);
+    const second = await PodWriter.create(nodes, "killed-b", "b", "killed");
+    await nodes.machine("a").cutPower();
+    for (const gap of ["marked", "tainted", "evicted", "removed"]) {
+      await up.end("SIGKILL");
+      await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${gap}` }, { mayDie: true });
+      await eventually(`the API server to die where it has ${gap}`, async () => !up.alive, {
+        withinMs: 240_000,
+      });
+    }
+    await up.start();
+    await first.gone();
+    await second.progress(50);
+    await nodes.machine("a").start();
+    await isBack("a");
+    await isOver(first, second);
+  });
+
   test("data that only it has: they wait, also when it is said to be off, and go on when it is back", async () => {
     await claimed("kept", "own");
     const store = await nodes.store();
