@@ -28,6 +28,11 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     ...["driver/create-volume/volume-recorded", "engine/pool/image-written", "engine/pool/image-renamed"],
     ...["engine/volume/image-created", "engine/volume/recorded-created"],
   ],
+  "CreateVolume from a volume": [
+    ...["driver/create-volume/volume-recorded", "engine/cut/frozen", "engine/cut/cloned-while-frozen"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/volume/image-created"],
+    ...["engine/volume/recorded-created", "driver/create-volume/volume-ready"],
+  ],
   DeleteVolume: [
     ...["driver/delete-volume/volume-marked", "engine/volume/recorded-deleting"],
     ...["engine/volume/image-removed", "engine/volume/finalizer-removed"],
@@ -130,9 +135,12 @@ async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Prom
   const story = STORIES[rpc];
   assert.ok(story);
   await driver.start();
-  const expected = await story.call(driver, await story.prepare(driver));
-  await story.undo(driver, await subjectOf(driver, rpc));
+  // Names become ids: a second life of the same story is about the same subject, and has the same answers.
+  const first = await story.prepare(driver);
+  const expected = await story.call(driver, first);
+  await story.undo(driver, first);
   const subject = await story.prepare(driver);
+  assert.equal(subject, first);
   const env = gap === AT_ONCE ? {} : { MOORING_FAILPOINT: gap };
   assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
   await driver.start(env, { mayDie: true });
@@ -147,16 +155,6 @@ async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Prom
   assert.deepEqual(await story.call(driver, subject), answer);
   await story.undo(driver, subject);
   await nothingIsLeft(driver);
-}
-
-/** Names become ids, so what was made under a name before has the same id as what is made now. */
-async function subjectOf(driver: Driver, rpc: string): Promise<string> {
-  const { entries } = await driver.controller.listVolumes({});
-  if (rpc === "CreateVolume from a snapshot") {
-    return (await driver.controller.listSnapshots({})).entries[0]?.snapshot?.snapshotId ?? "";
-  }
-  if (rpc === "CreateVolumeGroupSnapshot") return entries.map(({ volume }) => volume?.volumeId).join();
-  return entries[0]?.volume?.volumeId ?? "";
 }
 
 /** A fresh life may still be at the work of the last one. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp } from "node:fs/promises";
+import { connect as connectSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -87,7 +87,7 @@ export class Driver {
     await eventually(
       "the driver's socket",
       async () => {
-        if (existsSync(this.socket) && this.process.alive) return true;
+        if ((await accepts(this.socket)) && this.process.alive) return true;
         if (this.process.alive) return undefined;
         if (mayDie) return true;
         throw new Error(`the driver ended early:\n${this.process.stderr}`);
@@ -121,6 +121,18 @@ export class Driver {
     assert.deepEqual(left, [], "mounts, devices and processes that are left");
     assert.equal(code, 0, `the driver ended with ${code}:\n${this.said.slice(-4000)}`);
   }
+}
+
+/** Somebody listens. The file alone may be left from a life before, or be there a moment before that. */
+function accepts(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connectSocket(path);
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
 
 /** A folder for a driver that is not started yet. Disposed of when the tests of the file have ended. */

@@ -55,6 +55,12 @@ async function undoSnapshot(driver: Driver, sourceId: string): Promise<void> {
 
 const copyOf = (snapshotId: string) => ({ case: "snapshot" as const, value: { snapshotId } });
 
+const cloneVolume = (driver: Driver, id: string) =>
+  driver.controller.createVolume({
+    ...{ name: "clone", capacityRange: grown, volumeCapabilities: [volumeCapability] },
+    volumeContentSource: { type: { case: "volume", value: { volumeId: id } } },
+  });
+
 const members = ["crash", "crash-too"];
 
 /** Two volumes in use, of which a group is cut; the subject is their ids. */
@@ -128,6 +134,14 @@ export const STORIES: Readonly<Record<string, Story>> = {
         await volumeId(driver, "copy", { ...more, size: 384n * MIB, volumeContentSource }),
       );
       await driver.controller.deleteSnapshot({ snapshotId });
+    },
+  },
+  "CreateVolume from a volume": {
+    prepare: (driver) => prepared(driver, attach, stage),
+    call: cloneVolume,
+    undo: async (driver, id) => {
+      await remove(driver, (await cloneVolume(driver, id)).volume?.volumeId ?? "");
+      await undoVolume(driver, id);
     },
   },
   DeleteVolume: {
