@@ -12,6 +12,7 @@ export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
 export * from "./api/recurring-job.ts";
 export * from "./api/salvage.ts";
+export * from "./api/share-manager.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";

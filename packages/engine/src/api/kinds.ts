@@ -4,6 +4,7 @@ import { GroupSnapshots } from "./group-snapshot.ts";
 import { NodeAgents } from "./node-agent.ts";
 import { Pools } from "./pool.ts";
 import { RecurringJobs } from "./recurring-job.ts";
+import { ShareManagers } from "./share-manager.ts";
 import { Snapshots } from "./snapshot.ts";
 import { Volumes } from "./volume.ts";
 
@@ -16,4 +17,5 @@ export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
   Snapshots,
   GroupSnapshots,
   RecurringJobs,
+  ShareManagers,
 ];

@@ -98,4 +98,13 @@ export interface VolumeRestore extends Attempts {
   message?: string;
 }
 
+/**
+ * True for a volume that workloads on many nodes use at once: one node has its device and serves its file system to
+ * them. What has no file system that could be served, or moves between two nodes by itself, is none.
+ */
+export function isServed({ spec }: Pick<Volume, "spec">): boolean {
+  const many = spec.accessMode === "rwx" || spec.accessMode === "rox";
+  return many && spec.migratable !== true && spec.volumeMode === "Filesystem";
+}
+
 export const Volumes = defineResource<Volume>(MOORING_GROUP, MOORING_VERSION, "Volume", "volumes", false);

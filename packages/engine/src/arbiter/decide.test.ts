@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
+import type { ShareManager } from "../api/share-manager.ts";
 import type { VolumeStatus } from "../api/volume.ts";
 import { ATTACHER_RULES, CLONE_WAITING } from "./attacher-types.ts";
 import { decide } from "./decide.ts";
@@ -252,12 +253,31 @@ describe("what a ticket is told", () => {
     ];
     const spec = { accessMode: "rwx" };
     assert.equal(placed({ tickets, spec }), "a");
-    const up = decide(view({ tickets, spec: { ...spec, nodeID: "a" }, status: on("a").status ?? {} }));
+    const held = view({ tickets, spec: { ...spec, nodeID: "a" }, status: on("a").status ?? {} });
+    const told = (status: Partial<NonNullable<ShareManager["status"]>>) => {
+      const share: ShareManager = {
+        ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID: "a" } },
+        status: { state: "running", nodeID: "a", endpoint: "nfs://a:1/v-1", ...status },
+      };
+      return decide({ ...held, share }).verdicts;
+    };
     assert.deepEqual(
-      Object.values(up.verdicts).map((v) => v.satisfied),
+      Object.values(told({})).map((v) => v.satisfied),
       [true, true, true],
     );
+    assert.equal(decide(held).verdicts.b?.reason, "ShareNotReady");
+    assert.equal(told({ nodeID: "c" }).b?.satisfied, false);
+    const error = { code: "FAILED_PRECONDITION", message: "ganesha.nfsd is not installed" };
+    const failed = told({ state: "error", error });
+    assert.match(failed.c?.message ?? "", /ganesha.nfsd is not installed/);
+    assert.equal(failed["share-manager"]?.satisfied, true);
     assert.equal(decide(view({ tickets, spec })).verdicts.b?.reason, "ShareNotReady");
+    const alone = [ticket("b", "csi-attacher", "b")];
+    assert.equal(
+      decide(view({ tickets: alone, spec })).placement,
+      undefined,
+      "a workload's ticket moves nothing",
+    );
   });
 
   test("[LHA-075] a ticket written by hand gets the next number of the object", () => {

@@ -13,6 +13,7 @@ import {
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
+import { ShareManagers } from "../api/share-manager.ts";
 import { Volumes } from "../api/volume.ts";
 import { KUBERNETES_OWNER } from "./kubernetes/claim.ts";
 import { KubernetesWatch } from "./kubernetes/watch.ts";
@@ -54,7 +55,16 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   const attachments = createInformer(store, VolumeAttachments, { logger, indexers: { owner: ownersOf } });
   const owners = otherOwners(store, logger);
   const pools = createInformer(store, Pools, { logger });
-  const informers = [volumes, attachments, agents, pools, ...owners, ...(kubernetes?.informers ?? [])];
+  const shares = createInformer(store, ShareManagers, { logger });
+  const informers = [
+    volumes,
+    attachments,
+    agents,
+    pools,
+    shares,
+    ...owners,
+    ...(kubernetes?.informers ?? []),
+  ];
   const running = informers.map((informer) => informer.run(signal));
 
   const nodes = () => new Map(agents.list().map((agent) => [agent.metadata.name, agent]));
@@ -78,7 +88,8 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
       events.event(attachment, "Warning", "DeletionWaits", DELETION_WAITS);
   });
   const pool = (name: string) => pools.get(name);
-  const reading = { store, nodes, pool, kubernetes, events, now };
+  const share = (name: string) => shares.get(name);
+  const reading = { store, nodes, pool, share, kubernetes, events, now };
   const controller = runController(
     {
       name: "arbiter",
@@ -89,6 +100,7 @@ export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
         source(volumes, (volume) => [volume.metadata.name, ...owned(keyOfOwner(volume))]),
         source(attachments, (attachment) => [attachment.metadata.name]),
         source(agents, () => []),
+        source(shares, (manager) => [manager.metadata.name]),
         source(pools, () => []),
         ...owners.map((informer) => source(informer, (object) => owned(keyOfOwner(object)))),
         ...(kubernetes?.sources(ofKubernetes) ?? []),

@@ -28,10 +28,17 @@ export function judge(
 
 function judgeShared(view: ArbiterView, holders: readonly AttachmentTicket[], placement: Placement): Verdict {
   const manager = holders.find((ticket) => ticket.type === "share-manager-controller");
-  const held = manager === undefined ? undefined : judgeHolder(view, manager, holders, placement);
-  return held?.satisfied === true
-    ? { satisfied: true, reason: "Attached", message: `the volume is shared from node "${manager?.nodeID}"` }
-    : waiting("ShareNotReady", held?.message ?? "the volume's share is not running yet");
+  if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
+  const held = judgeHolder(view, manager, holders, placement);
+  if (!held.satisfied) return waiting("ShareNotReady", held.message);
+  const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
+  const here = nodeID === manager.nodeID;
+  if (here && state === "running" && endpoint !== "") {
+    const message = `the volume is shared from node "${manager.nodeID}" at ${endpoint}`;
+    return { satisfied: true, reason: "Attached", message };
+  }
+  const why = here && error !== undefined ? `: ${error.code}: ${error.message}` : "";
+  return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);
 }
 
 function judgeHolder(

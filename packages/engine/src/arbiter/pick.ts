@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
+import { isServed } from "../api/volume.ts";
 import { ruleOf } from "./attacher-types.ts";
 import { ineligible } from "./eligible.ts";
 import { isContested } from "./migration/contested.ts";
@@ -6,10 +7,7 @@ import type { ArbiterView } from "./view.ts";
 
 /** A shared volume is held by its share manager; the workloads' own tickets only say that a share is wanted. */
 export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]): AttachmentTicket[] {
-  const { accessMode, migratable } = view.volume.spec;
-  const shared =
-    accessMode === "rwx" && migratable !== true && live.some((t) => t.type === "share-manager-controller");
-  return shared ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
+  return isServed(view.volume) ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
 }
 
 /** The one that gets a detached volume next; undefined when none can, or two want it on two nodes at once. */

@@ -10,7 +10,8 @@ import type { VolumeAttachment } from "../api/attachment.ts";
 import { ARBITER_FINALIZER } from "../api/names.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
 import { isShared, type Pool, poolNodes } from "../api/pool.ts";
-import { type Volume, Volumes } from "../api/volume.ts";
+import type { ShareManager } from "../api/share-manager.ts";
+import { isServed, type Volume, Volumes } from "../api/volume.ts";
 import { applyStep } from "./apply.ts";
 import {
   belongsTo,
@@ -35,6 +36,8 @@ export interface ReconcileInput {
   events: EventRecorder;
   /** Absent: there is none of that name. */
   pool?: (name: string) => Pool | undefined;
+  /** The share manager of that name; absent: there is none. */
+  share?: (name: string) => ShareManager | undefined;
   now: () => Date;
   signal: AbortSignal;
 }
@@ -80,7 +83,7 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
 
 /** Everything besides volume and tickets that a decision depends on. */
 async function look(
-  { store, name, nodes, pool, kubernetes, now, signal }: ReconcileInput,
+  { store, name, nodes, pool, share, kubernetes, now, signal }: ReconcileInput,
   volume: Volume,
   attachment: VolumeAttachment,
 ): Promise<ArbiterView> {
@@ -93,7 +96,9 @@ async function look(
   const ownersGone = await findOwnersGone(store, tickets, kinds, signal);
   const home = pool?.(volume.spec.pool);
   const sharedBy = home !== undefined && isShared(home) ? { sharedBy: poolNodes(home) } : {};
-  const view = { volume, attachment, nodes: nodes(), ...sharedBy, ownersGone, now: now() };
+  const serving = isServed(volume) ? share?.(name) : undefined;
+  const served = serving === undefined ? {} : { share: serving };
+  const view = { volume, attachment, nodes: nodes(), ...sharedBy, ...served, ownersGone, now: now() };
   return claims === undefined ? view : { ...view, claims };
 }
 

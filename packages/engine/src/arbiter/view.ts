@@ -1,5 +1,6 @@
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
+import type { ShareManager } from "../api/share-manager.ts";
 import type { Volume } from "../api/volume.ts";
 import type { Flaps } from "./flaps.ts";
 import type { KubernetesClaim } from "./kubernetes/claim.ts";
@@ -13,6 +14,8 @@ export interface ArbiterView {
   nodes: ReadonlyMap<string, NodeAgent>;
   /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
   sharedBy?: readonly string[];
+  /** What the node that serves the volume to many says; absent: nothing yet. */
+  share?: ShareManager;
   /** Ids of tickets whose owner object is gone. */
   ownersGone: ReadonlySet<string>;
   /** What Kubernetes says of the volume; absent where there is no Kubernetes. */

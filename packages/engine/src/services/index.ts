@@ -2,8 +2,10 @@ import { createInformer, EventRecorder, type Logger, type ObjectStore } from "@m
 import { VolumeAttachments } from "../api/attachment.ts";
 import { GroupSnapshots } from "../api/group-snapshot.ts";
 import { DRIVER_NAME } from "../api/names.ts";
+import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
 import { RecurringJobs } from "../api/recurring-job.ts";
+import { ShareManagers } from "../api/share-manager.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import { runClones } from "./clone/index.ts";
@@ -13,6 +15,7 @@ import { runGroupSnapshots } from "./group-snapshot/index.ts";
 import { runRecurringJobs } from "./recurring-job/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSalvages } from "./salvage/index.ts";
+import { runShares } from "./share/index.ts";
 import { runSnapshotHolds } from "./snapshot/index.ts";
 
 export interface ServicesOptions {
@@ -37,6 +40,7 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runSalvages,
   runClones,
   runRecurringJobs,
+  runShares,
 ];
 
 /**
@@ -69,6 +73,8 @@ function createInformers(store: ObjectStore, logger: Logger): ServiceInformers {
     attachments: createInformer(store, VolumeAttachments, { logger }),
     groups: createInformer(store, GroupSnapshots, { logger }),
     pools: createInformer(store, Pools, { logger }),
+    shares: createInformer(store, ShareManagers, { logger }),
+    nodes: createInformer(store, NodeAgents, { logger }),
     jobs: createInformer(store, RecurringJobs, { logger }),
     snapshots: createInformer(store, Snapshots, {
       logger,

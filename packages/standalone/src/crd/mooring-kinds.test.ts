@@ -7,6 +7,7 @@ import {
   ownerKinds,
   type Pool,
   type RecurringJob,
+  type ShareManager,
   type Snapshot,
   type Volume,
   type VolumeAttachment,
@@ -270,6 +271,13 @@ const job: Full<RecurringJob> = {
   },
 };
 
+const share: Full<ShareManager> = {
+  ...ours,
+  kind: "ShareManager",
+  spec: { nodeID: "n", users: ["n", "o"] },
+  status: { state: "running", nodeID: "n", endpoint: "nfs://10.0.0.1:20490/v", size: 1, error },
+};
+
 const snapshotClass: Full<VolumeSnapshotClass> = {
   ...theirs,
   kind: "VolumeSnapshotClass",
@@ -388,6 +396,7 @@ const samples: KubeObject[] = [
   pool,
   agent,
   job,
+  share,
   groupRestore,
   snapshotClass,
   volumeSnapshot,

@@ -1,5 +1,5 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
-import type { Volume } from "../../api/volume.ts";
+import { isServed, type Volume } from "../../api/volume.ts";
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
@@ -59,10 +59,6 @@ function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void 
   }
 }
 
-function isRegularShare({ spec }: Pick<Volume, "spec">): boolean {
-  return spec.accessMode === "rwx" && spec.migratable !== true;
-}
-
 /** The device is shown or hidden in place: nobody who held the volume may lose it by that. */
 function checkSwitch({ spec: { nodeID, disableFrontend = false } }: Volume, seen: ArbiterView): void {
   const holders = claimants(seen, ticketsOf(seen.attachment)).filter((t) => t.nodeID === nodeID);
@@ -87,7 +83,7 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   const csi = asked.filter((t) => t.type === "csi-attacher");
   const rival = csi.length === asked.length ? csi.find((t) => rivalOf(seen, t, tickets)) : undefined;
   must(rival === undefined, "S12", `ticket "${rival?.id}" got it while another node's wants it as well`);
-  const shared = isRegularShare(before) && tickets.some((t) => t.type === "share-manager-controller");
+  const shared = isServed(before);
   const held = asked.some((t) => t.type !== "csi-attacher");
   must(!shared || held, "S11", `a workload's ticket placed the shared volume on "${to}"`);
   must(
@@ -129,9 +125,7 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
 
 /** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
 function checkClaims({ spec }: Volume, from: string, seen: ArbiterView, allowed: boolean): void {
-  const shared =
-    isRegularShare({ spec }) && ticketsOf(seen.attachment).some((t) => t.type === "share-manager-controller");
-  if (allowed || shared || spec.disableFrontend === true) return;
+  if (allowed || isServed({ spec }) || spec.disableFrontend === true) return;
   const claim = seen.claims?.find(
     ({ nodeID, attached, deleting }) => nodeID === from && attached && !deleting,
   );
@@ -166,7 +160,7 @@ function checkTickets({ attachment, volume, generations }: World): void {
     must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
     generations.set(id, generation);
     if (ticketStatus(attachment, id)?.satisfied !== true) continue;
-    if (isRegularShare(volume) && ticket.type === "csi-attacher") {
+    if (isServed(volume) && ticket.type === "csi-attacher") {
       must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
     } else {
       const there = nodeID === ticket.nodeID || migrationNodeID === ticket.nodeID;

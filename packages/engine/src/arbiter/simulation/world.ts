@@ -1,5 +1,6 @@
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
+import type { ShareManager } from "../../api/share-manager.ts";
 import { NOW, type NodeState, node, view } from "../testing/build-view.ts";
 import type { ArbiterView } from "../view.ts";
 import type { AgentStep, SimVolume } from "./agent.ts";
@@ -83,7 +84,13 @@ export class World {
   /** What the arbiter sees when it looks now. */
   view(nodes: ReadonlyMap<string, NodeAgent>, volume: SimVolume = this.volume): ArbiterView {
     const { attachment, ownersGone, date } = this;
-    const seen = { volume, attachment, nodes, ownersGone, now: date };
+    const { nodeID = "" } = volume.spec;
+    // The node that has the volume serves it at once: what becomes of its share is not this model's subject.
+    const share: ShareManager = {
+      ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID } },
+      status: { state: "running", nodeID, endpoint: "nfs://a:1/v-1" },
+    };
+    const seen = { volume, attachment, nodes, share, ownersGone, now: date };
     return this.kubernetes === undefined ? seen : { ...seen, claims: this.kubernetes.claims };
   }
 

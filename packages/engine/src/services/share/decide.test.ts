@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import type { NodeAgent } from "../../api/node-agent.ts";
+import type { VolumeSpec } from "../../api/volume.ts";
+import { volumeObject } from "../../testing/agent.ts";
+import { decide, type SharePlan } from "./decide.ts";
+
+type State = NonNullable<NodeAgent["status"]>["state"];
+
+interface Setup {
+  users?: string[];
+  /** The node that serves it now. */
+  serving?: string;
+  owner?: string;
+  nodes?: Record<string, State>;
+  shared?: boolean;
+  spec?: Partial<VolumeSpec>;
+}
+
+const ID = "share-manager-controller-v-p-1";
+const ALL: Record<string, State> = { a: "Ready", b: "Ready", c: "Ready" };
+
+function plan({ users = [], serving, owner = "", nodes = ALL, shared = true, spec }: Setup): SharePlan {
+  const volume = volumeObject("v-p-1", { accessMode: "rwx", ...spec });
+  volume.status = { state: "detached", ownerID: owner };
+  const tickets: AttachmentTicket[] = users.map((nodeID) => ({
+    id: `csi-${nodeID}`,
+    type: "csi-attacher",
+    nodeID,
+  }));
+  if (serving !== undefined) tickets.push({ id: ID, type: "share-manager-controller", nodeID: serving });
+  const agents = Object.entries(nodes).map(([name, state]): [string, NodeAgent] => [
+    name,
+    { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state } },
+  ]);
+  const sharedBy = shared ? { sharedBy: ["a", "b", "c"] } : {};
+  return decide({ volume, tickets, nodes: new Map(agents), ...sharedBy });
+}
+
+const server = (setup: Setup): string | undefined => plan(setup).holds[0]?.wanted?.nodeID;
+
+test("[LHA-059] the first workload's ticket brings the share manager's, and the last takes it along", () => {
+  const first = plan({ users: ["b"] });
+  assert.equal(first.holds[0]?.id, ID);
+  assert.deepEqual(first.share, { nodeID: "b", users: ["b"] });
+  assert.equal(server({ users: ["b", "c"], serving: "b" }), "b");
+  const last = plan({ serving: "b" });
+  assert.deepEqual(last.holds, [{ volume: "v-p-1", type: "share-manager-controller", id: ID }]);
+  assert.deepEqual(last.share, { nodeID: "", users: [] });
+});
+
+test("[LHA-058] workloads come and go on any node; who serves stays where it is", () => {
+  assert.equal(server({ users: ["c"], serving: "a" }), "a");
+  assert.equal(server({ users: ["a", "b", "c"], serving: "c" }), "c");
+  assert.deepEqual(plan({ users: ["c", "a", "c"], serving: "b" }).share?.users, ["a", "c"]);
+});
+
+test("only a server that is known to be unable to write is replaced, by a ready one", () => {
+  const lost = (state: State) => ({ ...ALL, a: state });
+  assert.equal(server({ users: ["a", "b"], serving: "a", nodes: lost("Suspect") }), "a");
+  assert.equal(server({ users: ["a", "c"], serving: "a", nodes: lost("Fenced") }), "c");
+  assert.equal(server({ users: ["a"], serving: "a", nodes: lost("Gone") }), "b");
+  const none: Record<string, State> = { a: "Fenced", b: "Suspect", c: "Suspect" };
+  assert.equal(server({ users: ["a"], serving: "a", nodes: none }), "a", "nobody else can");
+  const unserved = plan({ users: ["a"], nodes: none });
+  assert.deepEqual(unserved.holds, []);
+  assert.ok((unserved.afterMs ?? 0) > 0);
+});
+
+test("a volume of a local pool is served where its data is, whoever uses it", () => {
+  assert.equal(server({ users: ["b"], owner: "a", shared: false }), "a");
+  const fenced = { ...ALL, a: "Fenced" as const };
+  assert.equal(server({ users: ["b"], owner: "a", serving: "a", shared: false, nodes: fenced }), "a");
+});
+
+test("what is for one node, raw, or moves by itself has no share manager", () => {
+  for (const spec of [{ accessMode: "rwo" }, { volumeMode: "Block" as const }, { migratable: true }]) {
+    const { share, holds } = plan({ users: ["a"], serving: "a", spec });
+    assert.equal(share, undefined);
+    assert.equal(holds[0]?.wanted, undefined);
+  }
+  assert.equal(server({ users: ["a"], spec: { accessMode: "rox" } }), "a");
+});

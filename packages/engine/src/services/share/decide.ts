@@ -1,0 +1,66 @@
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import type { NodeAgent } from "../../api/node-agent.ts";
+import { isServed, type Volume } from "../../api/volume.ts";
+import { type Hold, type HoldPlan, noHold } from "../hold/plan.ts";
+import { ticketIdFor } from "../hold/ticket-id.ts";
+
+const TYPE = "share-manager-controller";
+/** Without a ticket there is nobody whose verdict would tell that a node is ready. */
+const NODE_RETRY_MS = 2000;
+
+export interface ShareView {
+  volume: Volume;
+  tickets: readonly AttachmentTicket[];
+  /** All nodes, by id. */
+  nodes: ReadonlyMap<string, NodeAgent>;
+  /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
+  sharedBy?: readonly string[];
+}
+
+export interface SharePlan extends HoldPlan {
+  /** What the ShareManager is to say; absent: the volume needs none. */
+  share?: { nodeID: string; users: string[] };
+}
+
+/**
+ * Who serves a volume that many nodes use, and for whom. The device is on one node for as long as any workload has a
+ * ticket, whichever workloads come and go: it moves only when that node can prove to be lost. Pure.
+ */
+export function decide(view: ShareView): SharePlan {
+  const { volume, tickets } = view;
+  const none = noHold(volume.metadata.name, TYPE, volume.metadata.name);
+  if (!isServed(volume)) return { holds: [none] };
+  const workloads = tickets.filter(({ type }) => type === "csi-attacher");
+  const users = [...new Set(workloads.map(({ nodeID }) => nodeID))].sort();
+  if (users.length === 0) return { holds: [none], share: { nodeID: "", users } };
+  const nodeID = serverOf(view, tickets.find(({ id }) => id === none.id)?.nodeID, users);
+  // Those who use it stay as they are until a node can serve it.
+  if (nodeID === undefined) return { holds: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
+  return { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
+}
+
+function holdOn({ apiVersion, kind, metadata }: Volume, nodeID: string): Hold {
+  const { name, uid } = metadata;
+  const id = ticketIdFor(TYPE, name);
+  const owner = { apiVersion, kind, name, ...(uid === undefined ? {} : { uid }) };
+  return { volume: name, type: TYPE, id, wanted: { id, type: TYPE, nodeID, owner } };
+}
+
+/**
+ * The node that serves it now, until that one is known to be unable to write; then one that is ready: one with users
+ * before others. A node that is only silent may still serve.
+ */
+function serverOf(
+  view: ShareView,
+  present: string | undefined,
+  users: readonly string[],
+): string | undefined {
+  const { volume, nodes, sharedBy } = view;
+  const state = (node: string) => nodes.get(node)?.status?.state;
+  const { ownerID = "" } = volume.status ?? {};
+  if (sharedBy === undefined) return ownerID === "" ? present : ownerID;
+  const lost = (node: string) => state(node) === "Fenced" || state(node) === "Gone" || !nodes.has(node);
+  const ready = sharedBy.filter((node) => state(node) === "Ready").sort();
+  const next = ready.find((node) => users.includes(node)) ?? ready[0];
+  return present !== undefined && (!lost(present) || next === undefined) ? present : next;
+}
