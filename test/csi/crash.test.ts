@@ -72,8 +72,8 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     "engine/group-snapshot/finalizer-removed",
   ],
   NodeStageVolume: [
-    ...["driver/stage/recorded", "driver/stage/format-intended", "driver/stage/formatted"],
-    ...["driver/stage/format-recorded", "driver/stage/mounted", "driver/stage/grown"],
+    ...["driver/stage/recorded", "engine/filesystem/format-intended", "engine/filesystem/formatted"],
+    ...["engine/filesystem/format-recorded", "driver/stage/mounted", "driver/stage/grown"],
   ],
   NodeUnstageVolume: ["driver/unstage/unmounted", "driver/unstage/forgotten"],
   NodePublishVolume: ["driver/publish/recorded", "driver/publish/target-made", "driver/publish/bound"],
@@ -94,7 +94,7 @@ const ELSEWHERE = [
   /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
   /^engine\/volume\/(mended|mending-recorded)/,
   /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-let-go)/,
-  /^engine\/(services|freezes|group-snapshot|migration)\//,
+  /^engine\/(services|freezes|group-snapshot|migration|share)\//,
   /^driver\/expand\/offline-noted/,
 ];
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { startTwoNodes } from "./support/two-nodes.ts";
@@ -160,18 +161,39 @@ test("[CSI-155] [CSI-088] published at one node, another is FAILED_PRECONDITION,
   await remove(volumeId);
 });
 
-test("[CSI-072] [CSI-073] modes for several nodes are refused where there are several: a local pool is on one", async () => {
-  for (const mode of [
-    "MULTI_NODE_READER_ONLY",
-    "MULTI_NODE_SINGLE_WRITER",
-    "MULTI_NODE_MULTI_WRITER",
-  ] as const) {
-    await fails(
-      "INVALID_ARGUMENT",
-      create(mode, undefined, { volumeCapabilities: [capability({ mode })] }),
-      new RegExp(mode),
-    );
+test("[CSI-072] [CSI-073] [LHA-058] a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so", async () => {
+  const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
+  const requirement = { requisite: [TWO] };
+  const { volumeId, accessibleTopology } = await create("many", requirement, {
+    volumeCapabilities: [volumeCapability],
+  });
+  assert.deepEqual(accessibleTopology, []);
+  for (const nodeId of ["node-1", "node-2"])
+    await controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability });
+  const stagingTargetPath = world.path("many");
+  const stage = { volumeId, stagingTargetPath, volumeCapability };
+  const server = world.nodes["node-2"].node;
+  await server.nodeStageVolume(stage);
+  await server.nodeStageVolume(stage);
+  const targets = ["many-1", "many-2"].map((name) => world.path(name));
+  for (const targetPath of targets)
+    await server.nodePublishVolume({ ...stage, targetPath, readonly: targetPath === targets[1] });
+  await writeFile(`${targets[0]}/f`, "for all");
+  assert.equal(await readFile(`${targets[1]}/f`, "utf8"), "for all");
+  await assert.rejects(writeFile(`${targets[1]}/f`, "no"), { code: "EROFS" });
+  const elsewhere = { ...stage, stagingTargetPath: world.path("many-elsewhere") };
+  const other = world.nodes["node-1"].node;
+  if ((await readFile("/proc/filesystems", "utf8")).includes("nfs4")) {
+    await other.nodeStageVolume(elsewhere);
+    assert.equal(await readFile(`${elsewhere.stagingTargetPath}/f`, "utf8"), "for all");
+    await other.nodeUnstageVolume(elsewhere);
+  } else {
+    await fails("FAILED_PRECONDITION", other.nodeStageVolume(elsewhere), /cannot mount NFS.*node-2/);
   }
+  for (const targetPath of targets) await server.nodeUnpublishVolume({ volumeId, targetPath });
+  await server.nodeUnstageVolume({ volumeId, stagingTargetPath });
+  for (const nodeId of ["node-2", "node-1"]) await controller.controllerUnpublishVolume({ volumeId, nodeId });
+  await remove(volumeId);
 });
 
 test("[CSI-012] [CSI-017] a controller plugin has no node service, a node plugin no controller service: UNIMPLEMENTED", async () => {

@@ -4,6 +4,14 @@ export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./agent/lease/image-leases.ts";
 export { layoutOf } from "./agent/pool/layout-of.ts";
+export { sharePath } from "./agent/share/layout.ts";
+export {
+  type FilesystemContext,
+  forgetIntention,
+  growOnline,
+  mountOptions,
+  prepareFilesystem,
+} from "./agent/volume/filesystem.ts";
 export * from "./api/attachment.ts";
 export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";

@@ -1,9 +1,19 @@
-import { type Pool, poolNodes, type Snapshot, TOPOLOGY_NODE_KEY, type Volume } from "@mooring/engine";
+import {
+  isServed,
+  type Pool,
+  poolNodes,
+  type Snapshot,
+  TOPOLOGY_NODE_KEY,
+  type Volume,
+} from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { shortText } from "../health/short-text.ts";
 import { snapshotPlaces } from "./snapshot-places.ts";
 
-/** `Volume` of the specification. The context is empty: everything is found by the id. */
+/**
+ * `Volume` of the specification. The context is empty: everything is found by the id. What is served over the network
+ * is reached from everywhere, so it has no topology.
+ */
 export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
   const owner = volume.status?.ownerID ?? "";
   const nodes = pool === undefined ? [owner].filter((node) => node !== "") : poolNodes(pool);
@@ -13,7 +23,9 @@ export function volumeAnswer(volume: Volume, pool: Pool | undefined) {
     capacityBytes: BigInt(volume.status?.size ?? volume.spec.size),
     volumeContext: {},
     ...(source === undefined ? {} : { contentSource: sourceAnswer(source) }),
-    accessibleTopology: nodes.map((node) => ({ segments: { [TOPOLOGY_NODE_KEY]: node } })),
+    accessibleTopology: (isServed(volume) ? [] : nodes).map((node) => ({
+      segments: { [TOPOLOGY_NODE_KEY]: node },
+    })),
   };
 }
 

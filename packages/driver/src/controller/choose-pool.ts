@@ -6,6 +6,8 @@ export interface PoolWish {
   /** Name from the parameters. */
   pool: string | undefined;
   block: boolean;
+  /** One node serves it to all others: its topology is a wish, not a must. */
+  served?: boolean;
   size: bigint;
   requirement: v1.TopologyRequirement | undefined;
   /** Pool of the content source: clones never leave it. */
@@ -30,16 +32,18 @@ export function choosePool(pools: readonly Pool[], wish: PoolWish): Pool {
       },
     );
   }
-  const kind = named.filter((pool) => !wish.block || pool.spec.type !== "directory");
+  const needsDevice = wish.block || wish.served === true;
+  const kind = named.filter((pool) => !needsDevice || pool.spec.type !== "directory");
   if (named.length > 0 && kind.length === 0) {
-    throw CsiError.invalidArgument(
-      `pool "${named[0]?.metadata.name}" is a directory and has no block volumes`,
-    );
+    const without = wish.block ? "block volumes" : "volumes that several nodes can use at once";
+    throw CsiError.invalidArgument(`pool "${named[0]?.metadata.name}" is a directory and has no ${without}`, {
+      hint: "Use a pool of type xfs or btrfs.",
+    });
   }
   const source = kind.filter(
     (pool) => wish.sourcePool === undefined || pool.metadata.name === wish.sourcePool,
   );
-  const reachable = byTopology(source, wish.requirement);
+  const reachable = byTopology(source, wish);
   if (reachable.length === 0) {
     throw CsiError.resourceExhausted("no pool is reachable from the topology that was asked for", {
       hint: "Look at the Pool objects: which node has one, and is it ready?",
@@ -51,14 +55,15 @@ export function choosePool(pools: readonly Pool[], wish: PoolWish): Pool {
 }
 
 /** Pools in the order in which they are to be tried. */
-function byTopology(pools: readonly Pool[], requirement: v1.TopologyRequirement | undefined): Pool[] {
+function byTopology(pools: readonly Pool[], { requirement, served = false }: PoolWish): Pool[] {
   const roomiest = [...pools].sort((a, b) => {
     const difference = availableBytes(b) - availableBytes(a);
     return difference === 0n ? (a.metadata.name < b.metadata.name ? -1 : 1) : difference > 0n ? 1 : -1;
   });
   const { requisite = [], preferred = [] } = requirement ?? {};
-  const allowed =
-    requisite.length === 0 ? roomiest : roomiest.filter((pool) => requisite.some(reaches(pool)));
+  const near = roomiest.filter((pool) => requisite.some(reaches(pool)));
+  const rest = requisite.length === 0 || served ? roomiest : [];
+  const allowed = [...new Set([...near, ...rest])];
   const first = preferred.flatMap((topology) => allowed.filter((pool) => reaches(pool)(topology)));
   return [...new Set([...first, ...allowed])];
 }

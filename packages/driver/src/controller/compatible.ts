@@ -1,5 +1,5 @@
 import { CsiError } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { isServed, type Volume } from "@mooring/engine";
 import { type Capability, modeOf } from "../request/capability.ts";
 import { storedRequest } from "../request/volume-request.ts";
 
@@ -15,7 +15,7 @@ export function incompatibility(volume: Volume, capability: Capability): string 
   if (capability.fsType !== undefined && fsType !== undefined && capability.fsType !== fsType) {
     return `the volume has ${fsType}, not ${capability.fsType}`;
   }
-  if (modeOf(capability).multiNode && volume.spec.accessMode !== "rwx" && volume.spec.accessMode !== "rox") {
+  if (modeOf(capability).multiNode && !isServed(volume) && volume.spec.migratable !== true) {
     return `access mode ${capability.mode} is for several nodes, the volume was created for one`;
   }
   return undefined;

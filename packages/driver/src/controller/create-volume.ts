@@ -1,5 +1,5 @@
 import { type CallContext, Code, CsiError, type v1 } from "@mooring/csi";
-import { type Volume, Volumes } from "@mooring/engine";
+import { isServed, type Volume, Volumes } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
@@ -126,7 +126,7 @@ async function requireSame(
   }
   const pool = await findPool(driver.store, present.spec.pool, signal);
   const requisite = requirement?.requisite ?? [];
-  if (pool !== undefined && requisite.length > 0 && !requisite.some(reaches(pool))) {
+  if (pool !== undefined && !isServed(present) && requisite.length > 0 && !requisite.some(reaches(pool))) {
     throw CsiError.alreadyExists(
       `volume "${wanted.name}" exists, but is not reachable from the requisite topology`,
     );

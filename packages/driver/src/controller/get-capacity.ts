@@ -1,10 +1,11 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { NodeAgents, Pools } from "@mooring/engine";
+import { Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { type Capability, modeOf, parseCapability } from "../request/capability.ts";
+import { type Capability, parseCapability } from "../request/capability.ts";
 import { FILE_SYSTEMS, SMALLEST_FS } from "../request/filesystems.ts";
 import { POOL_PARAMETER } from "../request/parameters.ts";
 import { max, roundUp, SECTOR } from "../request/size.ts";
+import { multiNodeModes, unservable } from "../request/volume-request.ts";
 import { availableBytes } from "./capacity.ts";
 import { reaches } from "./choose-pool.ts";
 import { listObjects } from "./objects.ts";
@@ -19,14 +20,15 @@ export async function getCapacity(
   { signal }: CallContext,
 ) {
   const pools = await listObjects(driver.store, Pools, signal);
-  const capabilities = await supported(driver, request, signal);
+  const capabilities = supported(request);
   const block = capabilities?.some((capability) => capability.access === "block") ?? false;
+  const many = multiNodeModes(capabilities ?? []).length > 0;
   const wanted = request.parameters[POOL_PARAMETER];
   const topology = request.accessibleTopology;
   const rooms = pools
     .filter((pool) => capabilities !== undefined && (wanted === undefined || pool.metadata.name === wanted))
-    .filter((pool) => topology === undefined || reaches(pool)(topology))
-    .filter((pool) => !block || pool.spec.type !== "directory")
+    .filter((pool) => topology === undefined || many || reaches(pool)(topology))
+    .filter((pool) => (!block && !many) || pool.spec.type !== "directory")
     .map((pool) => (availableBytes(pool) / SECTOR) * SECTOR);
   const largest = rooms.reduce(max, 0n);
   return {
@@ -37,17 +39,12 @@ export async function getCapacity(
 }
 
 /** Undefined when a capability in the request is not supported. */
-async function supported(
-  driver: DriverContext,
-  request: v1.GetCapacityRequest,
-  signal: AbortSignal,
-): Promise<Capability[] | undefined> {
+function supported(request: v1.GetCapacityRequest): Capability[] | undefined {
   try {
     const parsed = request.volumeCapabilities.map((c, index) =>
       parseCapability(c, `volume_capabilities[${index}]`),
     );
-    if (!parsed.some((capability) => modeOf(capability).multiNode)) return parsed;
-    return (await listObjects(driver.store, NodeAgents, signal)).length <= 1 ? parsed : undefined;
+    return unservable(parsed) === undefined ? parsed : undefined;
   } catch (error) {
     if (error instanceof CsiError) return undefined;
     throw error;

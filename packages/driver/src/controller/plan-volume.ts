@@ -1,12 +1,5 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import {
-  ENGINE_FINALIZER,
-  MOORING_API_VERSION,
-  NodeAgents,
-  type Pool,
-  Pools,
-  type Volume,
-} from "@mooring/engine";
+import { ENGINE_FINALIZER, MOORING_API_VERSION, type Pool, Pools, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
 import { widest } from "../request/access-modes.ts";
@@ -14,7 +7,7 @@ import { modeOf } from "../request/capability.ts";
 import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
 import { POOL_PARAMETER } from "../request/parameters.ts";
 import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
-import { multiNodeModes, toStored, type VolumeRequest } from "../request/volume-request.ts";
+import { multiNodeModes, toStored, unservable, type VolumeRequest } from "../request/volume-request.ts";
 import { choosePool } from "./choose-pool.ts";
 import { requireMigratableUse, sharedPools, wantsMigration } from "./migration.ts";
 import { CREATED_AT, listObjects } from "./objects.ts";
@@ -33,7 +26,7 @@ export async function planVolume(
   signal: AbortSignal,
 ): Promise<Volume> {
   const { store } = driver;
-  await requireModes(driver, wanted, signal);
+  requireServable(wanted);
   const source = wanted.source === undefined ? undefined : await readSource(store, wanted.source, signal);
   const mount = wanted.capabilities.some((capability) => capability.access === "mount");
   const fixed = mount ? fsTypeOf(wanted, source) : undefined;
@@ -44,6 +37,7 @@ export async function planVolume(
   const pool = choosePool(wantsMigration(wanted) ? sharedPools(pools, named) : pools, {
     pool: named,
     block: wanted.capabilities.some((capability) => capability.access === "block"),
+    served: !wantsMigration(wanted) && multiNodeModes(wanted.capabilities).length > 0,
     size,
     requirement,
     sourcePool: source?.pool,
@@ -52,22 +46,16 @@ export async function planVolume(
   return volumeObject(id, wanted, pool, fsType, size, driver.host.clock.now());
 }
 
-/** A pool is on one node: modes for many nodes are honoured only where there is no second node. */
-async function requireModes(
-  driver: DriverContext,
-  wanted: VolumeRequest,
-  signal: AbortSignal,
-): Promise<void> {
+/** Many nodes use a volume through the one that serves its file system; of raw bytes there is none to be served. */
+function requireServable(wanted: VolumeRequest): void {
   if (wantsMigration(wanted)) {
     requireMigratableUse(wanted);
     return;
   }
-  const [multi] = multiNodeModes(wanted.capabilities);
-  if (multi === undefined) return;
-  const nodes = await listObjects(driver.store, NodeAgents, signal);
-  if (nodes.length <= 1) return;
-  throw CsiError.invalidArgument(`access mode ${multi} needs storage that several nodes can reach`, {
-    hint: "Volumes of local pools live on one node: use a SINGLE_NODE access mode.",
+  const reason = unservable(wanted.capabilities);
+  if (reason === undefined) return;
+  throw CsiError.invalidArgument(reason, {
+    hint: "Ask for a file system, or use a SINGLE_NODE access mode.",
   });
 }
 

@@ -5,6 +5,7 @@ import {
   csiTicketId,
   deviceOn,
   getAttachment,
+  isServed,
   isShared,
   MOORING_API_VERSION,
   type Pool,
@@ -64,7 +65,8 @@ export async function publishVolume(
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
   });
   ticketAdded();
-  await untilAttached(driver, volumeId, nodeId, id, signal);
+  await untilSatisfied(driver, volumeId, nodeId, id, signal);
+  if (!isServed(volume)) await untilAttached(driver, volumeId, nodeId, signal);
   attached();
   return { publishContext: readonly ? { [PUBLISH_READ_ONLY]: "true" } : {} };
 }
@@ -84,7 +86,8 @@ async function publishable(
     throw CsiError.notFound(`node "${nodeId}" does not exist`);
   }
   requireCapability(volume, capability);
-  await requireReachable(driver, volume, nodeId, signal);
+  // Whoever serves the volume, every node reaches it over the network.
+  if (!isServed(volume)) await requireReachable(driver, volume, nodeId, signal);
   return volume;
 }
 
@@ -183,7 +186,7 @@ async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: 
   throw CsiError.resourceExhausted(`node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`);
 }
 
-async function untilAttached(
+async function untilSatisfied(
   driver: DriverContext,
   volumeId: string,
   nodeId: string,
@@ -207,7 +210,15 @@ async function untilAttached(
   if (verdict(attachment)?.satisfied !== true) {
     throw CsiError.aborted(`volume "${volumeId}" was unpublished from node "${nodeId}" meanwhile`);
   }
-  // The ticket's word may be older than the volume's: only both together mean that the device is there.
+}
+
+/** The ticket's word may be older than the volume's: only both together mean that the device is there. */
+async function untilAttached(
+  driver: DriverContext,
+  volumeId: string,
+  nodeId: string,
+  signal: AbortSignal,
+): Promise<void> {
   await waitUntil(
     driver.store,
     Volumes,

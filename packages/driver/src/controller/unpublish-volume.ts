@@ -3,6 +3,7 @@ import {
   type AttachmentTicket,
   getAttachment,
   isBetween,
+  isServed,
   removeTickets,
   type Volume,
   Volumes,
@@ -26,13 +27,14 @@ export async function unpublishVolume(
   { volumeId, nodeId }: v1.ControllerUnpublishVolumeRequest,
   { signal, protocol }: CallContext,
 ) {
-  if ((await findVolume(driver.store, volumeId, signal)) === undefined) return {};
+  const volume = await findVolume(driver.store, volumeId, signal);
+  if (volume === undefined) return {};
   if (protocol === "csi.v0") await requireNode(driver, volumeId, nodeId, signal);
   const meant = (node: string) => nodeId === "" || node === nodeId;
   await removeTickets(driver.store, volumeId, (t) => t.type === "csi-attacher" && meant(t.nodeID), signal);
   ticketsRemoved();
   const attachment = await getAttachment(driver.store, volumeId, signal);
-  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  const tickets = remaining(volume, Object.values(attachment?.spec.attachmentTickets ?? {}));
   const kept = tickets.map((ticket) => ticket.nodeID);
   const leaving = (node: string) => node !== "" && meant(node) && !kept.includes(node);
   await waitUntil(
@@ -56,6 +58,13 @@ export async function unpublishVolume(
     signal,
   );
   return {};
+}
+
+/** The share manager's ticket goes with the last workload's. */
+function remaining(volume: Volume, tickets: AttachmentTicket[]): AttachmentTicket[] {
+  const used = tickets.some(({ type }) => type === "csi-attacher");
+  if (!isServed(volume) || used) return tickets;
+  return tickets.filter(({ type }) => type !== "share-manager-controller");
 }
 
 /** A job may keep the volume open on the node; that is no reason to wait, once workloads cannot reach the device. */

@@ -115,7 +115,7 @@ const gaps = failpointNames().filter(
 );
 /** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
-  /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|freezes/;
+  /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   for (const gap of gaps) {

@@ -1,12 +1,19 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { deviceSize, EngineError, type Volume, Volumes } from "@mooring/engine";
+import {
+  deviceSize,
+  EngineError,
+  growOnline,
+  isServed,
+  ShareManagers,
+  type Volume,
+  Volumes,
+} from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
 import { getVolume } from "../controller/objects.ts";
 import { parseCapability } from "../request/capability.ts";
 import { parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
-import { growOnline } from "./filesystem.ts";
 import type { NodeRecord } from "./records.ts";
 
 /** NodeExpandVolume: grows the mounted file system to the size that the device has by now. */
@@ -36,6 +43,10 @@ export async function expandOnNode(
     );
   }
   await untilDeviceGrown(node, volume, signal);
+  if (isServed(volume)) {
+    await untilShareGrown(node, volume, signal);
+    return { capacityBytes: size };
+  }
   const attached = await attachedHere(node, volume);
   if (attached.kind === "folder") return { capacityBytes: size };
   if (access === "mount") {
@@ -59,6 +70,22 @@ async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: Abort
     Volumes,
     name,
     { what: `the device of volume "${name}" to grow`, until: grown },
+    signal,
+  );
+}
+
+/** The node that serves the volume grows its file system; the others only look at it. */
+async function untilShareGrown(node: NodeContext, volume: Volume, signal: AbortSignal): Promise<void> {
+  const { name } = volume.metadata;
+  await waitUntil(
+    node.store,
+    ShareManagers,
+    name,
+    {
+      what: `the file system of volume "${name}" to grow on the node that serves it`,
+      until: (share) => (share?.status?.size ?? 0) >= volume.spec.size,
+      describe: (share) => share?.status?.error?.message ?? share?.status?.state ?? "",
+    },
     signal,
   );
 }

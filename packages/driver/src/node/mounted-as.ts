@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { CsiError } from "@mooring/csi";
 import type { MountEntry } from "@mooring/engine";
 import type { NodeContext } from "./context.ts";
+import { isMountOfShare } from "./share.ts";
 
 /** What is mounted at a path: the volume, something else, or nothing. */
 export type MountedAs = "volume" | "other" | "nothing";
@@ -47,7 +48,7 @@ async function ownerOf(
   entry: MountEntry,
 ): Promise<"volume" | "other" | "unknown"> {
   // A volume of a directory pool is a folder that has its name.
-  if (entry.root.endsWith(`/${volumeId}`)) return "volume";
+  if (entry.root.endsWith(`/${volumeId}`) || isMountOfShare(volumeId, entry)) return "volume";
   const device = deviceOf(entry);
   if (device === undefined) return entry.source.startsWith("/dev/") ? "unknown" : "other";
   const loop = await node.host.loops.at(device).catch(() => undefined);

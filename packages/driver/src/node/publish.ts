@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import type { Volume } from "@mooring/engine";
+import { isServed, type Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { requireCapability } from "../controller/compatible.ts";
 import { getVolume } from "../controller/objects.ts";
@@ -100,8 +100,10 @@ async function stagedSource(
       },
     );
   }
-  const { path, kind } = await attachedHere(node, volume);
-  if (capability.access === "block" && kind === "device") return path;
+  if (!isServed(volume)) {
+    const { path, kind } = await attachedHere(node, volume);
+    if (capability.access === "block" && kind === "device") return path;
+  }
   if ((await node.host.mounts.at(staging)).length > 0) return staging;
   throw CsiError.failedPrecondition(`nothing is mounted at ${staging} any more`, {
     hint: "Call NodeStageVolume again.",

@@ -1,5 +1,16 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
-import { deviceOn, EngineError, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
+import {
+  deviceOn,
+  EngineError,
+  forgetIntention,
+  growOnline,
+  isReadOnly,
+  isServed,
+  type MountEntry,
+  mountOptions,
+  prepareFilesystem,
+  type Volume,
+} from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import { requireCapability } from "../controller/compatible.ts";
 import { getVolume } from "../controller/objects.ts";
@@ -7,12 +18,12 @@ import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
 import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
-import { forgetIntention, growOnline, mountOptions, prepareFilesystem } from "./filesystem.ts";
 import { requireLimitsHere } from "./io-limits/require.ts";
 import { asksReadOnly, bindFlags, checkMountFlags } from "./mount-flags.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
+import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./share.ts";
 import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/stage/recorded");
@@ -40,6 +51,12 @@ export async function stageVolume(
     request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted, flags)) return {};
+  if (isServed(volume)) {
+    // Asked before anything is noted: a node that cannot mount it has nothing to undo.
+    const source = await shareSource(node, volume, signal);
+    await stageShare(node, volume, wanted, { source, flags }, signal);
+    return {};
+  }
   return withAttached(node, volume, async (attached) => {
     if (attached.kind === "folder") bindFlags(flags);
     if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
@@ -57,6 +74,22 @@ export async function stageVolume(
     }
     return {};
   });
+}
+
+async function stageShare(
+  node: NodeContext,
+  volume: Volume,
+  wanted: StageRecord,
+  { source, flags }: { source: ShareSource; flags: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const made = await note(node, volume, wanted);
+  recorded();
+  const { path, readOnly } = wanted;
+  await requireFree(node, volume.metadata.name, path);
+  if (made) await makeTarget(path, "directory");
+  await mountShare(node, source, { path, readOnly, flags }, signal).catch(badFlags(flags));
+  mounted();
 }
 
 function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
@@ -109,7 +142,10 @@ async function inUse(node: NodeContext, volume: Volume, present: StageRecord): P
 /** True for a mount of the volume's device, or of its folder in a `directory` pool. */
 export async function isMountOf(volume: Volume, entry: MountEntry): Promise<boolean> {
   const device = volume.status?.device ?? "";
-  return device !== "" && (entry.source === device || entry.root.endsWith(`/${volume.metadata.name}`));
+  return (
+    isMountOfShare(volume.metadata.name, entry) ||
+    (device !== "" && (entry.source === device || entry.root.endsWith(`/${volume.metadata.name}`)))
+  );
 }
 
 /** Notes the staging before anything is mounted. True when the directory is ours to make. */

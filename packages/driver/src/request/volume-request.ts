@@ -90,7 +90,14 @@ export function differences(a: StoredVolumeRequest, b: StoredVolumeRequest): str
     .map(([field]) => field);
 }
 
-/** Modes that need more than one node, for which a local pool is only good while there is one node. */
+/** Why no volume can have all these capabilities; undefined when one can. */
+export function unservable(capabilities: readonly Capability[]): string | undefined {
+  const [multi] = multiNodeModes(capabilities);
+  if (multi === undefined || capabilities.every(({ access }) => access === "mount")) return undefined;
+  return `access mode ${multi} needs a file system that one node can serve to others: a block volume has none`;
+}
+
+/** Modes that are for more than one node. */
 export function multiNodeModes(capabilities: readonly Capability[]): string[] {
   const multi = new Set([...ACCESS_MODES.values()].filter((m) => m.multiNode).map((m) => m.name));
   return capabilities.map((c) => c.mode).filter((mode) => multi.has(mode));

@@ -2,6 +2,7 @@ import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/stor
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
+import type { KeyedLock } from "../host/keyed-lock.ts";
 import type { Cuts } from "./cuts.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
@@ -37,6 +38,10 @@ export interface AgentContext {
   healthMs: number;
   /** File systems that have failed under their users, by volume: what the last look found. */
   faults: Map<string, string>;
+  /** Held while a volume's share is changed, and while its device is closed; by volume. */
+  shareLocks: KeyedLock;
+  /** Looks in a row that a share's server has not answered, by volume. */
+  silences: Map<string, number>;
   freezes: Freezes;
   /** Barriers under way in this process. */
   sessions: Sessions;

@@ -10,12 +10,14 @@ import {
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { type GroupSnapshot, GroupSnapshots } from "../api/group-snapshot.ts";
 import { type Pool, Pools } from "../api/pool.ts";
+import { type ShareManager, ShareManagers } from "../api/share-manager.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
-import { type Volume, Volumes } from "../api/volume.ts";
+import { isServed, type Volume, Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
 import { reconcileGroup } from "./group-snapshot/index.ts";
 import { watchHealth } from "./health/index.ts";
 import { reconcilePool } from "./pool/index.ts";
+import { presentShares, reconcileShare } from "./share/index.ts";
 import { reconcileSnapshot } from "./snapshot/index.ts";
 import { reconcileVolume } from "./volume/index.ts";
 
@@ -25,6 +27,7 @@ export interface AgentInformers {
   snapshots: Informer<Snapshot>;
   groups: Informer<GroupSnapshot>;
   attachments: Informer<VolumeAttachment>;
+  shares: Informer<ShareManager>;
 }
 
 /** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
@@ -39,6 +42,7 @@ export function createInformers(store: ObjectStore, logger: Logger): AgentInform
   return {
     pools: createInformer(store, Pools, { logger }),
     attachments: createInformer(store, VolumeAttachments, { logger }),
+    shares: createInformer(store, ShareManagers, { logger }),
     volumes: createInformer(store, Volumes, {
       logger,
       indexers: { source: sourceKey, pool: ({ spec }) => [spec.pool] },
@@ -171,6 +175,26 @@ export function runGroups(context: AgentContext, { groups }: AgentInformers): Pr
       queue,
       sources: [source(groups, ({ metadata }) => [metadata.name])],
       reconcile: (name) => reconcileGroup(context, name),
+    },
+    context.signal,
+  );
+}
+
+export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {
+  const queue = new WorkQueue(BACKOFF);
+  // What an earlier life of the agent has served, whether anybody still knows of it or not.
+  for (const name of await presentShares(context.stateDir)) queue.add(name);
+  await runController(
+    {
+      name: "share",
+      logger: context.logger,
+      concurrency: 4,
+      queue,
+      sources: [
+        source(shares, ({ metadata }) => [metadata.name]),
+        source(volumes, (volume) => (isServed(volume) ? [nameOf(volume)] : [])),
+      ],
+      reconcile: (name) => reconcileShare(context, name),
     },
     context.signal,
   );

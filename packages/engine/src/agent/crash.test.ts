@@ -71,7 +71,14 @@ function crash(type: PoolType, failpoint: string): void {
 }
 
 /** Not an agent's, or with a story of its own. */
-const OTHERS = ["engine/arbiter/", "engine/migration/", "engine/services/", "engine/group-snapshot/"];
+const OTHERS = [
+  "engine/arbiter/",
+  "engine/migration/",
+  "engine/services/",
+  "engine/group-snapshot/",
+  "engine/share/",
+  "engine/filesystem/",
+];
 const names = failpointNames().filter(
   (name) =>
     name.startsWith("engine/") &&

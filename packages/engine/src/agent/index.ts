@@ -13,8 +13,9 @@ import {
 import { DRIVER_NAME } from "../api/names.ts";
 import { type Pool, Pools, type PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
+import { KeyedLock } from "../host/keyed-lock.ts";
 import type { AgentContext } from "./context.ts";
-import { createInformers, runGroups, runPools, runSnapshots, runVolumes } from "./controllers.ts";
+import { createInformers, runGroups, runPools, runShares, runSnapshots, runVolumes } from "./controllers.ts";
 import { Cuts } from "./cuts.ts";
 import { Freezes } from "./freezes/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
@@ -27,6 +28,7 @@ import { detachOrphans } from "./orphans.ts";
 import { reconcilePool } from "./pool/index.ts";
 import { isPoolHere } from "./pool/layout-of.ts";
 import { releaseDevices } from "./release-devices.ts";
+import { endShare, presentShares } from "./share/index.ts";
 
 const HEALTH_MS = 10_000;
 
@@ -83,11 +85,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   setMaxListeners(0, signal);
   const logger = options.logger.child({ node: nodeID });
   const informers = createInformers(store, logger);
-  const { pools, volumes, snapshots, groups, attachments } = informers;
+  const { pools, volumes, snapshots, groups, attachments, shares } = informers;
   const shared =
     options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
   const all: Pick<Informer<KubeObject>, "run" | "synced">[] = [
-    ...[pools, volumes, snapshots, groups, attachments],
+    ...[pools, volumes, snapshots, groups, attachments, shares],
     ...(shared?.informers ?? []),
   ];
   const context: AgentContext = {
@@ -98,6 +100,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     cuts: new Cuts(),
     healthMs: options.healthMs ?? HEALTH_MS,
     faults: new Map(),
+    shareLocks: new KeyedLock(),
+    silences: new Map(),
     freezes: new Freezes(options.stateDir, logger),
     sessions: new Sessions(),
   };
@@ -112,7 +116,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       logger.warn({ err: error }, "cannot remove leases without a volume");
     });
     await beat(context);
-    const controllers = [runPools, runVolumes, runSnapshots, runGroups].map((run) => run(context, informers));
+    const controllers = [runPools, runVolumes, runSnapshots, runGroups, runShares].map((run) =>
+      run(context, informers),
+    );
     const renewing = context.sharing?.leases.run(signal);
     const running = Promise.all([...controllers, ...informing, keepBeating(context), renewing]);
     return { done: running.finally(letGo).then(() => {}) };
@@ -169,10 +175,17 @@ async function openOwnPools(context: AgentContext, open: (name: string) => Promi
 
 /** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
 async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
-  const { pools, events, logger, sessions, sharing } = context;
+  const { pools, events, logger, sessions, sharing, stateDir } = context;
   await sessions.dropAll();
   await events.flush();
   let idle = devicesToo;
+  if (devicesToo) {
+    for (const name of await presentShares(stateDir)) {
+      await endShare(context, name).catch((error: unknown) => {
+        logger.warn({ err: error, volume: name }, "cannot end a share");
+      });
+    }
+  }
   for (const pool of pools.list()) {
     const { name, backend } = pool;
     if (devicesToo) await releaseDevices(context, pool);

@@ -5,6 +5,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   e2fsprogs: ["mkfs.ext4", "resize2fs", "e2fsck", "dumpe2fs", "chattr", "lsattr", "tune2fs", "filefrag"],
   "util-linux": ["losetup", "blkid", "fsfreeze", "flock", "blockdev", "fstrim", "unshare", "nsenter"],
   mount: ["mount", "umount"],
+  "nfs-ganesha-vfs": ["ganesha.nfsd"],
+  "nfs-common": ["mount.nfs4", "mount.nfs"],
   coreutils: ["cp", "sync", "timeout", "cat"],
 };
 

@@ -31,7 +31,7 @@ async function live(dir: string, type: PoolType, failpoint: string | undefined):
 }
 
 const names = failpointNames()
-  .filter((name) => name.startsWith("engine/services/"))
+  .filter((name) => /^engine\/(services|share|filesystem)\//.test(name))
   .concat(OF_JOBS);
 for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
   test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {

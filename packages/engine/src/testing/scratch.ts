@@ -1,7 +1,10 @@
-import { mkdtemp, realpath, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, realpath, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { shareLayout } from "../agent/share/layout.ts";
+import { endServer } from "../agent/share/server.ts";
 import type { Host } from "../host/host.ts";
+import { isImageId } from "../pools/image-id.ts";
 
 /** What a test offers; a benchmark may offer it as well. */
 export type Hooks = { after(undo: () => unknown): void };
@@ -16,6 +19,10 @@ export async function scratch(t: Hooks, host: Host): Promise<string> {
 
 export async function cleanUp(host: Host, dir: string): Promise<void> {
   const below = (path: string): boolean => path.startsWith(`${dir}/`);
+  // Servers of shared volumes outlive their agent, on purpose.
+  for (const name of (await readdir(join(dir, "state", "shares")).catch(() => [])).filter(isImageId)) {
+    await endServer(shareLayout(join(dir, "state"), name), host.clock);
+  }
   // Volumes on pools on loops: several rounds from the top down.
   for (let round = 0; round < 4; round++) {
     const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));

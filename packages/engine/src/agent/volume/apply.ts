@@ -8,6 +8,7 @@ import { cut } from "../cut.ts";
 import { cutKey } from "../cuts.ts";
 import { takeLease } from "../lease/take-lease.ts";
 import type { OpenPool } from "../open-pools.ts";
+import { endShare } from "../share/index.ts";
 import { requireHeld } from "../snapshot/apply.ts";
 import { deviceUsers } from "./device-users.ts";
 import { applyJob } from "./jobs/apply.ts";
@@ -72,6 +73,7 @@ export async function applyVolumeStep(
       return;
     }
     case "hide-device": {
+      await endShare(context, name);
       const { device, open } = view;
       const users =
         device === undefined || open === undefined ? [] : await deviceUsers(context, open, device.path);
@@ -137,6 +139,7 @@ async function changeData(
       await context.sharing?.leases.settle(name, context.signal);
       return;
     case "drop-device":
+      await endShare(context, name);
       if (device !== undefined) await dropDevice(context, name, device);
       return;
     case "refresh-device":
@@ -177,6 +180,7 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   const { device, volume } = view;
   if (device === undefined) return;
   if (pool.backend.block) {
+    await endShare(context, volume.metadata.name);
     await context.host.loops.detach(device.path);
     return;
   }

@@ -17,6 +17,7 @@ import { type VolumeAttachment, VolumeAttachments } from "../../api/attachment.t
 import { DRIVER_NAME, MOORING_API_VERSION } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
+import { ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { startArbiter } from "../index.ts";
 import { csiTicketId } from "../kubernetes/claim.ts";
@@ -27,6 +28,7 @@ const KINDS = new Set([
   VolumeAttachments,
   NodeAgents,
   Pools,
+  ShareManagers,
   PersistentVolumes,
   ...Object.values(ownerKinds(true)),
 ]);

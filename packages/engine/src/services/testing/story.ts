@@ -10,6 +10,7 @@ import { VolumeAttachments } from "../../api/attachment.ts";
 import { MOORING_API_VERSION } from "../../api/names.ts";
 import { Pools } from "../../api/pool.ts";
 import { RecurringJobs } from "../../api/recurring-job.ts";
+import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
@@ -28,7 +29,7 @@ export interface Stage {
 
 /** What happens to the volumes of a crash test; every phase can be done again from its start. */
 export function story(stage: Stage): (() => Promise<unknown>)[] {
-  const { store } = stage;
+  const { store, block } = stage;
   const volume = (name: string, test: (volume: Volume) => boolean) => until(store, Volumes, name, test);
   const inState = (name: string, state: string) => volume(name, (v) => v.status?.state === state);
   return [
@@ -67,6 +68,7 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
     () => gone(store, Volumes, "v-p-2"),
     ...restoring(stage),
     ...recurring(stage),
+    ...(block ? served(stage) : []),
     () => gone(store, Snapshots, "s-p-1"),
     () => gone(store, Volumes, "v-p-1"),
     () => gone(store, Pools, POOL),
@@ -125,6 +127,43 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
     restored("s-p-1", "Restored"),
     ...(block ? growing : []),
     () => untouched(stage, "v-p-1"),
+  ];
+}
+
+/** A volume that many nodes use: served, grown while it is, and left by the last of them. */
+function served({ store }: Stage): (() => Promise<unknown>)[] {
+  const share = (test: (manager: ShareManager) => boolean) => until(store, ShareManagers, "v-p-3", test);
+  return [
+    async () => {
+      await store
+        .create(Volumes, volumeObject("v-p-3", { accessMode: "rwx", fsType: "xfs", size: 320 * MIB }))
+        .catch(made);
+      await until(store, Volumes, "v-p-3", (v) => v.status?.state === "detached");
+    },
+    async () => {
+      await addTicket(store, "v-p-3", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await share(({ status }) => status?.state === "running");
+      await until(
+        store,
+        VolumeAttachments,
+        "v-p-3",
+        (a) => a.status?.attachmentTicketStatuses?.csi?.satisfied === true,
+      );
+    },
+    async () => {
+      await mutate(store, Volumes, { name: "v-p-3" }, (v) => {
+        v.spec.size = 384 * MIB;
+      });
+      await share(({ status }) => status?.size === 384 * MIB && status.state === "running");
+    },
+    async () => {
+      await removeTickets(store, "v-p-3", ({ id }) => id === "csi");
+      await share(({ status }) => status?.state === "stopped");
+      await until(store, Volumes, "v-p-3", (v) => v.status?.state === "detached");
+    },
+    () => gone(store, Volumes, "v-p-3"),
+    () =>
+      waitFor(store, ShareManagers, { name: "v-p-3" }, (o) => o === undefined, AbortSignal.timeout(60_000)),
   ];
 }
 

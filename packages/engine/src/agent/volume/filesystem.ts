@@ -1,4 +1,6 @@
-import { CsiError } from "@mooring/csi";
+import { failpoint, mutate, type ObjectStore } from "@mooring/store";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
 import {
   checkFilesystem,
   FILESYSTEM_TYPES,
@@ -8,15 +10,18 @@ import {
   growUnmounted,
   makeFilesystem,
   probe,
-  type Volume,
-  Volumes,
-} from "@mooring/engine";
-import { failpoint, mutate } from "@mooring/store";
-import type { NodeContext } from "./context.ts";
+} from "../../host/filesystems.ts";
+import type { Host } from "../../host/host.ts";
 
-const intended = failpoint("driver/stage/format-intended");
-const made = failpoint("driver/stage/formatted");
-const recorded = failpoint("driver/stage/format-recorded");
+const intended = failpoint("engine/filesystem/format-intended");
+const made = failpoint("engine/filesystem/formatted");
+const recorded = failpoint("engine/filesystem/format-recorded");
+
+/** What it takes to give a volume its file system. */
+export interface FilesystemContext {
+  store: ObjectStore;
+  host: Host;
+}
 
 /** Set before the first mkfs of a volume: from here on, rubbish on the device is our own unfinished work. */
 const FORMATTING = "storage.mooring.dev/formatting";
@@ -27,14 +32,14 @@ const FORMATTING = "storage.mooring.dev/formatting";
  * repeat, and never after it.
  */
 export async function prepareFilesystem(
-  node: NodeContext,
+  context: FilesystemContext,
   volume: Volume,
   device: string,
   signal: AbortSignal,
 ): Promise<FilesystemType> {
-  const { exec } = node.host;
+  const { exec } = context.host;
   const known = volume.status?.formatted;
-  const type = known === undefined ? await format(node, volume, device, signal) : supported(known);
+  const type = known === undefined ? await format(context, volume, device, signal) : supported(known);
   if (known !== undefined) {
     await makeFilesystem(exec, { device, type, formatted: known }, signal);
     await checkFilesystem(exec, device, type, "preen");
@@ -44,12 +49,12 @@ export async function prepareFilesystem(
 }
 
 async function format(
-  node: NodeContext,
+  context: FilesystemContext,
   volume: Volume,
   device: string,
   signal: AbortSignal,
 ): Promise<FilesystemType> {
-  const { exec } = node.host;
+  const { exec } = context.host;
   const key = { name: volume.metadata.name };
   const wanted = supported(volume.spec.fsType ?? "xfs");
   let found = await probe(exec, device, signal);
@@ -62,26 +67,26 @@ async function format(
   const theirs = found.kind === "filesystem" && volume.spec.source !== undefined && isSupported(found.type);
   const type = theirs && found.kind === "filesystem" ? supported(found.type) : wanted;
   // Only on an empty device: on any other the intention would declare somebody's data to be our rubbish.
-  if (found.kind === "empty") await intend(node, volume, wanted, signal);
+  if (found.kind === "empty") await intend(context, volume, wanted, signal);
   const foundEmpty = found.kind === "empty";
   if (!theirs) await makeFilesystem(exec, { device, type, formatted: undefined, foundEmpty }, signal);
   made();
   const record = (v: Volume) => {
     if (v.status !== undefined) v.status.formatted = type;
   };
-  await mutate(node.store, Volumes, key, record, { subresource: "status", signal });
+  await mutate(context.store, Volumes, key, record, { subresource: "status", signal });
   recorded();
   return type;
 }
 
 async function intend(
-  node: NodeContext,
+  context: FilesystemContext,
   volume: Volume,
   type: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   await mutate(
-    node.store,
+    context.store,
     Volumes,
     { name: volume.metadata.name },
     (v) => {
@@ -94,16 +99,21 @@ async function intend(
 }
 
 /** Before the device is handed out as it is: what is on it from now on is its user's, not our unfinished work. */
-export async function forgetIntention(node: NodeContext, volume: Volume, signal: AbortSignal): Promise<void> {
-  if (volume.metadata.annotations?.[FORMATTING] !== undefined) await intend(node, volume, undefined, signal);
+export async function forgetIntention(
+  context: FilesystemContext,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<void> {
+  if (volume.metadata.annotations?.[FORMATTING] !== undefined)
+    await intend(context, volume, undefined, signal);
 }
 
 /** After the mount; ext4 was grown before it. Also what NodeExpandVolume does while the volume is in use. */
 export async function growOnline(
-  node: NodeContext,
+  context: FilesystemContext,
   at: { device: string; mountPath: string; type: string },
 ): Promise<void> {
-  if (isSupported(at.type)) await growMounted(node.host.exec, { ...at, type: at.type });
+  if (isSupported(at.type)) await growMounted(context.host.exec, { ...at, type: at.type });
 }
 
 /** Options that a file system always gets, then the caller's. */
@@ -117,5 +127,5 @@ function isSupported(type: string): type is FilesystemType {
 
 function supported(type: string): FilesystemType {
   if (isSupported(type)) return type;
-  throw CsiError.failedPrecondition(`file system "${type}" is not supported`);
+  throw new EngineError("FAILED_PRECONDITION", `file system "${type}" is not supported`);
 }

@@ -1,0 +1,90 @@
+import { readFile } from "node:fs/promises";
+import { CsiError } from "@mooring/csi";
+import { type MountEntry, ShareManagers, sharePath, type Volume } from "@mooring/engine";
+import { isNotFound } from "@mooring/store";
+import type { NodeContext } from "./context.ts";
+
+/** Where this node gets a served volume from. */
+export type ShareSource =
+  /** Over the network, also where the server is on this very node. */
+  | { from: "network"; address: string; port: string; export: string }
+  /** The served file system itself, on the node that serves it. */
+  | { from: "here"; path: string };
+
+const ENDPOINT = /^nfs:\/\/([0-9.]+):([0-9]{1,5})(\/v-[a-z0-9-]{1,120})$/;
+
+/**
+ * Over NFS where the kernel can. Without that the serving node itself still has the file system at hand; other nodes
+ * have no way to it. Throws UNAVAILABLE while nobody serves the volume, FAILED_PRECONDITION where this node cannot use it.
+ */
+export async function shareSource(
+  node: NodeContext,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<ShareSource> {
+  const { name } = volume.metadata;
+  const share = await node.store.get(ShareManagers, { name }, signal).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  const { state, nodeID, endpoint = "", error } = share?.status ?? {};
+  const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
+  if (state !== "running" || address === undefined || port === undefined || path === undefined) {
+    const why = error === undefined ? (state ?? "not asked for") : error.message;
+    throw CsiError.unavailable(`volume "${name}" is not served yet: ${why}`, {
+      hint: "Call ControllerPublishVolume for this node first, or repeat the call.",
+    });
+  }
+  if (await knowsNfs(node)) return { from: "network", address, port, export: path };
+  if (nodeID === node.nodeID) return { from: "here", path: sharePath(node.stateDir, name) };
+  throw CsiError.failedPrecondition(
+    `the kernel of node "${node.nodeID}" cannot mount NFS, and volume "${name}" is served by node "${nodeID}"`,
+    { hint: `Use a kernel with the module nfsv4, or run the workload on node "${nodeID}".` },
+  );
+}
+
+async function knowsNfs({ host }: NodeContext): Promise<boolean> {
+  if (await isLoaded()) return true;
+  // A machine without modules, or without this one, says no in its own way.
+  await host.exec.try("modprobe", ["nfsv4"]).catch(() => undefined);
+  return isLoaded();
+}
+
+async function isLoaded(): Promise<boolean> {
+  return (await readFile("/proc/filesystems", "utf8")).split(/\s+/).includes("nfs4");
+}
+
+/**
+ * `hard`: programs wait for a server that is being started again, or moved, and lose nothing. `noresvport`: their
+ * connection comes back by itself through whatever is between the nodes.
+ */
+export async function mountShare(
+  { host }: NodeContext,
+  source: ShareSource,
+  { path, readOnly, flags }: { path: string; readOnly: boolean; flags: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  if (source.from === "here") {
+    await host.mounts.bind(source.path, path, { readOnly }, signal);
+    return;
+  }
+  const { address, port, export: exported } = source;
+  const options = [
+    "vers=4.1",
+    "proto=tcp",
+    `port=${port}`,
+    "hard",
+    "noresvport",
+    ...flags,
+    ...(readOnly ? ["ro"] : []),
+  ];
+  await host.mounts.mount(
+    { source: `${address}:${exported}`, target: path, fsType: "nfs4", options },
+    signal,
+  );
+}
+
+/** Mounted over the network, from whichever node served the volume then. */
+export function isMountOfShare(volumeId: string, { fsType, source }: MountEntry): boolean {
+  return fsType.startsWith("nfs") && source.endsWith(`:/${volumeId}`);
+}

@@ -1,0 +1,114 @@
+import { mkdir, rm } from "node:fs/promises";
+import { failpoint, mutate } from "@mooring/store";
+import { type ShareManager, type ShareManagerStatus, ShareManagers } from "../../api/share-manager.ts";
+import { Volumes } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
+import type { AgentContext } from "../context.ts";
+import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
+import { serverConfig, writeConfig } from "./config.ts";
+import type { ShareStep } from "./decide.ts";
+import { choosePort } from "./port.ts";
+import type { ShareReading } from "./read.ts";
+import { endServer, startServer } from "./server.ts";
+
+type ActiveStep = Exclude<ShareStep, { do: "rest" | "fail" }>;
+
+const configured = failpoint("engine/share/config-written");
+const after = {
+  mount: failpoint("engine/share/mounted"),
+  grow: failpoint("engine/share/grown"),
+  start: failpoint("engine/share/started"),
+  end: failpoint("engine/share/ended"),
+  unmount: failpoint("engine/share/unmounted"),
+  "remove-folder": failpoint("engine/share/folder-removed"),
+  record: failpoint("engine/share/recorded"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applyShareStep(
+  context: AgentContext,
+  step: ActiveStep,
+  view: ShareReading,
+): Promise<void> {
+  const { host, signal, silences } = context;
+  const { layout, name } = view;
+  switch (step.do) {
+    case "mount":
+      await mount(context, view);
+      break;
+    case "grow":
+      await grow(context, view);
+      break;
+    case "start":
+      await start(context, view);
+      break;
+    case "end":
+      await endServer(layout, host.clock);
+      silences.delete(name);
+      break;
+    case "unmount":
+      await host.mounts.unmount(layout.mount, signal);
+      break;
+    case "remove-folder":
+      await rm(layout.folder, { recursive: true, force: true });
+      break;
+    case "record":
+      await recordStatus(context, name, step.status);
+  }
+  after[step.do]();
+}
+
+async function mount(context: AgentContext, { volume, device, layout }: ShareReading): Promise<void> {
+  if (volume === undefined || device === undefined) throw new EngineError("ABORTED", "the volume went away");
+  const { signal, host } = context;
+  await mkdir(layout.mount, { recursive: true, mode: 0o700 });
+  const type = await prepareFilesystem(context, volume, device.path, signal);
+  const options = mountOptions(type, [], false);
+  await host.mounts.mount({ source: device.path, target: layout.mount, fsType: type, options }, signal);
+}
+
+/** Also right after the mount: a volume may have grown while nobody used it. */
+async function grow(context: AgentContext, view: ShareReading): Promise<void> {
+  const { name, device, layout, share, nodeID } = view;
+  const top = (await context.host.mounts.at(layout.mount)).at(-1);
+  if (device === undefined || top === undefined) throw new EngineError("ABORTED", "the volume went away");
+  try {
+    await growOnline(context, { device: device.path, mountPath: layout.mount, type: top.fsType });
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.code !== "FAILED_PRECONDITION") throw error;
+    await noteOffline(context, name);
+  }
+  const { state = "starting" } = share?.status ?? {};
+  await recordStatus(context, name, { ...share?.status, state, nodeID, size: device.sizeBytes });
+}
+
+/** Where the kernel does not let it grow in use, it grows as soon as nobody uses it. */
+async function noteOffline({ store, signal }: AgentContext, name: string): Promise<void> {
+  await mutate(
+    store,
+    Volumes,
+    { name },
+    ({ spec, status }) => {
+      if (status !== undefined && status.expansion?.size !== spec.size)
+        status.expansion = { size: spec.size };
+    },
+    { subresource: "status", signal },
+  );
+}
+
+async function start({ host, signal }: AgentContext, { name, layout, port }: ShareReading): Promise<void> {
+  await mkdir(layout.recovery, { recursive: true, mode: 0o700 });
+  const chosen = await choosePort(port);
+  await writeConfig(layout, serverConfig(layout, name, chosen));
+  configured();
+  await startServer(layout, chosen, host.clock, signal);
+}
+
+async function recordStatus(
+  { store, signal }: AgentContext,
+  name: string,
+  status: ShareManagerStatus,
+): Promise<void> {
+  const put = (share: ShareManager): ShareManager => ({ ...share, status });
+  await mutate(store, ShareManagers, { name }, put, { subresource: "status", signal });
+}

@@ -1,0 +1,75 @@
+import { access } from "node:fs/promises";
+import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import type { LoopDevice } from "../../host/host.ts";
+import { checkImageId } from "../../pools/image-id.ts";
+import type { AgentContext } from "../context.ts";
+import { whenNotFound } from "../volume/read.ts";
+import { nodeAddress } from "./address.ts";
+import { recordedPort } from "./config.ts";
+import type { ShareView } from "./decide.ts";
+import { type ShareLayout, shareLayout } from "./layout.ts";
+import { answers } from "./probe.ts";
+import { findServers } from "./server.ts";
+
+const PROBE_MS = 5000;
+
+/** A view and the things it was made from. */
+export interface ShareReading extends ShareView {
+  name: string;
+  layout: ShareLayout;
+}
+
+/** Undefined: another node's to deal with, and nothing of it is here. */
+export async function readShare(context: AgentContext, name: string): Promise<ShareReading | undefined> {
+  const { store, nodeID, host, stateDir, signal, healthMs } = context;
+  const layout = shareLayout(stateDir, checkImageId(name));
+  const share = await store.get(ShareManagers, { name }, signal).catch(whenNotFound);
+  const folder = await exists(layout.folder);
+  if (!folder && !concerns(share, nodeID)) return undefined;
+  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  const pids = folder ? await findServers(layout) : [];
+  const port = await recordedPort(layout);
+  const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
+  return {
+    ...{ name, layout, nodeID, share, volume, mounted, folder, port, healthMs },
+    device: await deviceOf(context, volume),
+    servers: pids.length,
+    silences: await silencesOf(context, name, pids.length > 0 ? port : undefined),
+    endpoint: `nfs://${nodeAddress()}:${port ?? 0}/${name}`,
+  };
+}
+
+function concerns(share: ShareManager | undefined, nodeID: string): boolean {
+  return share?.spec.nodeID === nodeID || share?.status?.nodeID === nodeID;
+}
+
+/** Counted over several looks: a busy machine may be late once. */
+async function silencesOf(
+  { silences }: AgentContext,
+  name: string,
+  port: number | undefined,
+): Promise<number> {
+  if (port === undefined || (await answers(port, PROBE_MS))) {
+    silences.delete(name);
+    return 0;
+  }
+  const count = (silences.get(name) ?? 0) + 1;
+  silences.set(name, count);
+  return count;
+}
+
+async function deviceOf({ host }: AgentContext, volume: Volume | undefined): Promise<LoopDevice | undefined> {
+  const { device = "" } = volume?.status ?? {};
+  if (!device.startsWith("/dev/")) return undefined;
+  const loop = await host.loops.at(device);
+  // Loop device numbers are given out again.
+  return loop?.backingFile.endsWith(`/${volume?.metadata.name}.img`) === true ? loop : undefined;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, readdir, readFile } from "node:fs/promises";
+import { EngineError } from "../../errors.ts";
+import { cannotStart } from "../../host/exec.ts";
+import type { Clock } from "../../host/host.ts";
+import { absent } from "../../pools/file-images.ts";
+import type { ShareLayout } from "./layout.ts";
+import { answers } from "./probe.ts";
+
+const PROGRAM = "ganesha.nfsd";
+const FILE_SYSTEMS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib64"];
+const START_MS = 60_000;
+const LOOK_MS = 50;
+const PROBE_MS = 2000;
+/** What is under way is written in this time, or not at all. */
+const KILL_AFTER_MS = 10_000;
+
+/**
+ * Process ids of the server of this configuration, of whatever life of the agent: the argument that names the file is
+ * its own. More than one when an agent was killed in between; none will be ended that is not ours.
+ */
+export async function findServers({ config }: ShareLayout): Promise<number[]> {
+  const pids: number[] = [];
+  for (const entry of await readdir("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    const line = await readFile(`/proc/${entry}/cmdline`, "utf8").catch(() => "");
+    const [program = "", ...args] = line.split("\0");
+    if (program.endsWith(PROGRAM) && args[args.indexOf("-f") + 1] === config) pids.push(Number(entry));
+  }
+  return pids;
+}
+
+/** Starts the server; it outlives us. Resolves when it answers on the port, throws when it ends before. */
+export async function startServer(
+  layout: ShareLayout,
+  port: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = ["-F", "-f", layout.config, "-L", layout.log, "-p", layout.pidFile];
+  const child = spawn(PROGRAM, args, { detached: true, stdio: "ignore", cwd: "/" });
+  try {
+    await once(child, "spawn");
+  } catch (cause) {
+    throw cause instanceof Error ? cannotStart(PROGRAM, {}, cause) : cause;
+  }
+  child.unref();
+  const end = clock.sinceBoot() + START_MS;
+  while (!(await answers(port, PROBE_MS))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw await ended(layout);
+    if (clock.sinceBoot() > end) {
+      throw new EngineError("UNAVAILABLE", `${PROGRAM} does not answer on port ${port}`, {
+        hint: `see ${layout.log}`,
+      });
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}
+
+async function ended(layout: ShareLayout): Promise<EngineError> {
+  const known = await Promise.all(FILE_SYSTEMS.map((folder) => exists(`${folder}/ganesha/libfsalvfs.so`)));
+  if (!known.includes(true)) {
+    const hint = "install it: apt-get install nfs-ganesha-vfs";
+    return new EngineError("FAILED_PRECONDITION", `${PROGRAM} lacks its module for local file systems`, {
+      hint,
+    });
+  }
+  const log = (await readFile(layout.log, "utf8").catch(absent)) ?? "";
+  const said = log.trim().split("\n").slice(-2).join("; ");
+  return new EngineError("INTERNAL", `${PROGRAM} has ended while it started: ${said}`, {
+    hint: `see ${layout.log}`,
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Ends the server's processes, gently first. Resolves when they are gone. */
+export async function endServer(layout: ShareLayout, clock: Clock): Promise<void> {
+  const gentle = clock.sinceBoot() + KILL_AFTER_MS;
+  for (let told = new Set<number>(); ; ) {
+    const pids = await findServers(layout);
+    if (pids.length === 0) return;
+    for (const pid of pids) {
+      const hard = clock.sinceBoot() > gentle;
+      if (hard || !told.has(pid)) kill(pid, hard ? "SIGKILL" : "SIGTERM");
+    }
+    told = new Set([...told, ...pids]);
+    await clock.sleep(LOOK_MS);
+  }
+}
+
+function kill(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It went by itself.
+  }
+}

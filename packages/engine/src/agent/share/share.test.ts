@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { access, readFile, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
+import { Volumes } from "../../api/volume.ts";
+import { ticketStatus } from "../../arbiter/tickets.ts";
+import { Bench, NODE, until } from "../../testing/agent.ts";
+import { MIB } from "../../testing/scratch.ts";
+import { recordedPort, serverConfig } from "./config.ts";
+import { shareLayout } from "./layout.ts";
+import { findServers } from "./server.ts";
+
+const NAME = "v-p-1";
+const XFS = { accessMode: "rwx", fsType: "xfs", size: 320 * MIB } as const;
+
+/** A volume with one workload, and its share running. */
+async function served(t: TestContext): Promise<Bench> {
+  const bench = await Bench.open(t, "xfs", { tickets: true });
+  await bench.createVolume(NAME, XFS);
+  await bench.volume(NAME, "detached");
+  await bench.ask(NAME);
+  await running(bench);
+  return bench;
+}
+
+const layout = (bench: Bench) => shareLayout(bench.stateDir, NAME);
+
+const share = (bench: Bench, wanted: (share: ShareManager) => boolean) =>
+  until(bench.store, ShareManagers, NAME, wanted);
+
+async function running(bench: Bench): Promise<string> {
+  const { status } = await share(
+    bench,
+    (s) => s.status?.state === "running" && s.status.endpoint !== undefined,
+  );
+  return status?.endpoint ?? "";
+}
+
+/** What a program on another machine would see and do, with an NFS client that needs no kernel. */
+async function url(bench: Bench, file: string): Promise<string> {
+  const [, address, port, path] = /^nfs:\/\/(.+):(\d+)(\/.+)$/.exec(await running(bench)) ?? [];
+  return `nfs://${address}${path}/${file}?version=4&nfsport=${port}`;
+}
+
+async function read(bench: Bench, file: string): Promise<string> {
+  const { stdout } = await bench.host.exec.run("nfs-cat", [await url(bench, file)]);
+  return stdout;
+}
+
+async function write(bench: Bench, file: string, text: string): Promise<void> {
+  const from = join(bench.dir, "from");
+  await writeFile(from, text);
+  await bench.host.exec.run("nfs-cp", [from, await url(bench, file)]);
+}
+
+/** The last workload leaves. */
+async function over(bench: Bench): Promise<void> {
+  await bench.drop(NAME);
+  await ended(bench);
+}
+
+async function ended(bench: Bench): Promise<void> {
+  await bench.volume(NAME, "detached");
+  assert.deepEqual(await findServers(layout(bench)), []);
+  assert.deepEqual(await bench.host.mounts.at(layout(bench).mount), []);
+}
+
+test("[LHA-059] [LHA-076] a workload's ticket brings an NFS server up, and the last one's end takes it down", async (t) => {
+  const bench = await served(t);
+  await bench.ask(NAME, "csi-other", "another-node");
+  const attachment = await bench.ticketsUntil(NAME, (a) =>
+    ["csi-w", "csi-other"].every((id) => ticketStatus(a, id)?.satisfied === true),
+  );
+  assert.ok(attachment.includes(`share-manager-controller-${NAME} share-manager-controller ${NODE}`));
+  await share(bench, ({ spec }) => spec.users?.join() === `another-node,${NODE}`);
+  await write(bench, "f", "from afar");
+  assert.equal(await readFile(join(layout(bench).mount, "f"), "utf8"), "from afar");
+  await writeFile(join(layout(bench).mount, "g"), "from here");
+  assert.equal(await read(bench, "g"), "from here");
+  await writeFile(join(layout(bench).mount, "g"), "from here, later");
+  assert.equal(await read(bench, "g"), "from here, later");
+  await bench.drop(NAME);
+  await share(bench, ({ spec }) => spec.users?.join() === "another-node");
+  assert.equal(await read(bench, "f"), "from afar", "who stays is not disturbed");
+  await bench.drop(NAME, "csi-other");
+  await share(bench, ({ status }) => status?.state === "stopped");
+  await ended(bench);
+});
+
+test("a server that dies comes back where its clients know it, with everything that was written", async (t) => {
+  const bench = await served(t);
+  const endpoint = await running(bench);
+  await write(bench, "f", "kept");
+  const [pid = 0] = await findServers(layout(bench));
+  process.kill(pid, "SIGKILL");
+  const found = async (): Promise<boolean> =>
+    (await findServers(layout(bench))).some((other) => other !== pid);
+  while (!(await found())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
+  assert.equal(await running(bench), endpoint);
+  // Those who had files open come first, for a while.
+  const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, "f")];
+  const { stdout } = await bench.host.exec.run("timeout", patient);
+  assert.equal(stdout, "kept");
+  await over(bench);
+});
+
+test("an agent that is started again goes on with the server that is there", async (t) => {
+  const bench = await served(t);
+  const [pid] = await findServers(layout(bench));
+  await bench.stop();
+  assert.deepEqual(await findServers(layout(bench)), [pid], "clients go on while no agent is there");
+  await bench.start();
+  await bench.drop(NAME);
+  await share(bench, ({ status }) => status?.state === "stopped");
+  await ended(bench);
+});
+
+test("a served volume grows, and is cut, while it is in use", async (t) => {
+  const bench = await served(t);
+  await write(bench, "f", "before the cut");
+  await bench.createSnapshot("s-p-1", NAME);
+  await bench.snapshot("s-p-1");
+  await write(bench, "g", "after it");
+  await bench.resize(NAME, 512 * MIB);
+  await share(bench, ({ status }) => status?.size === 512 * MIB && status.state === "running");
+  const { blocks, bsize } = await statfs(layout(bench).mount);
+  assert.ok(blocks * bsize > 400 * MIB, `${blocks * bsize} bytes`);
+  await bench.createVolume("v-p-2", {
+    fsType: "xfs",
+    size: 512 * MIB,
+    source: { kind: "Snapshot", name: "s-p-1" },
+  });
+  await bench.volume("v-p-2", "detached");
+  await bench.ask("v-p-2", "csi-copy");
+  const { status } = await bench.volume("v-p-2", "attached");
+  const copy = status?.device ?? "";
+  const at = join(bench.dir, "copy");
+  await bench.host.exec.run("mkdir", [at]);
+  await bench.host.mounts.mount({ source: copy, target: at, fsType: "xfs", options: ["nouuid"] });
+  assert.equal(await readFile(join(at, "f"), "utf8"), "before the cut");
+  await assert.rejects(access(join(at, "g")), { code: "ENOENT" });
+  await bench.host.mounts.unmount(at);
+  await over(bench);
+});
+
+test("a volume that is deleted while it is served waits for its users", async (t) => {
+  const bench = await served(t);
+  await bench.store.delete(Volumes, { name: NAME });
+  assert.match(await running(bench), /^nfs:/);
+  await bench.drop(NAME);
+  await bench.gone(Volumes, NAME);
+  await bench.gone(ShareManagers, NAME);
+  const left = () =>
+    access(layout(bench).folder).then(
+      () => true,
+      () => false,
+    );
+  while (await left()) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
+});
+
+test("where the server is not installed, the tickets say what to install", async (t) => {
+  const path = process.env.PATH;
+  const bench = await Bench.open(t, "xfs", { tickets: true });
+  const tools = join(bench.dir, "tools");
+  await bench.host.exec.run("sh", [
+    "-c",
+    'mkdir "$1"; for d in /usr/sbin /usr/bin /sbin /bin; do for f in $d/*; do case $f in */ganesha.nfsd) ;; *) ln -sf "$f" "$1" ;; esac; done; done',
+    "sh",
+    tools,
+  ]);
+  process.env.PATH = tools;
+  t.after(() => {
+    process.env.PATH = path;
+  });
+  await bench.createVolume(NAME, XFS);
+  await bench.volume(NAME, "detached");
+  await bench.ask(NAME);
+  await bench.ticketsUntil(NAME, (a) => {
+    const told = ticketStatus(a, "csi-w")?.conditions[0];
+    return told?.reason === "ShareNotReady" && /apt-get install nfs-ganesha-vfs/.test(told.message ?? "");
+  });
+  process.env.PATH = path;
+  await running(bench);
+  await over(bench);
+});
+
+test("the port is read back from what the server was told, and from nothing else", async (t) => {
+  const bench = await Bench.open(t, "xfs");
+  const at = layout(bench);
+  assert.equal(await recordedPort(at), undefined);
+  await bench.host.exec.run("mkdir", ["-p", at.folder]);
+  await writeFile(at.config, serverConfig(at, NAME, 20_491));
+  assert.equal(await recordedPort(at), 20_491);
+  await writeFile(at.config, "NFS_Port = 99999999;\n");
+  assert.equal(await recordedPort(at), undefined);
+});
