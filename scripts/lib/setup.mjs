@@ -15,6 +15,8 @@ const SYSTEM = [
   { command: "mkfs.ext4", package: "e2fsprogs", why: "makes, checks and grows ext4 volumes" },
   { command: "losetup", package: "mount", why: "puts a block device on an image" },
   { command: "bwrap", package: "bubblewrap", why: "runs containers as processes in their own namespaces" },
+  { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", why: "serves volumes that several nodes use" },
+  { command: "nfs-cat", package: "libnfs-utils", why: "looks at shared volumes without a kernel's help" },
   { command: "sqlite3", package: "sqlite3", why: "the demo's workload is a database under constant writes" },
 ];
 const PATH = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];

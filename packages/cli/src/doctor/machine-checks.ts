@@ -11,6 +11,8 @@ const TOOLS: readonly { command: string; package: string; needed: boolean }[] = 
   { command: "mkfs.ext4", package: "e2fsprogs", needed: true },
   { command: "mkfs.xfs", package: "xfsprogs", needed: true },
   { command: "mkfs.btrfs", package: "btrfs-progs", needed: false },
+  { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", needed: false },
+  { command: "mount.nfs4", package: "nfs-common", needed: false },
   { command: "bwrap", package: "bubblewrap", needed: true },
 ];
 const CAP_SYS_ADMIN = 21n;
@@ -39,11 +41,22 @@ async function tools(): Promise<Check[]> {
 
 async function fileSystems(): Promise<Check[]> {
   const known = (await readFile("/proc/filesystems", "utf8")).split(/\s+/);
-  return ["ext4", "xfs", "btrfs"].map((name) =>
+  const checks = ["ext4", "xfs", "btrfs"].map((name) =>
     known.includes(name)
       ? check(`file system ${name}`, "ok", "in the kernel")
       : check(`file system ${name}`, "warn", "not loaded", `modprobe ${name}`),
   );
+  return [
+    ...checks,
+    known.includes("nfs4")
+      ? check("shared volumes of other nodes", "ok", "the kernel can mount NFS")
+      : check(
+          "shared volumes of other nodes",
+          "warn",
+          "the kernel cannot mount NFS yet: shared volumes are usable on the node that serves them only",
+          "modprobe nfsv4",
+        ),
+  ];
 }
 
 async function capabilities(): Promise<Check[]> {

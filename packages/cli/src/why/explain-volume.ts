@@ -1,4 +1,4 @@
-import { describeMigration, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import { describeMigration, isServed, ShareManagers, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
@@ -8,13 +8,30 @@ async function tickets(context: Context, volume: Volume): Promise<Finding[]> {
   return attachment === undefined ? [] : explainTickets(attachment, new Date());
 }
 
+/** Who serves a volume that many nodes use, and for whom. */
+async function share(context: Context, volume: Volume): Promise<Finding[]> {
+  if (!isServed(volume)) return [];
+  const { name } = volume.metadata;
+  const subject = `ShareManager ${name}`;
+  const manager = await read(context, ShareManagers, { name });
+  const { nodeID = "", users = [] } = manager?.spec ?? {};
+  const { state = "stopped", endpoint = "", error } = manager?.status ?? {};
+  if (users.length === 0) return [finding("ok", subject, "nobody uses the volume, so no node serves it")];
+  const whom = `for ${users.join(", ")}`;
+  if (nodeID === "") return [finding("waiting", subject, `no node is ready to serve it ${whom}`)];
+  if (error !== undefined)
+    return [finding("failed", subject, `node ${nodeID}: ${error.code}: ${error.message}`)];
+  if (state === "running") return [finding("ok", subject, `node ${nodeID} serves it ${whom} at ${endpoint}`)];
+  return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
+}
+
 /** Mooring's own volume: its state, its last error, and every ticket on it. */
 export async function explainVolume(context: Context, name: string): Promise<Finding> {
   const subject = `Volume ${name}`;
   const volume = await read(context, Volumes, { name });
   if (volume === undefined) return finding("failed", subject, "does not exist");
   const { status } = volume;
-  const children = await tickets(context, volume);
+  const children = [...(await share(context, volume)), ...(await tickets(context, volume))];
   if (status?.error !== undefined) {
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children });
   }

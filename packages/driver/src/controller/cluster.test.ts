@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  csiTicketId,
-  ensureAttachment,
-  NodeAgents,
-  Snapshots,
-  VolumeAttachments,
-  Volumes,
-} from "@mooring/engine";
+import { csiTicketId, ensureAttachment, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
 import { mutate, waitFor } from "@mooring/store";
 import { snapshotIdOf, volumeIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";

@@ -105,7 +105,7 @@ test("a server that dies comes back where its clients know it, with everything t
   await over(bench);
 });
 
-test("an agent that is started again goes on with the server that is there", async (t) => {
+test("7106, 6829: an agent goes on with the server that it finds; a device is closed only when its server and its mount are gone", async (t) => {
   const bench = await served(t);
   const [pid] = await findServers(layout(bench));
   await bench.stop();

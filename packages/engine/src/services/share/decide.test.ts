@@ -56,7 +56,7 @@ test("[LHA-058] workloads come and go on any node; who serves stays where it is"
   assert.deepEqual(plan({ users: ["c", "a", "c"], serving: "b" }).share?.users, ["a", "c"]);
 });
 
-test("only a server that is known to be unable to write is replaced, by a ready one", () => {
+test("9089, 9093, 9225: only a server that is known to be unable to write is replaced, by a ready one", () => {
   const lost = (state: State) => ({ ...ALL, a: state });
   assert.equal(server({ users: ["a", "b"], serving: "a", nodes: lost("Suspect") }), "a");
   assert.equal(server({ users: ["a", "c"], serving: "a", nodes: lost("Fenced") }), "c");
