@@ -2,6 +2,7 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import {
   ATTACHER_RULES,
   getAttachment,
+  isServed,
   type Volume,
   type VolumeAttachment,
   VolumeAttachments,
@@ -10,6 +11,7 @@ import {
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { waitUntil } from "../wait.ts";
+import { requireNotMounted } from "./not-mounted.ts";
 import { findVolume } from "./objects.ts";
 
 const RETRY_MS = 5;
@@ -54,7 +56,13 @@ async function requireUnused(driver: DriverContext, volume: Volume, signal: Abor
   const { currentNodeID = "", currentMigrationNodeID = "" } = volume.status ?? {};
   const nodes = new Set([...holders, volume.spec.nodeID ?? "", currentNodeID, currentMigrationNodeID]);
   nodes.delete("");
-  const job = isHidden(volume) && !tickets.some(({ type }) => ATTACHER_RULES[type].workload);
+  const workloads = tickets.filter(({ type }) => ATTACHER_RULES[type].workload);
+  const left = workloads.every(({ type }) => type === "share-manager-controller");
+  if (nodes.size > 0 && isServed(volume) && !isHidden(volume) && left) {
+    await untilShareEnds(driver, volume, signal);
+    return true;
+  }
+  const job = isHidden(volume) && workloads.length === 0;
   if (nodes.size > 0 && !job) {
     throw CsiError.failedPrecondition(`volume "${name}" is in use on node ${[...nodes].join(", ")}`, {
       hint: "Unpublish it from every node first.",
@@ -77,17 +85,40 @@ function isHidden({ spec, status }: Volume): boolean {
   return currentNodeID === "" ? spec.disableFrontend === true : frontendDisabled;
 }
 
+/** The last workload has left a moment ago, and the node that served it follows. */
+async function untilShareEnds(
+  driver: DriverContext,
+  { metadata }: Volume,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, uid } = metadata;
+  await waitUntil(
+    driver.store,
+    Volumes,
+    name,
+    {
+      what: `volume "${name}" to be served no more`,
+      until: (v) => v === undefined || v.metadata.uid !== uid || isFree(v),
+      describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
+      giveUp: () => requireNotMounted(driver, name, signal),
+    },
+    signal,
+  );
+}
+
+function isFree({ spec, status }: Volume): boolean {
+  return status?.state === "detached" && (spec.nodeID ?? "") === "" && (status.currentNodeID ?? "") === "";
+}
+
 async function untilJobsEnd(driver: DriverContext, { metadata }: Volume, signal: AbortSignal): Promise<void> {
   const { name, uid } = metadata;
-  const free = ({ spec, status }: Volume) =>
-    status?.state === "detached" && (spec.nodeID ?? "") === "" && (status.currentNodeID ?? "") === "";
   await waitUntil(
     driver.store,
     Volumes,
     name,
     {
       what: `the jobs on volume "${name}" to end`,
-      until: (v) => v === undefined || v.metadata.uid !== uid || free(v) || !isHidden(v),
+      until: (v) => v === undefined || v.metadata.uid !== uid || isFree(v) || !isHidden(v),
       describe: (v) => v?.status?.error?.message ?? v?.spec.lastAttachedBy ?? "",
     },
     signal,
