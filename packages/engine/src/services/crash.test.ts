@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
 import { bundleProgram } from "@mooring/store/testing";
 import { findLeaks } from "../agent/leaks/find-leaks.ts";
+import { presentShares } from "../agent/share/index.ts";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
@@ -45,6 +46,7 @@ for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
     assert.deepEqual(leaks, []);
     const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(dir));
     assert.deepEqual(loops, []);
+    assert.deepEqual(await presentShares(join(dir, "state")), [], "a server may be left");
     await cleanUp(host, dir);
   });
 }

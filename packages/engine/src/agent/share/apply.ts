@@ -7,6 +7,7 @@ import type { AgentContext } from "../context.ts";
 import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
 import { serverConfig, writeConfig } from "./config.ts";
 import type { ShareStep } from "./decide.ts";
+import type { ShareLayout } from "./layout.ts";
 import { choosePort } from "./port.ts";
 import type { ShareReading } from "./read.ts";
 import { endServer, startServer } from "./server.ts";
@@ -14,12 +15,12 @@ import { endServer, startServer } from "./server.ts";
 type ActiveStep = Exclude<ShareStep, { do: "rest" | "fail" }>;
 
 const configured = failpoint("engine/share/config-written");
+const ended = failpoint("engine/share/ended");
+const unmounted = failpoint("engine/share/unmounted");
 const after = {
   mount: failpoint("engine/share/mounted"),
   grow: failpoint("engine/share/grown"),
   start: failpoint("engine/share/started"),
-  end: failpoint("engine/share/ended"),
-  unmount: failpoint("engine/share/unmounted"),
   "remove-folder": failpoint("engine/share/folder-removed"),
   record: failpoint("engine/share/recorded"),
 };
@@ -30,7 +31,6 @@ export async function applyShareStep(
   step: ActiveStep,
   view: ShareReading,
 ): Promise<void> {
-  const { host, signal, silences } = context;
   const { layout, name } = view;
   switch (step.do) {
     case "mount":
@@ -43,12 +43,11 @@ export async function applyShareStep(
       await start(context, view);
       break;
     case "end":
-      await endServer(layout, host.clock);
-      silences.delete(name);
-      break;
+      await end(context, name, layout);
+      return;
     case "unmount":
-      await host.mounts.unmount(layout.mount, signal);
-      break;
+      await unmount(context, layout);
+      return;
     case "remove-folder":
       await rm(layout.folder, { recursive: true, force: true });
       break;
@@ -56,6 +55,23 @@ export async function applyShareStep(
       await recordStatus(context, name, step.status);
   }
   after[step.do]();
+}
+
+/** Ends the server: nothing is written for clients any more. */
+export async function end(
+  { host, silences }: AgentContext,
+  name: string,
+  layout: ShareLayout,
+): Promise<void> {
+  await endServer(layout, host.clock);
+  silences.delete(name);
+  ended();
+}
+
+/** Only after its server has ended, or it would go on with what is below the mount. */
+export async function unmount({ host }: AgentContext, layout: ShareLayout): Promise<void> {
+  await host.mounts.unmount(layout.mount);
+  unmounted();
 }
 
 async function mount(context: AgentContext, { volume, device, layout }: ShareReading): Promise<void> {

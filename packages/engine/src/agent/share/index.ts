@@ -7,11 +7,10 @@ import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { reportFailure } from "../failure.ts";
-import { applyShareStep } from "./apply.ts";
+import { applyShareStep, end, unmount } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { shareLayout } from "./layout.ts";
 import { readShare, type ShareReading } from "./read.ts";
-import { endServer } from "./server.ts";
 
 /** Serves a volume from this node, or ends that, as far as it can go now. Throws, after reporting, to be tried again. */
 export async function reconcileShare(context: AgentContext, name: string): Promise<ReconcileResult> {
@@ -36,8 +35,8 @@ export async function endShare(context: AgentContext, name: string): Promise<voi
   const layout = shareLayout(stateDir, name);
   if ((await host.mounts.at(layout.mount)).length === 0) return;
   await shareLocks.run(name, async () => {
-    await endServer(layout, host.clock);
-    await host.mounts.unmount(layout.mount);
+    await end(context, name, layout);
+    await unmount(context, layout);
   });
 }
 

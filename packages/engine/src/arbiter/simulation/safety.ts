@@ -120,7 +120,11 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
   must(allowed || firm.length === 0, "S10", `it was taken from ticket "${firm[0]?.id}" (${firm[0]?.type})`);
   checkClaims(before, from, seen, allowed);
   const workload = live.some((t) => ruleOf(t.type).workload && !keeps(t));
-  must(allowed || workload || !live.some(keeps), "S10", "it was taken from a job and nobody needs it");
+  must(
+    allowed || workload || !claimants(seen, live).some(keeps),
+    "S10",
+    "it was taken from a job and nobody needs it",
+  );
 }
 
 /** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
