@@ -1,4 +1,11 @@
-import { describeMigration, isServed, ShareManagers, type Volume, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  describeMigration,
+  isServed,
+  ShareManagers,
+  type Volume,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";

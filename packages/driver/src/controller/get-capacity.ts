@@ -8,6 +8,7 @@ import { max, roundUp, SECTOR } from "../request/size.ts";
 import { multiNodeModes, unservable } from "../request/volume-request.ts";
 import { availableBytes } from "./capacity.ts";
 import { reaches } from "./choose-pool.ts";
+import { wantsMigration } from "./migration.ts";
 import { listObjects } from "./objects.ts";
 
 /**
@@ -44,7 +45,7 @@ function supported(request: v1.GetCapacityRequest): Capability[] | undefined {
     const parsed = request.volumeCapabilities.map((c, index) =>
       parseCapability(c, `volume_capabilities[${index}]`),
     );
-    return unservable(parsed) === undefined ? parsed : undefined;
+    return wantsMigration(request) || unservable(parsed) === undefined ? parsed : undefined;
   } catch (error) {
     if (error instanceof CsiError) return undefined;
     throw error;

@@ -8,7 +8,7 @@ import type { VolumeRequest } from "../request/volume-request.ts";
 const MOST_NODES = 2;
 
 /** The volume is to be one that a running virtual machine can take along. */
-export function wantsMigration({ parameters }: VolumeRequest): boolean {
+export function wantsMigration({ parameters }: Pick<VolumeRequest, "parameters">): boolean {
   return parameters[MIGRATABLE_PARAMETER] === "true";
 }
 
