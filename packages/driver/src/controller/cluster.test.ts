@@ -104,7 +104,7 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[CSI-090] [CSI-091] [CSI-092] modes for many nodes need a file system to serve: block volumes are refused, the others are reached from everywhere", async () => {
+  test("[CSI-090] [CSI-092] modes for many nodes need a file system to serve: block volumes are refused, the others are reached from everywhere", async () => {
     for (const mode of [
       "MULTI_NODE_READER_ONLY",
       "MULTI_NODE_SINGLE_WRITER",
