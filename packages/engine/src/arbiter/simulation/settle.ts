@@ -107,7 +107,9 @@ function checkRest({ world }: History): void {
   const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
   must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
   checkParameters(holders, keepers, nodeID, statuses);
-  must(unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
+  // Where every node is lost, nobody is left to clear away after the last migration's target.
+  const ready = NODES.some((name) => world.node(name).believed === "Ready");
+  must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
   checkVerdicts(seen);
 }
 
