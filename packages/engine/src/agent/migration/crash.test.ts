@@ -73,7 +73,7 @@ async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<
 
   const lost = fate === "is lost" ? node : "";
   if (lost === "") await stage.startNode(node);
-  else await stage.say(node, "Fenced");
+  else await lose(stage, node);
   const stays = leaves === "a" ? "b" : "a";
   if (stays === lost) return giveToOther(stage, lost, writers);
   const device = await stage.attached(stays);
@@ -89,6 +89,14 @@ async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<
   await settle(stage, device, writers);
   await stage.leave(stays);
   await stage.detached();
+}
+
+/** A machine that is lost takes the devices along that were cut off; the others are its guard's. */
+async function lose(stage: Stage, node: string): Promise<void> {
+  for (const { path, fenced } of await stage.devices(node)) {
+    if (fenced === true) await stage.host.loops.detach(path, { lastUser: true });
+  }
+  await stage.say(node, "Fenced");
 }
 
 /** The node that has the volume is lost: the next workload gets it elsewhere, with everything. */
