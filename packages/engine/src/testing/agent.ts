@@ -68,10 +68,15 @@ export class Bench {
 
   static async open(t: TestContext, type: PoolType = "xfs", options: BenchOptions = {}): Promise<Bench> {
     const host = options.host ?? createHost();
-    const dir = await scratch(t, host);
+    const undo: (() => unknown)[] = [];
+    // Hooks run in the order in which they were made: one of our own, to stop what runs before the folder goes.
+    t.after(async () => {
+      for (const work of undo.reverse()) await work();
+    });
+    const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const bench = new Bench(dir, host, store, type, options);
-    t.after(async () => {
+    undo.push(async () => {
       await bench.stop();
       await store.close();
     });

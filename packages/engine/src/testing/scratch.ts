@@ -1,10 +1,14 @@
 import { mkdtemp, readdir, realpath, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { shareLayout } from "../agent/share/layout.ts";
 import { endServer } from "../agent/share/server.ts";
 import type { Host } from "../host/host.ts";
 import { isImageId } from "../pools/image-id.ts";
+
+/** For processes that were told to end and have not let go yet. */
+const PATIENCE_MS = 3_000;
 
 /** What a test offers; a benchmark may offer it as well. */
 export type Hooks = { after(undo: () => unknown): void };
@@ -23,13 +27,20 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
   for (const name of (await readdir(join(dir, "state", "shares")).catch(() => [])).filter(isImageId)) {
     await endServer(shareLayout(join(dir, "state"), name), host.clock);
   }
-  // Volumes on pools on loops: several rounds from the top down.
-  for (let round = 0; round < 4; round++) {
+  // Volumes on pools on loops, from the top down; and what a process that is just ending still holds open is let go of
+  // a moment later.
+  const deadline = Date.now() + PATIENCE_MS;
+  for (let left = true, round = 0; left && (round < 4 || Date.now() < deadline); round++) {
+    if (round > 0) await setTimeout(Math.min(round, 10) * 10);
     const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));
     const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
     for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
     for (const device of devices) await host.loops.detach(device, { lastUser: true }).catch(() => {});
+    left = devices.size + mounts.length > 0;
   }
+  // A process that copied this machine's mounts has a hold on ours that nobody can end: not our folder any more.
+  const held = (await host.mounts.list()).filter((m) => below(m.target));
+  for (const { target } of held.reverse()) await host.exec.try("umount", ["--lazy", target]);
   await rm(dir, { recursive: true, force: true });
 }
 
