@@ -102,10 +102,12 @@ const NEXT: Readonly<Record<MigrationRecord, Change>> = {
   "target-lost": (status, _view, now) => ({ ...ended(status), remountRequestedAt: now.toISOString() }),
   "target-closed": ended,
   "target-gone": ended,
-  moved: (status, { nodeID, path }) => {
+  moved: (status, { nodeID, path }, now) => {
     const { error: _error, ...rest } = ended(status);
+    const another = status.migrationDevice !== path;
     return {
       ...rest,
+      ...(another ? { remountRequestedAt: now.toISOString() } : {}),
       state: "attached",
       robustness: status.robustness === "faulted" ? "faulted" : "healthy",
       ...{ currentNodeID: nodeID, ownerID: nodeID, device: path, frontendDisabled: false },

@@ -93,9 +93,19 @@ function prepare({ volume, nodeID, device, path }: MigrationView): MigrationStep
 /** The target, once the source's workload has gone. */
 function becomeHolder({ device, lease }: MigrationView): MigrationStep | undefined {
   if (!lease.held) return lease.ours || lease.free ? { do: "take-lease" } : undefined;
-  // A holder that was lost, or a device that is: as after any other loss.
-  if (lease.unclean || device === "none" || device === "stale") return undefined;
-  return device === "withheld" ? { do: "activate-device" } : { do: "record", what: "moved" };
+  // A holder that was lost: as after any other loss.
+  if (lease.unclean) return undefined;
+  switch (device) {
+    // The machine has restarted since it said that it is ready, and nobody else has the volume any more.
+    case "none":
+      return { do: "withhold-device" };
+    case "stale":
+      return { do: "drop-device" };
+    case "withheld":
+      return { do: "activate-device" };
+    case "open":
+      return { do: "record", what: "moved" };
+  }
 }
 
 /** The source, once its workload has gone. */

@@ -96,3 +96,24 @@ test("a volume that has grown in the middle has its new size on the target", asy
   await stage.leave("b");
   await stage.detached();
 });
+
+test("a target that restarts between its device and the hand-over opens another one, and says so", async (t) => {
+  const stage = await Stage.open(t);
+  await stage.ask("a");
+  const writer = await BlockWriter.start("a", await stage.attached("a"));
+  await writer.progress(10);
+  await stage.ask("b");
+  const device = await stage.ready("b");
+  await stage.stopNode("b");
+  await stage.host.loops.detach(device);
+  await writer.stop();
+  await stage.leave("a");
+  await stage.volume(({ spec }) => spec.nodeID === "b");
+  await stage.startNode("b");
+  const opened = await stage.attached("b");
+  assert.deepEqual(await readStints(opened), [["a", writer.acknowledged]]);
+  const { status } = await stage.volume(() => true);
+  assert.equal(status?.remountRequestedAt !== undefined, opened !== device);
+  await stage.leave("b");
+  await stage.detached();
+});

@@ -172,10 +172,9 @@ export function endMigration(history: History, rest: () => void): void {
   );
   if (phase === "closing" && !ready) return;
   const [stay, go] = [from, to].map((node) => workloadsOn(node, world.tickets).length > 0);
-  // A job that came in the last moment and gives way to nobody keeps it on the source: it is confirmed after that job.
-  const busy = world.tickets.some(
-    (t) => t.nodeID === from && t.type !== "csi-attacher" && !yieldsToWorkload(t),
-  );
+  // What came in the last moment, wants no device of its own and gives way to nobody keeps it on the source: it is
+  // confirmed after that.
+  const busy = world.tickets.some((t) => t.nodeID === from && !yieldsToWorkload(t));
   if (phase === "ready" && go === true && stay === false && busy) return;
   const both = stay === true && go === true;
   must(phase === "ready" && both, "L7", `a migration from "${from}" to "${to}" rests while ${phase}`);
@@ -204,7 +203,8 @@ function checkEnd(world: World, leaves: string, stays: string): void {
   if (kept || third || nodeID === "") return;
   const { phase } = migrationOf(world.volume);
   must(nodeID === stays && phase === "none", "L7", `it is on "${nodeID}", ${phase}, and not on "${stays}"`);
-  const left = world.tickets.find((t) => t.type === "csi-attacher" && t.nodeID === stays);
+  // Of those there it is the one that was promised the device; one that wants none may lose to it (D4).
+  const left = workloadsOn(stays, world.tickets)[0];
   const told = left === undefined ? undefined : ticketStatus(world.attachment, left.id);
   must(
     told === undefined || told.satisfied,
