@@ -9,6 +9,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
+import { requireMovable } from "../controller/not-mounted.ts";
 import { getVolume } from "../controller/objects.ts";
 import { parseCapability } from "../request/capability.ts";
 import { parseRange } from "../request/size.ts";
@@ -42,6 +43,8 @@ export async function expandOnNode(
       `the volume has ${size} bytes already, more than limit_bytes ${range.limitBytes}`,
     );
   }
+  // A device that is not here does not grow here: told now, not after a wait.
+  if (!isServed(volume)) await attachedHere(node, volume);
   await untilDeviceGrown(node, volume, signal);
   if (isServed(volume)) {
     await untilShareGrown(node, volume, signal);
@@ -69,7 +72,11 @@ async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: Abort
     node.store,
     Volumes,
     name,
-    { what: `the device of volume "${name}" to grow`, until: grown },
+    {
+      what: `the device of volume "${name}" to grow`,
+      until: grown,
+      giveUp: () => requireMovable(node, [name], signal),
+    },
     signal,
   );
 }
