@@ -16,6 +16,7 @@ export class Network {
   readonly #tag = randomBytes(3).toString("hex");
   readonly #subnet: string;
   readonly #seats: string[] = [];
+  readonly #taps: string[] = [];
 
   private constructor(subnet: string) {
     this.#subnet = subnet;
@@ -64,9 +65,21 @@ export class Network {
     };
   }
 
+  /** A cable to the bridge for a kernel of its own: the interface to open, and the address to take. */
+  async tap(): Promise<{ name: string; address: string }> {
+    // Addresses of seats count up from below.
+    const number = 254 - this.#taps.length;
+    const name = `mrgt${this.#tag}${number}`;
+    this.#taps.push(name);
+    await command("ip", "tuntap", "add", name, "mode", "tap");
+    await command("ip", "link", "set", name, "master", this.#bridge, "up");
+    return { name, address: `${this.#subnet}.${number}` };
+  }
+
   /** A namespace takes its cable with it. */
   async dispose(): Promise<void> {
     for (const namespace of this.#seats) await tried("ip", "netns", "delete", namespace);
+    for (const tap of this.#taps) await tried("ip", "link", "delete", tap);
     await tried("ip", "link", "delete", this.#bridge);
   }
 }

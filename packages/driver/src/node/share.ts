@@ -55,9 +55,15 @@ async function isLoaded(): Promise<boolean> {
 }
 
 /**
+ * What every client of a share mounts it with.
  * `hard`: programs wait for a server that is being started again, or moved, and lose nothing. `noresvport`: their
  * connection comes back by itself through whatever is between the nodes.
  */
+export function shareMountOptions(port: string): string[] {
+  return ["vers=4.1", "proto=tcp", `port=${port}`, "hard", "noresvport"];
+}
+
+/** Puts the share, or on the serving node without NFS its file system, at `path`. */
 export async function mountShare(
   { host }: NodeContext,
   source: ShareSource,
@@ -69,15 +75,7 @@ export async function mountShare(
     return;
   }
   const { address, port, export: exported } = source;
-  const options = [
-    "vers=4.1",
-    "proto=tcp",
-    `port=${port}`,
-    "hard",
-    "noresvport",
-    ...flags,
-    ...(readOnly ? ["ro"] : []),
-  ];
+  const options = [...shareMountOptions(port), ...flags, ...(readOnly ? ["ro"] : [])];
   await host.mounts.mount(
     { source: `${address}:${exported}`, target: path, fsType: "nfs4", options },
     signal,

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The first process of the guest. Its root is the host's, read-only; what it changes is in memory. Commands come as
+# lines `<number> <command>`; every line of an answer is `@<number> <text>`, the last one `@<number> exit <code>`.
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+ip link set lo up
+ip address add "$GUEST_ADDRESS/24" dev vec0
+ip link set vec0 up
+mkdir -p /run/modules/lib /run/share
+ln -s /usr/lib/uml/modules /run/modules/lib/modules
+stty -echo -onlcr </dev/console
+echo "@0 exit 0"
+while read -r number command; do
+  (
+    sh -c "$command" </dev/null 2>&1
+    echo "exit $?"
+  ) | sed -u "s/^/@$number /" &
+done
+poweroff -f
