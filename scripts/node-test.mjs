@@ -1,14 +1,12 @@
 #!/usr/bin/env node
 // Runs the tests below the given folders (default: all packages and test/) from source, without a build.
-// Two files run side by side unless `--test-concurrency=N` says otherwise: most of them wait for disks and deadlines.
-// Everything that begins with `--` goes to node.
+// `--concurrency N` says how many files run side by side; everything else that begins with `--` goes to node.
 import { spawn } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 const args = process.argv.slice(2);
 const flags = args.filter((a) => a.startsWith("--"));
-if (!flags.some((flag) => flag.startsWith("--test-concurrency"))) flags.push("--test-concurrency=2");
 const roots = args.filter((a) => !a.startsWith("--"));
 const SKIP = new Set(["node_modules", "dist", "gen", ".cache", ".git"]);
 
