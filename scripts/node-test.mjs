@@ -36,9 +36,11 @@ if (files.length === 0) {
   process.stderr.write(`no *.test.ts below ${roots.join(" ") || defaults.join(" ")}\n`);
   process.exit(1);
 }
+// What failed is told once more at the end, also where nobody watches a terminal: a log of CI is read from its end.
+const reporter = flags.some((flag) => flag.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
 const child = spawn(
   process.execPath,
-  ["--conditions=mooring-source", "--import", "tsx", "--test", ...flags, ...files.sort()],
+  ["--conditions=mooring-source", "--import", "tsx", "--test", ...reporter, ...flags, ...files.sort()],
   { stdio: "inherit" },
 );
 child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
