@@ -66,10 +66,14 @@ const ALONE: readonly [Part, string, Phase][] = [
   ["coordinator", "recorded-releasing", "done"],
 ];
 
-async function untilPhase({ cluster }: Stage, part: Part, phase: Phase | "quiesced"): Promise<void> {
+async function untilPhase(
+  { cluster }: Stage,
+  part: Part,
+  ...phases: (Phase | "quiesced" | "cut")[]
+): Promise<void> {
   const survivors = part === "agent" ? ["a"] : ["a", "z"];
   await until(cluster.store, GroupSnapshots, "g", ({ status }) =>
-    survivors.every((node) => status?.nodes?.[node]?.phase === phase),
+    survivors.every((node) => phases.some((phase) => status?.nodes?.[node]?.phase === phase)),
   );
 }
 
@@ -106,7 +110,8 @@ async function killHolders(mount: string): Promise<void> {
 
 test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
   const meanwhile = async (stage: Stage): Promise<void> => {
-    await untilPhase(stage, "agent", "quiesced");
+    // The other node was told to cut as soon as both were still.
+    await untilPhase(stage, "agent", "quiesced", "cut");
     await killHolders(dirname(stage.files[0] ?? ""));
     await untilPhase(stage, "agent", "failed");
     await writersGoOn(stage);

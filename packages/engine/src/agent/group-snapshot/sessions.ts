@@ -57,7 +57,8 @@ export class Session {
   async #expire(): Promise<void> {
     this.#expired = true;
     if (this.#busy || (this.phase !== "quiesced" && this.phase !== "cut")) return;
-    await this.#fail(new EngineError("DEADLINE_EXCEEDED", "the other nodes did not come to a stop in time"));
+    const late = this.phase === "quiesced" ? "come to a stop" : "cut their volumes";
+    await this.#fail(new EngineError("DEADLINE_EXCEEDED", `the other nodes did not ${late} in time`));
     this.#wake();
   }
 
