@@ -22,8 +22,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
   after(() => nodes?.dispose());
   before(async () => {
     nodes = await Nodes.create({ nodes: [], shared: true });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    await nodes.join(["a", "b"]);
     await nodes.kubectl.apply(CLASS);
   });
 

@@ -9,7 +9,6 @@ import { Nodes } from "./support/world.ts";
 import { stints } from "./support/writer.ts";
 
 const NAMESPACE = "default";
-const TIMES = ["--lease-duration", "8s"];
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 const LOST = ["node.kubernetes.io/unreachable:NoSchedule", "node.kubernetes.io/unreachable:NoExecute"];
 
@@ -17,9 +16,7 @@ describe("pods of a machine that is lost", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    nodes = await Nodes.sharing(["a", "b"]);
     await nodes.kubectl.apply(CLASSES);
   });
 

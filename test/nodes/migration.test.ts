@@ -3,27 +3,23 @@ import { after, before, describe, test } from "node:test";
 import { Volumes } from "@mooring/engine";
 import { eventually } from "../support/eventually.ts";
 import { mooring } from "../support/mooring.ts";
-import { BlockVolume } from "./support/block-volume.ts";
 import { devicesBelow } from "./support/devices.ts";
+import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
 import { readRecords, stints, Writer } from "./support/writer.ts";
-
-const TIMES = ["--lease-duration", "8s"];
 
 describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    nodes = await Nodes.sharing(["a", "b"]);
   });
 
-  const status = async (volume: BlockVolume) =>
+  const status = async (volume: TestVolume) =>
     (await (await nodes.store()).get(Volumes, { name: volume.id })).status;
 
   test("it moves with its workload: published on two nodes, written on one at a time, everything there", async () => {
-    const volume = await BlockVolume.create(nodes, "moves", "common");
+    const volume = await TestVolume.create(nodes, "moves", "common", "migratable");
     const first = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
     await first.progress(50);
     const second = new Writer(nodes.machine("b"), await volume.publish("b"), "device");
@@ -47,7 +43,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
   });
 
   test("the workload stays: what the other node was given is taken back, and nothing else changes", async () => {
-    const volume = await BlockVolume.create(nodes, "stays", "common");
+    const volume = await TestVolume.create(nodes, "stays", "common", "migratable");
     const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
     await writer.progress(50);
     await volume.publish("b");
@@ -64,7 +60,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
 
   test("a node that dies in the middle: the other one has the volume, and all that was acknowledged", async () => {
     const a = nodes.machine("a");
-    const volume = await BlockVolume.create(nodes, "death", "common");
+    const volume = await TestVolume.create(nodes, "death", "common", "migratable");
     const first = new Writer(a, await volume.publish("a"), "device");
     await first.progress(50);
     await volume.publish("b");
@@ -96,7 +92,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
         (error: unknown) => String(error),
       );
     };
-    const volume = await BlockVolume.create(nodes, "third", "common");
+    const volume = await TestVolume.create(nodes, "third", "common", "migratable");
     await volume.publish("a");
     await volume.attach("b");
     assert.match(await refused(volume.attach("hub")), /does not have the shared pool/);
@@ -104,7 +100,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     await volume.unpublish("a");
     await volume.remove();
     assert.match(
-      await refused(BlockVolume.create(nodes, "local", "default")),
+      await refused(TestVolume.create(nodes, "local", "default", "migratable")),
       /migratable volume needs one that several/,
     );
   });

@@ -18,16 +18,12 @@ import { stints } from "./support/writer.ts";
 
 const NAMESPACE = "default";
 /** Long: nobody's lease runs out while the API server is away. */
-const TIMES = ["--lease-duration", "120s"];
-
 describe("an upgrade or a restart takes nothing from who has it on another machine", () => {
   let nodes: Nodes;
   let writer: PodWriter;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "240s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    nodes = await Nodes.sharing(["a", "b"], "240s");
     await nodes.kubectl.apply(CLASS);
     const store = await nodes.store();
     await store.create(PersistentVolumeClaims, claim(NAMESPACE, "kept", { className: "common" }));
@@ -50,8 +46,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
   async function everythingActs(name: string): Promise<void> {
     const other = await TestVolume.create(nodes, name, "common");
     await other.publish("b");
-    await other.unmount("b");
-    await other.detach("b");
+    await other.unpublish("b");
     await other.remove();
   }
 

@@ -8,8 +8,6 @@ import { Nodes } from "./support/world.ts";
 import { stints, Writer } from "./support/writer.ts";
 
 /** Short, so that the tests are; long enough for a machine with a lot to do. */
-const TIMES = ["--lease-duration", "8s"];
-
 /** `npm run test:deep` does the hard ones again and again. */
 const ROUNDS = process.env.MOORING_DEEP === undefined ? 1 : 5;
 
@@ -17,9 +15,7 @@ describe("a pool that two nodes share", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    nodes = await Nodes.sharing(["a", "b"]);
   });
 
   const content = (machine: string, volume: TestVolume) =>
@@ -36,14 +32,12 @@ describe("a pool that two nodes share", () => {
     const first = new Writer(nodes.machine("a"), `${await volume.publish("a")}/log`);
     await first.progress(50);
     await first.stop();
-    await volume.unmount("a");
-    await volume.detach("a");
+    await volume.unpublish("a");
     await volume.publish("b");
     const found = stints(await content("b", volume));
     assert.equal(found.length, 1);
     assert.ok((found[0]?.last ?? 0) >= first.acknowledged);
-    await volume.unmount("b");
-    await volume.detach("b");
+    await volume.unpublish("b");
     await volume.remove();
     const store = await nodes.store();
     assert.deepEqual((await store.list(Volumes)).items, []);
@@ -76,8 +70,7 @@ describe("a pool that two nodes share", () => {
       assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
       assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
       assert.ok((right?.last ?? 0) >= second.acknowledged);
-      await volume.unmount("b");
-      await volume.detach("b");
+      await volume.unpublish("b");
       await volume.remove();
     });
 
@@ -100,8 +93,7 @@ describe("a pool that two nodes share", () => {
       assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
       await a.start();
       await isState("a", "Ready");
-      await volume.unmount("b");
-      await volume.detach("b");
+      await volume.unpublish("b");
       await volume.remove();
     });
 
@@ -128,15 +120,13 @@ describe("a pool that two nodes share", () => {
       await eventually("the old device to be gone", async () => {
         return (await devicesBelow(a.stateDir)).length === 0;
       });
-      await volume.unmount("b");
-      await volume.detach("b");
+      await volume.unpublish("b");
       await volume.publish("a");
       const [left, right, ...more] = stints(await content("a", volume));
       assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
       assert.ok((left?.last ?? 0) >= promised, `${left?.last} of ${promised}`);
       assert.ok((right?.last ?? 0) >= second.acknowledged);
-      await volume.unmount("a");
-      await volume.detach("a");
+      await volume.unpublish("a");
       await volume.remove();
     });
 
@@ -163,8 +153,7 @@ describe("a pool that two nodes share", () => {
       await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
       await a.start();
       await isState("a", "Ready");
-      await volume.unmount("b");
-      await volume.detach("b");
+      await volume.unpublish("b");
       await volume.remove();
     });
   }

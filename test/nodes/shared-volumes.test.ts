@@ -7,7 +7,6 @@ import { eventually } from "../support/eventually.ts";
 import { Nodes } from "./support/world.ts";
 
 /** Short, so that the tests are; long enough for a machine with a lot to do. */
-const TIMES = ["--lease-duration", "8s"];
 const capability = {
   accessType: { case: "mount" as const, value: { fsType: "xfs" } },
   accessMode: { mode: 5 },
@@ -17,9 +16,7 @@ describe("a volume that many nodes use", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of ["a", "b"]) await nodes.add(name, args);
+    nodes = await Nodes.sharing(["a", "b"]);
   });
 
   const create = async (name: string) => {

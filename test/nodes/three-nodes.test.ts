@@ -7,7 +7,6 @@ import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
 import { stints, Writer } from "./support/writer.ts";
 
-const TIMES = ["--lease-duration", "8s"];
 const NAMES = ["a", "b", "c"] as const;
 type Name = (typeof NAMES)[number];
 
@@ -15,9 +14,7 @@ describe("three nodes that share a pool", () => {
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
-    nodes = await Nodes.create({ nodes: [], shared: true, upArgs: [...TIMES, "--node-grace", "16s"] });
-    const args = ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`, ...TIMES];
-    for (const name of NAMES) await nodes.add(name, args);
+    nodes = await Nodes.sharing(NAMES);
   });
 
   async function write(volume: TestVolume, name: Name): Promise<Writer> {
@@ -27,8 +24,7 @@ describe("three nodes that share a pool", () => {
   }
 
   async function release(volume: TestVolume, name: Name): Promise<void> {
-    await volume.unmount(name);
-    await volume.detach(name);
+    await volume.unpublish(name);
   }
 
   const isState = (name: Name, wanted: string) =>

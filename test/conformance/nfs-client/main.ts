@@ -191,7 +191,7 @@ const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
 };
 
 async function setScene(nodes: Nodes): Promise<Scene> {
-  await nodes.add(SERVER, ["--pool", "directory", "--shared-pool", `common=${nodes.shared}`]);
+  await nodes.join([SERVER]);
   const volume = await publish(nodes);
   const guest = await Guest.boot({ folder: nodes.folder, tap: await nodes.network.tap() });
   return { nodes, guest, ...volume };

@@ -10,6 +10,8 @@ import { detachBelow } from "./devices.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 
+const SHORT_LEASES = ["--lease-duration", "8s"];
+
 export interface NodesOptions {
   /** Names of the machines beside the one that has the API server. */
   nodes: readonly string[];
@@ -44,6 +46,25 @@ export class Nodes {
       await nodes.dispose();
       throw error;
     }
+  }
+
+  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end. */
+  static async sharing(names: readonly string[], nodeGrace = "16s"): Promise<Nodes> {
+    const upArgs = [...SHORT_LEASES, "--node-grace", nodeGrace];
+    const nodes = await Nodes.create({ nodes: [], shared: true, upArgs });
+    try {
+      await nodes.join(names, SHORT_LEASES);
+      return nodes;
+    } catch (error) {
+      await nodes.dispose();
+      throw error;
+    }
+  }
+
+  /** Adds machines that have the shared pool `common` and hardly a pool of their own. */
+  async join(names: readonly string[], args: readonly string[] = []): Promise<void> {
+    const pools = ["--pool", "directory", "--shared-pool", `common=${this.shared}`];
+    for (const name of names) await this.add(name, [...pools, ...args]);
   }
 
   /** The folder that all machines see. */

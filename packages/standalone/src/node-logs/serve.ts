@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
+import { sendLog } from "../apiserver/http/send-log.ts";
 import type { KeyPair } from "../apiserver/pki/issue.ts";
 import type { Kubelet } from "../kubelet/index.ts";
 import { isToken, publishAccess, withdrawAccess } from "./access.ts";
@@ -78,31 +79,11 @@ async function answer(
       throw new StatusError("NotFound", "a node answers for its pods' logs only");
     }
     const asked = readQuery(url.searchParams, AbortSignal.any([over.signal, signal]));
-    await stream(kubelet.logs(asked), response, over.signal);
+    await sendLog(response, kubelet.logs(asked), over.signal);
   } catch (error) {
     refuse(response, error, over.signal, logger);
   } finally {
     over.abort();
-  }
-}
-
-async function stream(
-  log: AsyncIterable<Uint8Array>,
-  response: ServerResponse,
-  over: AbortSignal,
-): Promise<void> {
-  const chunks = log[Symbol.asyncIterator]();
-  // The first chunk decides between a Status and a log; whoever follows a silent one is told when there is something.
-  const first = await chunks.next();
-  response.writeHead(200, { "Content-Type": "text/plain" });
-  response.flushHeaders();
-  try {
-    for (let chunk = first; !chunk.done; chunk = await chunks.next()) {
-      if (!response.write(chunk.value)) await once(response, "drain", { signal: over });
-    }
-    response.end();
-  } finally {
-    await chunks.return?.();
   }
 }
 

@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { badRequest, type Pod, Pods, StatusError } from "@mooring/store";
 import type { Api, LogRequest } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
+import { sendLog } from "../http/send-log.ts";
 import { integer } from "../resources/options.ts";
 import type { ItemTarget } from "../resources/target.ts";
 import { chooseContainer } from "./choose-container.ts";
@@ -22,32 +22,15 @@ export async function handleLog(
   const stop = AbortSignal.any([call.signal, signal, over.signal]);
   const key = { namespace: target.namespace ?? "", pod: target.name, container };
   try {
-    await stream(call, kubelet.logs({ ...logRequest(call), ...key, signal: stop }), stop);
+    await sendLog(call.response, kubelet.logs({ ...logRequest(call), ...key, signal: stop }), stop);
+  } catch (error) {
+    if (!call.response.headersSent) throw error;
+    // Too late for a Status: who reads the log is told in it.
+    if (!stop.aborted) call.response.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+    call.response.end();
   } finally {
     over.abort();
   }
-}
-
-async function stream(
-  { response }: Call,
-  log: AsyncIterable<string | Uint8Array>,
-  stop: AbortSignal,
-): Promise<void> {
-  const chunks = log[Symbol.asyncIterator]();
-  // The first chunk decides between a Status and a log.
-  const first = await chunks.next();
-  response.writeHead(200, { "Content-Type": "text/plain" });
-  response.flushHeaders();
-  try {
-    for (let chunk = first; !chunk.done; chunk = await chunks.next()) {
-      if (!response.write(chunk.value)) await once(response, "drain", { signal: stop });
-    }
-  } catch (error) {
-    if (!stop.aborted) response.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
-  } finally {
-    await chunks.return?.();
-  }
-  response.end();
 }
 
 function logRequest(call: Call): Omit<LogRequest, "namespace" | "pod" | "signal"> {
