@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { isServed, type Volume } from "@mooring/engine";
 import { type Capability, modeOf } from "../request/capability.ts";
-import { storedRequest } from "../request/volume-request.ts";
+import { multiNodeModes, storedRequest } from "../request/volume-request.ts";
 
 /** Why a volume cannot be used like this; undefined when it can. */
 export function incompatibility(volume: Volume, capability: Capability): string | undefined {
@@ -15,7 +15,9 @@ export function incompatibility(volume: Volume, capability: Capability): string 
   if (capability.fsType !== undefined && fsType !== undefined && capability.fsType !== fsType) {
     return `the volume has ${fsType}, not ${capability.fsType}`;
   }
-  if (modeOf(capability).multiNode && !isServed(volume) && volume.spec.migratable !== true) {
+  // A driver that is alone has made it for several nodes without serving it: all of them are the one that there is.
+  const many = isServed(volume) || multiNodeModes(stored?.capabilities ?? []).length > 0;
+  if (modeOf(capability).multiNode && !many && volume.spec.migratable !== true) {
     return `access mode ${capability.mode} is for several nodes, the volume was created for one`;
   }
   return undefined;

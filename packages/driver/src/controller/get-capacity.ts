@@ -21,9 +21,9 @@ export async function getCapacity(
   { signal }: CallContext,
 ) {
   const pools = await listObjects(driver.store, Pools, signal);
-  const capabilities = supported(request);
+  const capabilities = supported(driver, request);
   const block = capabilities?.some((capability) => capability.access === "block") ?? false;
-  const many = multiNodeModes(capabilities ?? []).length > 0;
+  const many = !driver.alone && multiNodeModes(capabilities ?? []).length > 0;
   const wanted = request.parameters[POOL_PARAMETER];
   const topology = request.accessibleTopology;
   const rooms = pools
@@ -40,12 +40,15 @@ export async function getCapacity(
 }
 
 /** Undefined when a capability in the request is not supported. */
-function supported(request: v1.GetCapacityRequest): Capability[] | undefined {
+function supported(
+  { alone }: Pick<DriverContext, "alone">,
+  request: v1.GetCapacityRequest,
+): Capability[] | undefined {
   try {
     const parsed = request.volumeCapabilities.map((c, index) =>
       parseCapability(c, `volume_capabilities[${index}]`),
     );
-    return wantsMigration(request) || unservable(parsed) === undefined ? parsed : undefined;
+    return alone || wantsMigration(request) || unservable(parsed) === undefined ? parsed : undefined;
   } catch (error) {
     if (error instanceof CsiError) return undefined;
     throw error;

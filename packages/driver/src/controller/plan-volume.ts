@@ -2,7 +2,7 @@ import { CsiError, type v1 } from "@mooring/csi";
 import { ENGINE_FINALIZER, MOORING_API_VERSION, type Pool, Pools, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
-import { widest } from "../request/access-modes.ts";
+import { onOneNode, widest } from "../request/access-modes.ts";
 import { modeOf } from "../request/capability.ts";
 import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
 import { POOL_PARAMETER } from "../request/parameters.ts";
@@ -26,7 +26,7 @@ export async function planVolume(
   signal: AbortSignal,
 ): Promise<Volume> {
   const { store } = driver;
-  requireServable(wanted);
+  requireServable(driver, wanted);
   const source = wanted.source === undefined ? undefined : await readSource(store, wanted.source, signal);
   const mount = wanted.capabilities.some((capability) => capability.access === "mount");
   const fixed = mount ? fsTypeOf(wanted, source) : undefined;
@@ -37,22 +37,25 @@ export async function planVolume(
   const pool = choosePool(wantsMigration(wanted) ? sharedPools(pools, named) : pools, {
     pool: named,
     block: wanted.capabilities.some((capability) => capability.access === "block"),
-    served: !wantsMigration(wanted) && multiNodeModes(wanted.capabilities).length > 0,
+    served: !driver.alone && !wantsMigration(wanted) && multiNodeModes(wanted.capabilities).length > 0,
     size,
     requirement,
     sourcePool: source?.pool,
   });
   await requireLimitable(driver, wanted.mutableParameters, pool);
-  return volumeObject(id, wanted, pool, fsType, size, driver.host.clock.now());
+  return volumeObject(driver, id, wanted, pool, fsType, size);
 }
 
-/** Many nodes use a volume through the one that serves its file system; of raw bytes there is none to be served. */
-function requireServable(wanted: VolumeRequest): void {
+/**
+ * Many nodes use a volume through the one that serves its file system; of raw bytes there is none to be served. Where
+ * there is one node for good, nobody has to be served.
+ */
+function requireServable({ alone }: Pick<DriverContext, "alone">, wanted: VolumeRequest): void {
   if (wantsMigration(wanted)) {
     requireMigratableUse(wanted);
     return;
   }
-  const reason = unservable(wanted.capabilities);
+  const reason = alone ? undefined : unservable(wanted.capabilities);
   if (reason === undefined) return;
   throw CsiError.invalidArgument(reason, {
     hint: "Ask for a file system, or use a SINGLE_NODE access mode.",
@@ -82,26 +85,27 @@ function sizeOf(wanted: VolumeRequest, source: SourceFacts | undefined, fsType: 
 }
 
 function volumeObject(
+  { alone, host }: DriverContext,
   id: string,
   wanted: VolumeRequest,
   pool: Pool,
   fsType: FsType | undefined,
   size: bigint,
-  now: Date,
 ): Volume {
+  const modes = wanted.capabilities.map(modeOf);
   return {
     apiVersion: MOORING_API_VERSION,
     kind: "Volume",
     metadata: {
       name: id,
       finalizers: [ENGINE_FINALIZER],
-      annotations: { [CREATED_AT]: now.toISOString() },
+      annotations: { [CREATED_AT]: host.clock.now().toISOString() },
     },
     spec: {
       size: Number(size),
       pool: pool.metadata.name,
       volumeMode: fsType === undefined ? "Block" : "Filesystem",
-      accessMode: widest(wanted.capabilities.map(modeOf)),
+      accessMode: widest(alone ? modes.map(onOneNode) : modes),
       request: toStored(wanted),
       ...(wantsMigration(wanted) ? { migratable: true } : {}),
       ...(fsType === undefined ? {} : { fsType }),

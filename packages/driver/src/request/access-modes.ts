@@ -43,6 +43,11 @@ export function widest(modes: readonly AccessMode[]): AccessMode["short"] {
   return "rwop";
 }
 
+/** What a mode comes to where there is one node for good: nothing has to be reached from another one. */
+export function onOneNode(mode: AccessMode): AccessMode {
+  return mode.multiNode ? { ...mode, short: "rwo", multiNode: false } : mode;
+}
+
 function mode(
   number: number,
   name: string,
