@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
-import { type CreateVolumeInit, capability, fails, GIB, MIB } from "./support/volumes.ts";
+import { type CreateVolumeInit, capability, codeOf, fails, GIB, MIB } from "./support/volumes.ts";
 
 const world = await startTwoNodes();
 const { controller } = world.controller;
@@ -193,6 +195,20 @@ test("[CSI-072] [CSI-073] [LHA-058] a volume for several nodes is published to a
   for (const targetPath of targets) await server.nodeUnpublishVolume({ volumeId, targetPath });
   await server.nodeUnstageVolume({ volumeId, stagingTargetPath });
   for (const nodeId of ["node-2", "node-1"]) await controller.controllerUnpublishVolume({ volumeId, nodeId });
+  await remove(volumeId);
+});
+
+test("a volume for several nodes whose node has no server is refused with what to install, and published once it is there", async (t) => {
+  const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
+  const volumeCapabilities = [volumeCapability];
+  const { volumeId } = await create("no server", { requisite: [TWO] }, { volumeCapabilities });
+  const publish = () => controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
+  const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
+  const told = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
+  await fails("FAILED_PRECONDITION", publish(), told);
+  installed();
+  await eventually("the server to be found", async () => (await codeOf(publish())) === "OK");
+  await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-1" });
   await remove(volumeId);
 });
 

@@ -23,6 +23,7 @@ import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
 import { requireFreeToMigrate } from "./migration.ts";
 import { requireNotMounted } from "./not-mounted.ts";
+import { requireServer } from "./not-served.ts";
 import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
@@ -203,7 +204,10 @@ async function untilSatisfied(
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
       until: (a) => verdict(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
       describe: (a) => verdict(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
-      giveUp: () => requireNotMounted(driver, volumeId, signal),
+      giveUp: async () => {
+        await requireNotMounted(driver, volumeId, signal);
+        await requireServer(driver, volumeId, signal);
+      },
     },
     signal,
   );

@@ -72,7 +72,8 @@ function stop(view: ShareView): ShareStep {
   if (servers > 0) return { do: "end" };
   if (mounted !== undefined) return { do: "unmount" };
   const told = share?.status;
-  const ours = told?.nodeID === nodeID && told.state !== "stopped";
+  // What went wrong for those who have left is no news to those who come next.
+  const ours = told?.nodeID === nodeID && (told.state !== "stopped" || told.error !== undefined);
   if (ours) return record(view, { state: "stopped", nodeID }) ?? REST;
   const over = share === undefined || share.spec.nodeID !== nodeID;
   return folder && over ? { do: "remove-folder" } : REST;

@@ -7,6 +7,7 @@ import { Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
 import { Bench, NODE, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
+import { withoutProgram } from "../../testing/without-program.ts";
 import { recordedPort, serverConfig } from "./config.ts";
 import { shareLayout } from "./layout.ts";
 import { findServers } from "./server.ts";
@@ -159,20 +160,9 @@ test("a volume that is deleted while it is served waits for its users", async (t
   while (await left()) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
 });
 
-test("where the server is not installed, the tickets say what to install", async (t) => {
-  const path = process.env.PATH;
+test("where the server is not installed, the tickets say what to install; who comes later is not told what is over", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
-  const tools = join(bench.dir, "tools");
-  await bench.host.exec.run("sh", [
-    "-c",
-    'mkdir "$1"; for d in /usr/sbin /usr/bin /sbin /bin; do for f in $d/*; do case $f in */ganesha.nfsd) ;; *) ln -sf "$f" "$1" ;; esac; done; done',
-    "sh",
-    tools,
-  ]);
-  process.env.PATH = tools;
-  t.after(() => {
-    process.env.PATH = path;
-  });
+  const installed = await withoutProgram(t, join(bench.dir, "tools"), "ganesha.nfsd");
   await bench.createVolume(NAME, XFS);
   await bench.volume(NAME, "detached");
   await bench.ask(NAME);
@@ -180,7 +170,10 @@ test("where the server is not installed, the tickets say what to install", async
     const told = ticketStatus(a, "csi-w")?.conditions[0];
     return told?.reason === "ShareNotReady" && /apt-get install nfs-ganesha-vfs/.test(told.message ?? "");
   });
-  process.env.PATH = path;
+  await bench.drop(NAME);
+  await share(bench, ({ status }) => status?.state === "stopped" && status.error === undefined);
+  installed();
+  await bench.ask(NAME);
   await running(bench);
   await over(bench);
 });
