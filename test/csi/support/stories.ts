@@ -1,10 +1,14 @@
-import { mkdir } from "node:fs/promises";
-import { type Driver, NODE } from "./driver.ts";
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, statfs } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Driver, host, NODE } from "./driver.ts";
 import { capability, cut, detach, MIB, remove, volumeId } from "./volumes.ts";
 
 /** One mutating call: what must be there before it, the call, and how to take everything away after it. */
 export interface Story {
   prepare(driver: Driver): Promise<string>;
+  /** Resolves with the answer, and with what the machine shows of the call where the answer does not tell. */
   call(driver: Driver, subject: string): Promise<unknown>;
   undo(driver: Driver, subject: string): Promise<void>;
 }
@@ -13,15 +17,17 @@ const volumeCapability = capability({ fsType: "xfs" });
 const SIZE = 320n * MIB;
 const capacityRange = { requiredBytes: SIZE };
 const grown = { requiredBytes: 384n * MIB };
+/** What XFS of this size keeps for its journal, and does not count as its own. */
+const XFS_LOG = 64n * MIB;
 const more = { choice: { fsType: "xfs" }, size: SIZE };
 const staging = (driver: Driver) => driver.path("crash-staging");
 const target = (driver: Driver) => driver.path("crash-target");
 
 const make = (driver: Driver) => volumeId(driver, "crash", more);
-const attach = (driver: Driver, id: string) =>
-  driver.controller.controllerPublishVolume({ volumeId: id, nodeId: NODE, volumeCapability });
-const stage = (driver: Driver, id: string) =>
-  driver.node.nodeStageVolume({ volumeId: id, stagingTargetPath: staging(driver), volumeCapability });
+const attach = (driver: Driver, id: string, as = volumeCapability) =>
+  driver.controller.controllerPublishVolume({ volumeId: id, nodeId: NODE, volumeCapability: as });
+const stage = (driver: Driver, id: string, as = volumeCapability) =>
+  driver.node.nodeStageVolume({ volumeId: id, stagingTargetPath: staging(driver), volumeCapability: as });
 const publish = (driver: Driver, id: string) =>
   driver.node.nodePublishVolume({
     ...{ volumeId: id, stagingTargetPath: staging(driver), targetPath: target(driver), volumeCapability },
@@ -44,6 +50,39 @@ async function undoVolume(driver: Driver, id: string): Promise<void> {
   await unstage(driver, id);
   await detach(driver, id);
   await remove(driver, id);
+}
+
+/** ext4: its mount takes a change of `discard` at once. */
+const tunable = capability({ fsType: "ext4" });
+
+const tune = (driver: Driver, id: string, mutableParameters: Record<string, string>) =>
+  driver.controller.controllerModifyVolume({ volumeId: id, mutableParameters });
+
+/** Staged with other values than the call is to set. */
+async function prepareTuned(driver: Driver): Promise<string> {
+  const id = await volumeId(driver, "crash", { ...more, choice: { fsType: "ext4" } });
+  await mkdir(staging(driver), { recursive: true });
+  await tune(driver, id, { readAheadKiB: "512", discard: "false" });
+  await attach(driver, id, tunable);
+  await stage(driver, id, tunable);
+  return id;
+}
+
+async function tuned(driver: Driver, id: string): Promise<unknown> {
+  const answer = await tune(driver, id, { readAheadKiB: "256", discard: "true" });
+  const [mount] = await host.mounts.at(staging(driver));
+  assert.ok(mount, "the volume is still mounted");
+  const readAhead = await readFile(`/sys/block/${basename(mount.source)}/queue/read_ahead_kb`, "utf8");
+  assert.equal(readAhead.trim(), "256");
+  assert.ok(mount.superOptions.includes("discard"), mount.superOptions.join());
+  return answer;
+}
+
+async function expandOnNode(driver: Driver, id: string): Promise<unknown> {
+  const answer = await driver.node.nodeExpandVolume({ volumeId: id, volumePath: staging(driver) });
+  const { blocks, bsize } = await statfs(staging(driver));
+  assert.equal(BigInt(blocks * bsize), grown.requiredBytes - XFS_LOG);
+  return answer;
 }
 
 async function undoSnapshot(driver: Driver, sourceId: string): Promise<void> {
@@ -160,12 +199,7 @@ export const STORIES: Readonly<Record<string, Story>> = {
     call: (driver, id) => driver.controller.controllerExpandVolume({ volumeId: id, capacityRange: grown }),
     undo: undoVolume,
   },
-  ControllerModifyVolume: {
-    prepare: (driver) => prepared(driver, attach),
-    call: (driver, id) =>
-      driver.controller.controllerModifyVolume({ volumeId: id, mutableParameters: { readAheadKiB: "256" } }),
-    undo: undoVolume,
-  },
+  ControllerModifyVolume: { prepare: prepareTuned, call: tuned, undo: undoVolume },
   CreateSnapshot: {
     prepare: (driver) => prepared(driver, attach, stage),
     call: (driver, id) => driver.controller.createSnapshot({ name: "crash", sourceVolumeId: id }),
@@ -192,7 +226,18 @@ export const STORIES: Readonly<Record<string, Story>> = {
     call: deleteGroup,
     undo: async () => {},
   },
-  NodeStageVolume: { prepare: (driver) => prepared(driver, attach), call: stage, undo: undoVolume },
+  NodeStageVolume: {
+    prepare: async (driver) => {
+      const id = await make(driver);
+      await attach(driver, id);
+      return id;
+    },
+    call: stage,
+    undo: async (driver, id) => {
+      await undoVolume(driver, id);
+      assert.equal(existsSync(staging(driver)), false, "the driver made the folder, and takes it away");
+    },
+  },
   NodeUnstageVolume: {
     prepare: (driver) => prepared(driver, attach, stage),
     call: unstage,
@@ -214,7 +259,7 @@ export const STORIES: Readonly<Record<string, Story>> = {
       await driver.controller.controllerExpandVolume({ volumeId: id, capacityRange: grown });
       return id;
     },
-    call: (driver, id) => driver.node.nodeExpandVolume({ volumeId: id, volumePath: staging(driver) }),
+    call: expandOnNode,
     undo: undoVolume,
   },
 };

@@ -1,12 +1,16 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { Volumes } from "@mooring/engine";
-import { mutate } from "@mooring/store";
+import { failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { withAttached } from "../node/context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
 import { applyTuning } from "../node/tuning.ts";
 import { parseMutableParameters } from "../request/parameters.ts";
 import { findPool, getVolume } from "./objects.ts";
+
+const recorded = failpoint("driver/modify-volume/recorded");
+const tuned = failpoint("driver/modify-volume/tuned");
+const limited = failpoint("driver/modify-volume/limited");
 
 /**
  * ControllerModifyVolume: all of the parameters or none. They take effect at once where this process is also the
@@ -28,9 +32,12 @@ export async function modifyVolume(
     volume.spec.mutableParameters = { ...volume.spec.mutableParameters, ...parameters };
   };
   const volume = await mutate(driver.store, Volumes, { name }, change, { signal });
+  recorded();
   if (driver.mode === "all" && volume.status?.currentNodeID === driver.nodeID) {
     await withAttached(driver, volume, (attached) => applyTuning(driver, volume, attached));
+    tuned();
     await driver.ioLimits?.follow(volume);
+    limited();
   }
   return {};
 }

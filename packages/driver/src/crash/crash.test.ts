@@ -19,7 +19,8 @@ const NODE = "node-1";
 async function life(supervisor: Supervisor): Promise<void> {
   const paths = Object.fromEntries(["staging", "target", "copy"].map((n) => [n, join(supervisor.folder, n)]));
   const { staging = "", target = "", copy = "" } = paths;
-  for (const path of [staging, copy]) await mkdir(path);
+  // The folder for staging is the driver's to make, the copy's is there.
+  await mkdir(copy);
   const volumeCapability = capability({ fsType: "xfs" });
   const create = (name: string, more: object = {}) =>
     supervisor.call(async ({ controller }) => {
@@ -49,6 +50,8 @@ async function life(supervisor: Supervisor): Promise<void> {
   const publish = { volumeId, stagingTargetPath: staging, targetPath: target, volumeCapability };
   await supervisor.call((c) => c.node.nodePublishVolume(publish));
   await writeFile(join(target, "file"), "kept", { flush: true });
+  const mutableParameters = { readAheadKiB: "256" };
+  await supervisor.call((c) => c.controller.controllerModifyVolume({ volumeId, mutableParameters }));
   const capacityRange = { requiredBytes: 400n * MIB };
   await supervisor.call((c) => c.controller.controllerExpandVolume({ volumeId, capacityRange }));
   const grown = await supervisor.call((c) => c.node.nodeExpandVolume({ volumeId, volumePath: target }));
@@ -88,7 +91,7 @@ async function remains(folder: string): Promise<string[]> {
   const mounts = (await host.mounts.list()).map((entry) => entry.target);
   const loops = (await host.loops.list()).map((loop) => loop.backingFile);
   const records = await readdir(join(folder, "state", "node-volumes")).catch(() => []);
-  const targets = (await readdir(folder)).filter((name) => name === "target");
+  const targets = (await readdir(folder)).filter((name) => name === "target" || name === "staging");
   return [
     ...mounts.filter((path) => path.startsWith(folder)),
     ...loops.filter((path) => path.startsWith(folder)),

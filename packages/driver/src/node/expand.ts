@@ -17,6 +17,9 @@ import { waitUntil } from "../wait.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import type { NodeRecord } from "./records.ts";
 
+const deviceGrown = failpoint("driver/expand/device-grown");
+const filesystemGrown = failpoint("driver/expand/grown");
+
 /** NodeExpandVolume: grows the mounted file system to the size that the device has by now. */
 export async function expandOnNode(
   node: NodeContext,
@@ -46,6 +49,7 @@ export async function expandOnNode(
   // A device that is not here does not grow here: told now, not after a wait.
   if (!isServed(volume)) await attachedHere(node, volume);
   await untilDeviceGrown(node, volume, signal);
+  deviceGrown();
   if (isServed(volume)) {
     await untilShareGrown(node, volume, signal);
     return { capacityBytes: size };
@@ -56,6 +60,7 @@ export async function expandOnNode(
     const top = (await node.host.mounts.at(path)).at(-1);
     if (top === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not mounted at ${path}`);
     await growOrNote(node, volume, { device: attached.path, mountPath: path, type: top.fsType });
+    filesystemGrown();
   }
   return { capacityBytes: BigInt(await deviceSize(attached.path)) };
 }

@@ -27,6 +27,7 @@ import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./sha
 import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
 
 const recorded = failpoint("driver/stage/recorded");
+const targetMade = failpoint("driver/stage/target-made");
 const mounted = failpoint("driver/stage/mounted");
 const grown = failpoint("driver/stage/grown");
 
@@ -66,6 +67,7 @@ export async function stageVolume(
     if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
     if (capability.access === "mount") {
       if (made) await makeTarget(path, "directory");
+      targetMade();
       await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
     } else if (attached.kind === "device") {
       await forgetIntention(node, volume, signal);
@@ -88,6 +90,7 @@ async function stageShare(
   const { path, readOnly } = wanted;
   await requireFree(node, volume.metadata.name, path);
   if (made) await makeTarget(path, "directory");
+  targetMade();
   await mountShare(node, source, { path, readOnly, flags }, signal).catch(badFlags(flags));
   mounted();
 }

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Exec, Volume } from "@mooring/engine";
+import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import type { AttachedVolume } from "./context.ts";
+
+const readAheadSet = failpoint("driver/tuning/read-ahead-set");
 
 /** Puts the volume's mutable parameters into effect: on its device, and on its file system if that is mounted. */
 export async function applyTuning(
@@ -14,6 +17,7 @@ export async function applyTuning(
   const { readAheadKiB } = volume.spec.mutableParameters ?? {};
   if (readAheadKiB !== undefined) {
     await writeFile(`/sys/block/${basename(attached.path)}/queue/read_ahead_kb`, readAheadKiB);
+    readAheadSet();
   }
   const [mount] = (await host.mounts.list()).filter(({ source }) => source === attached.path);
   const option = discardOption(volume);
