@@ -37,6 +37,12 @@ test("a claim without a class gets the default one, is bound, and its volume goe
   );
   await kubectl.run("delete", "pvc", "plain");
   await gone("pv", volume);
+  const metrics = await kubectl.run("get", "--raw", "/metrics");
+  for (const method of ["CreateVolume", "DeleteVolume"]) {
+    const labels = `driver_name="csi.mooring.dev",method_name="/csi.v1.Controller/${method}",grpc_status_code="OK"`;
+    assert.match(metrics, new RegExp(`^csi_plugin_operations_seconds_count{${labels}} [1-9]`, "m"));
+  }
+  assert.match(metrics, /^apiserver_request_total\{method="POST",code="201"\} [1-9]/m);
 });
 
 test("reclaimPolicy Retain keeps the volume, Released, until it is deleted by hand", async () => {

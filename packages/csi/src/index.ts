@@ -9,9 +9,19 @@ export * as v0 from "./gen/csi/v0/csi_pb.ts";
 export * as v1 from "./gen/csi/v1/csi_pb.ts";
 export * as addons from "./gen/identity/identity_pb.ts";
 export * as volumegroup from "./gen/volumegroup/volumegroup_pb.ts";
-export { logCalls, type Observe } from "./log/log-calls.ts";
+export { logCalls } from "./log/log-calls.ts";
 export { type Logger, silentLogger } from "./log/logger.ts";
 export { REDACTED, redact } from "./log/redact.ts";
+export { type CallMetrics, type CallMetricsOptions, callMetrics } from "./metrics/call-metrics.ts";
+export type { Observe } from "./metrics/observe.ts";
+export { type ProcessMetrics, processMetrics } from "./metrics/process-metrics.ts";
+export { type MetricsServer, serveMetrics } from "./metrics/serve-metrics.ts";
+export {
+  METRICS_CONTENT_TYPE,
+  type MetricFamily,
+  type MetricSample,
+  metricsText,
+} from "./metrics/text.ts";
 export { claimsOf } from "./operations/claims.ts";
 export { fingerprint } from "./operations/fingerprint.ts";
 export { type Claim, type Mode, type Operation, OperationLocks } from "./operations/locks.ts";

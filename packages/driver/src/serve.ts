@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
-import { createServer } from "@mooring/csi";
+import { createServer, type Observe } from "@mooring/csi";
 import {
   createHost,
   ENGINE_KINDS,
@@ -29,6 +29,8 @@ export interface ServeOptions {
   version?: string;
   logger: Logger;
   signal: AbortSignal;
+  /** Told of every CSI call when it is over. */
+  observe?: Observe;
 }
 
 export interface Serving {
@@ -49,7 +51,7 @@ function registry(): ResourceRegistry {
  * Parts are stopped in the reverse of the order in which they were started.
  */
 export async function serveDriver(options: ServeOptions): Promise<Serving> {
-  const { stateDir, nodeID, mode, logger, signal, endpoint } = options;
+  const { stateDir, nodeID, mode, logger, signal, endpoint, observe } = options;
   const host = createHost();
   const store = await LocalStore.open({ path: join(stateDir, "store"), registry: registry() });
   // Calls under way may still need the engine while the server says good-bye.
@@ -79,7 +81,11 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       ...(version === undefined ? {} : { version }),
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
     });
-    const server = createServer(services, { endpoint, logger });
+    const server = createServer(services, {
+      endpoint,
+      logger,
+      ...(observe === undefined ? {} : { observe }),
+    });
     await server.start();
     return {
       done: aborted(signal)

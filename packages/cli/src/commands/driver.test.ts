@@ -133,6 +133,35 @@ describe("mooring driver", () => {
     }
   });
 
+  test("it tells a scraper of every call it answered, where it was asked to and nowhere else", async () => {
+    const env = { CSI_ENDPOINT: endpoint("metrics") };
+    const driver = run([...state("metrics"), "--metrics-listen", "127.0.0.1:0"], env);
+    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 60_000 });
+    await client.v0.identity.getPluginInfo({});
+    await client.controller.controllerGetVolume({ volumeId: "none" }).catch(() => {});
+    await client.controller.deleteVolume({}).catch(() => {});
+    const port = /"port":(\d+),"msg":"serving metrics"/.exec(driver.output())?.[1];
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    for (const [method, code] of [
+      ["v0.Identity/GetPluginInfo", "OK"],
+      ["v1.Controller/ControllerGetVolume", "NotFound"],
+      ["v1.Controller/DeleteVolume", "InvalidArgument"],
+    ]) {
+      const labels = `driver_name="csi.mooring.dev",method_name="/csi.${method}",grpc_status_code="${code}"`;
+      assert.ok(text.includes(`csi_plugin_operations_seconds_count{${labels}} 1\n`), text);
+      assert.ok(text.includes(`csi_plugin_operations_seconds_bucket{${labels},le="600"} 1\n`), text);
+    }
+    assert.match(text, /^process_resident_memory_bytes \d{7,}$/m);
+    const second = run([...state("second"), "--metrics-listen", `:${port}`], { CSI_ENDPOINT: endpoint("2") });
+    assert.equal(await second.ended, 3, second.output());
+    assert.match(second.output(), /another process listens on/);
+    client.close();
+    driver.child.kill("SIGTERM");
+    assert.equal(await driver.ended, 0, driver.output());
+    await refused([...state("b"), "--metrics-listen", "9810"], env, 2, /--metrics-listen 9810/);
+    await refused([...state("b"), "--metrics-listen", "192.0.2.1:9810"], env, 2, /cannot be had/);
+  });
+
   test("a state folder that holds something else is refused with code 2", async () => {
     await writeFile(join(folder, "file"), "");
     await refused(state("file"), { CSI_ENDPOINT: endpoint("file") }, 2, /file/);

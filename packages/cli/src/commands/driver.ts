@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { type DriverMetrics, startMetrics } from "./driver-metrics.ts";
 import { overcommitOption } from "./foreground.ts";
 
 interface DriverOptions {
@@ -18,6 +19,7 @@ interface DriverOptions {
   poolSize: number;
   poolOvercommit?: number;
   maxVolumes: number;
+  metricsListen?: string;
   logLevel: string;
 }
 
@@ -87,6 +89,24 @@ async function driver(options: DriverOptions): Promise<void> {
   }
   const logger = pino({ level: options.logLevel }, pino.destination({ dest: 2, sync: true }));
   const signal = stopSignal(logger);
+  const { metricsListen } = options;
+  const metrics = metricsListen === undefined ? undefined : await startMetrics(metricsListen, logger);
+  try {
+    await serve(options, endpoint, { logger, signal, metrics });
+  } finally {
+    await metrics?.close();
+  }
+}
+
+interface Surroundings {
+  logger: Logger;
+  signal: AbortSignal;
+  metrics: DriverMetrics | undefined;
+}
+
+/** Settles when the driver has stopped. */
+async function serve(options: DriverOptions, endpoint: string, around: Surroundings): Promise<void> {
+  const { logger, signal, metrics } = around;
   const { poolSize, pool, poolOvercommit: overcommit } = options;
   const serving = await serveDriver({
     ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
@@ -99,6 +119,7 @@ async function driver(options: DriverOptions): Promise<void> {
     version: process.env.MOORING_VERSION ?? "0.1.0",
     logger,
     signal,
+    ...(metrics === undefined ? {} : { observe: metrics.observe }),
   }).catch((error: unknown) => {
     throw startFailure(error);
   });
@@ -181,6 +202,12 @@ export function driverCommand(): Command {
         .argParser(count),
     )
     .addOption(
+      new Option(
+        "--metrics-listen <address>",
+        "serve /metrics for Prometheus there: 127.0.0.1:9810; off unless given",
+      ).env("MOORING_METRICS_LISTEN"),
+    )
+    .addOption(
       choice(
         "--log-level <level>",
         "least level that is logged",
@@ -191,6 +218,6 @@ export function driverCommand(): Command {
     .action(driver)
     .addHelpText(
       "after",
-      "\nExit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder or socket in use · 70 unforeseen",
+      "\nExit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder, socket or address in use · 70 unforeseen",
     );
 }

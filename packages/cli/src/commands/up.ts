@@ -13,6 +13,7 @@ import {
   requireRoot,
   stopSignal,
 } from "./foreground.ts";
+import { listenAddress } from "./listen-address.ts";
 import { nodeName } from "./node-settings.ts";
 import { duration, leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
 
@@ -28,15 +29,6 @@ interface UpOptions {
   nodeName: string;
   readyFile?: string;
   logLevel: string;
-}
-
-function listenAddress(text: string): { host: string; port: number } {
-  const match = /^(.*):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (match === null || port > 65535) {
-    throw new CommandError(`--listen ${text} is not an address`, { next: "write it like 127.0.0.1:6443" });
-  }
-  return { host: match[1] === "" ? "127.0.0.1" : (match[1] ?? ""), port };
 }
 
 /** A node that is suspect must have lost its leases by itself, whatever became of their records. */
@@ -60,7 +52,7 @@ async function up(options: UpOptions): Promise<void> {
     sharedPools: options.sharedPool,
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),
-    listen: listenAddress(options.listen),
+    listen: listenAddress("--listen", options.listen),
     nodeName: nodeName(options.nodeName),
     logger,
     signal,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, CsiError, connect, createServer, probeUntilReady, type v1 } from "../index.ts";
+import { eventually } from "../testing/eventually.ts";
 import { fails, pair, socketFor } from "../testing/serve.ts";
 
 test("a failed call is made again for the codes that may pass, and no others", async (t) => {
@@ -197,12 +198,50 @@ test("streams arrive whole, in order, and stop when the reader leaves", async (t
   assert.ok(seen.includes("csi.v1.SnapshotMetadata/GetMetadataDelta NOT_FOUND"), seen.join());
 });
 
+test("a stream that fails is asked for again until its first message, and not after it", async (t) => {
+  const answers = [CsiError.unavailable("soon"), CsiError.aborted("busy")];
+  let opened = 0;
+  const { client } = await pair(
+    t,
+    {
+      snapshotMetadata: {
+        async *getMetadataAllocated() {
+          opened += 1;
+          const failure = answers.shift();
+          if (failure !== undefined) throw failure;
+          yield { volumeCapacityBytes: 7n };
+          throw CsiError.unavailable("cut off");
+        },
+      },
+    },
+    { client: { retry: { initialMs: 1 } } },
+  );
+  const sizes: bigint[] = [];
+  await assert.rejects(
+    async () => {
+      const stream = client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" });
+      for await (const { volumeCapacityBytes } of stream) sizes.push(volumeCapacityBytes);
+    },
+    fails("UNAVAILABLE", /cut off/),
+  );
+  assert.deepEqual([opened, sizes], [3, [7n]]);
+});
+
 test("metrics see every call by method and code, on both ends", async (t) => {
   const there: string[] = [];
   const here: string[] = [];
   const { client } = await pair(
     t,
-    { identity: { getPluginInfo: () => ({ name: "a.b", vendorVersion: "1" }) } },
+    {
+      identity: { getPluginInfo: () => ({ name: "a.b", vendorVersion: "1" }) },
+      snapshotMetadata: {
+        async *getMetadataAllocated() {
+          for (let part = 0n; part < 2000n; part += 1n) {
+            yield { blockMetadata: Array.from({ length: 100 }, () => ({ byteOffset: part, sizeBytes: 1n })) };
+          }
+        },
+      },
+    },
     {
       observe: ({ method, code }) => there.push(`${method} ${code}`),
       client: { observe: ({ method, code }) => here.push(`${method} ${code}`) },
@@ -210,8 +249,27 @@ test("metrics see every call by method and code, on both ends", async (t) => {
   );
   await client.identity.getPluginInfo({});
   await client.node.nodeGetInfo({}).catch(() => {});
-  assert.deepEqual(there, ["csi.v1.Identity/GetPluginInfo OK"]);
-  assert.deepEqual(here, ["csi.v1.Identity/GetPluginInfo OK", "csi.v1.Node/NodeGetInfo UNIMPLEMENTED"]);
+  for await (const part of client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" })) assert.ok(part);
+  for await (const part of client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" })) {
+    assert.ok(part);
+    break;
+  }
+  const { getMetadataAllocated } = client.snapshotMetadata;
+  await assert.rejects(async () => {
+    for await (const part of getMetadataAllocated({ snapshotId: "" })) assert.fail(String(part));
+  });
+  const allocated = "csi.v1.SnapshotMetadata/GetMetadataAllocated";
+  const seen = [
+    "csi.v1.Identity/GetPluginInfo OK",
+    "csi.v1.Node/NodeGetInfo UNIMPLEMENTED",
+    `${allocated} OK`,
+    `${allocated} CANCELLED`,
+    `${allocated} INVALID_ARGUMENT`,
+  ];
+  assert.deepEqual(here, seen);
+  // The plugin learns a little later than the reader that the reader has left.
+  await eventually("the plugin's count", () => there.length === seen.length);
+  assert.deepEqual([...there].sort(), [...seen].sort());
 });
 
 test("[CSI-027] [CSI-033] [CSI-034] every code arrives as itself, with a message and without details", async (t) => {

@@ -1,25 +1,26 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
-import { codeName } from "../errors/codes.ts";
-import { toCsiError } from "../errors/status.ts";
-import type { Observe } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
+import { type Observe, observed, observedStream } from "../metrics/observe.ts";
 import { fullName } from "../server/interceptor.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import type { CallOptions, ServiceClient } from "../wire/method-types.ts";
 import { type ServiceName, services, servicesV0 } from "../wire/services.ts";
 import { callStream, callUnary, encodeRequest } from "./call.ts";
 import { probeUntilReady } from "./probe.ts";
-import { type RetryPolicy, withRetry } from "./retry.ts";
+import { type RetryPolicy, streamWithRetry, withRetry } from "./retry.ts";
 
 /** How a client behaves. */
 export interface ConnectOptions {
   logger?: Logger;
   /** Time for a call that sets none itself, in milliseconds. Default: no limit. */
   timeoutMs?: number;
-  /** Makes failed unary calls again. Default: never; callers with a work queue retry themselves. */
+  /**
+   * Makes failed calls again; a stream only until its first message. Default: never; callers with a work queue retry
+   * themselves.
+   */
   retry?: RetryPolicy;
-  /** Called after every unary call, retries included; a place for metrics. */
+  /** Told of every call when it is over, with the time that its retries took; a place for metrics. */
   observe?: Observe;
   /** Wait until the plugin says that it is ready, for at most so many milliseconds. Default: do not wait. */
   readyTimeoutMs?: number;
@@ -79,34 +80,22 @@ function serviceClient(channel: Client, service: DescService, options: ConnectOp
 function caller(channel: Client, method: DescMethod, defaults: ConnectOptions) {
   const withDefaults = (options: CallOptions): CallOptions =>
     defaults.timeoutMs === undefined ? options : { timeoutMs: defaults.timeoutMs, ...options };
+  const { observe, retry, logger = silentLogger } = defaults;
+  const name = fullName(method);
+  const tell: Observe = (call) => {
+    observe?.(call);
+    logger.debug(call, "called the plugin");
+  };
   if (method.methodKind === "server_streaming") {
-    return (init: Record<string, unknown>, options: CallOptions = {}): AsyncIterable<Message> =>
-      callStream(channel, method, encodeRequest(method, init), withDefaults(options));
+    return (init: Record<string, unknown>, options: CallOptions = {}): AsyncIterable<Message> => {
+      const request = encodeRequest(method, init);
+      const open = (each: CallOptions) => callStream(channel, method, request, each);
+      return observedStream(name, tell, logger, streamWithRetry(retry, withDefaults(options), open));
+    };
   }
   return async (init: Record<string, unknown>, options: CallOptions = {}): Promise<Message> => {
     const request = encodeRequest(method, init);
     const attempt = (each: CallOptions) => callUnary(channel, method, request, each);
-    return observed(method, defaults, () => withRetry(defaults.retry, withDefaults(options), attempt));
+    return observed(name, tell, logger, () => withRetry(retry, withDefaults(options), attempt));
   };
-}
-
-async function observed(
-  method: DescMethod,
-  { observe, logger = silentLogger }: ConnectOptions,
-  call: () => Promise<Message>,
-): Promise<Message> {
-  const start = performance.now();
-  const report = (code: string): void => {
-    const milliseconds = Math.round((performance.now() - start) * 10) / 10;
-    observe?.({ method: fullName(method), code, milliseconds });
-    logger.debug({ method: fullName(method), code, milliseconds }, "called the plugin");
-  };
-  try {
-    const answer = await call();
-    report(codeName(0));
-    return answer;
-  } catch (thrown) {
-    report(toCsiError(thrown).codeName);
-    throw thrown;
-  }
 }

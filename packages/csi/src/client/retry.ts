@@ -42,6 +42,26 @@ export async function withRetry<T>(
   }
 }
 
+/**
+ * The same for a stream: until its first message. From then on a failure is the caller's, who knows what arrived and
+ * where to go on.
+ */
+export async function* streamWithRetry<T>(
+  policy: RetryPolicy | undefined,
+  options: CallOptions,
+  open: (options: CallOptions) => AsyncGenerator<T, void>,
+): AsyncGenerator<T, void> {
+  const { first, messages } = await withRetry(policy, options, async (each) => {
+    const messages = open(each);
+    return { first: await messages.next(), messages };
+  });
+  try {
+    for (let next = first; next.done !== true; next = await messages.next()) yield next.value;
+  } finally {
+    await messages.return();
+  }
+}
+
 /** Waits, or throws CANCELLED when the signal aborts. */
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {

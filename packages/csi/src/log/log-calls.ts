@@ -3,27 +3,22 @@ import { toCsiError } from "../errors/status.ts";
 import { type Call, type Interceptor, isStream } from "../server/interceptor.ts";
 import { redact } from "./redact.ts";
 
-/** Called after every call; a place for metrics. `code` is gRPC's name, `OK` included. */
-export type Observe = (call: { method: string; code: string; milliseconds: number }) => void;
-
 /** One line a call: debug when it went well, info when not, error for the plugin's own faults; never a secret. */
-export function logCalls(observe?: Observe): Interceptor {
-  return (next) => async (call) => {
-    const start = performance.now();
-    const finish = (thrown?: unknown): void => report(call, start, thrown, observe);
-    try {
-      const answer = await next(call);
-      if (isStream(answer)) return reported(answer, finish);
-      finish();
-      return answer;
-    } catch (thrown) {
-      finish(thrown ?? new Error("nothing was thrown"));
-      throw thrown;
-    }
-  };
-}
+export const logCalls: Interceptor = (next) => async (call) => {
+  const start = performance.now();
+  const finish = (thrown?: unknown): void => report(call, start, thrown);
+  try {
+    const answer = await next(call);
+    if (isStream(answer)) return reported(answer, finish);
+    finish();
+    return answer;
+  } catch (thrown) {
+    finish(thrown ?? new Error("nothing was thrown"));
+    throw thrown;
+  }
+};
 
-function report({ context, method, request }: Call, start: number, thrown: unknown, observe?: Observe): void {
+function report({ context, method, request }: Call, start: number, thrown: unknown): void {
   const milliseconds = Math.round((performance.now() - start) * 10) / 10;
   const fields = {
     // Worked out only when a line is written: most loggers take no debug lines.
@@ -33,8 +28,7 @@ function report({ context, method, request }: Call, start: number, thrown: unkno
     milliseconds,
   };
   const error = thrown === undefined ? undefined : toCsiError(thrown);
-  const code = error?.codeName ?? "OK";
-  observe?.({ method: context.method, code, milliseconds });
+  const code = error?.codeName;
   if (error === undefined) context.logger.debug(fields, "answered");
   else if (code === "INTERNAL" || code === "UNKNOWN")
     context.logger.error({ ...fields, code, err: error.cause ?? error }, error.message);

@@ -10,20 +10,30 @@ import type {
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError, toStatus } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
+import { type Observe, observed } from "../metrics/observe.ts";
 import { contextOf } from "./call-context.ts";
 import type { CallContext } from "./context.ts";
 import { type Answer, fullName, isStream, type Next } from "./interceptor.ts";
+import { notImplemented } from "./route.ts";
 import { writeAll } from "./write-stream.ts";
 
 /** Messages stay bytes inside grpc-js: bytes that do not decode are the caller's fault, not the plugin's. */
 const pass = (bytes: Buffer): Buffer => bytes;
 
-/** Registers all methods of a service with grpc-js; every call goes to `next`. */
-export function addService(server: Server, service: DescService, next: Next, logger: Logger): void {
+/** What is done with the calls of a service. */
+export interface Serving {
+  /** Every call goes there. Undefined: the service is not served, every call is UNIMPLEMENTED. */
+  readonly next: Next | undefined;
+  readonly logger: Logger;
+  readonly observe: Observe | undefined;
+}
+
+/** Registers all methods of a service with grpc-js. */
+export function addService(server: Server, service: DescService, serving: Serving): void {
   const definition = service.methods.map((method) => [method.name, definitionOf(method)]);
   const implementation = service.methods.map((method): [string, UntypedHandleCall] => [
     method.name,
-    method.methodKind === "server_streaming" ? stream(method, next, logger) : unary(method, next, logger),
+    method.methodKind === "server_streaming" ? stream(method, serving) : unary(method, serving),
   ]);
   server.addService(Object.fromEntries(definition), Object.fromEntries(implementation));
 }
@@ -41,14 +51,13 @@ function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
 }
 
 /** Every outcome goes through one place, so that nothing a handler throws can leave the call without an answer. */
-function unary(method: DescMethod, next: Next, logger: Logger) {
+function unary(method: DescMethod, serving: Serving) {
   return (call: ServerUnaryCall<Buffer, Buffer>, send: sendUnaryData<Buffer>): void => {
-    const context = contextOf(call, fullName(method), logger);
-    const work = async (): Promise<Buffer> => {
-      const answer = await next({ method, context, request: decode(method, call.request, context) });
-      return encode(method, single(method, answer));
-    };
-    work()
+    const context = contextOf(call, fullName(method), serving.logger);
+    observed(fullName(method), serving.observe, context.logger, async () => {
+      const answer = await ask(method, call.request, context, serving);
+      return encode(method, single(method, answer), context);
+    })
       .then(
         (bytes) => send(null, bytes),
         (thrown: unknown) => send(toStatus(toCsiError(thrown))),
@@ -57,21 +66,27 @@ function unary(method: DescMethod, next: Next, logger: Logger) {
   };
 }
 
-function stream(method: DescMethod, next: Next, logger: Logger) {
+function stream(method: DescMethod, serving: Serving) {
   return (call: ServerWritableStream<Buffer, Buffer>): void => {
-    const context = contextOf(call, fullName(method), logger);
-    const work = async (): Promise<void> => {
-      const answer = await next({ method, context, request: decode(method, call.request, context) });
+    const context = contextOf(call, fullName(method), serving.logger);
+    observed(fullName(method), serving.observe, context.logger, async () => {
+      const answer = await ask(method, call.request, context, serving);
       const messages = isStream(answer) ? answer : once(answer);
-      await writeAll(call, messages, (message) => encode(method, message), context.signal);
-    };
-    work()
+      await writeAll(call, messages, (message) => encode(method, message, context), context.signal);
+    })
       .then(
         () => call.end(),
         (thrown: unknown) => call.emit("error", toStatus(toCsiError(thrown))),
       )
       .catch((err: unknown) => context.logger.error({ err }, "the stream could not be ended"));
   };
+}
+
+function ask(method: DescMethod, bytes: Buffer, context: CallContext, { next }: Serving): Promise<Answer> {
+  if (next !== undefined) return next({ method, context, request: decode(method, bytes, context) });
+  const error = notImplemented(method);
+  context.logger.info({ code: error.codeName }, error.message);
+  throw error;
 }
 
 async function* once(message: Message): AsyncIterable<Message> {
@@ -93,14 +108,13 @@ function decode(method: DescMethod, bytes: Buffer, { logger }: CallContext): Mes
   }
 }
 
-function encode(method: DescMethod, message: Message): Buffer {
+function encode(method: DescMethod, message: Message, { logger }: CallContext): Buffer {
   try {
     return Buffer.from(toBinary(method.output, message));
   } catch (cause) {
-    throw CsiError.internal(`the plugin's answer is not a valid ${method.output.typeName}: ${text(cause)}`, {
-      reason: "CSI_ANSWER_MALFORMED",
-      cause,
-    });
+    const problem = `the plugin's answer is not a valid ${method.output.typeName}: ${text(cause)}`;
+    logger.error({ code: "INTERNAL", err: cause }, problem);
+    throw CsiError.internal(problem, { reason: "CSI_ANSWER_MALFORMED", cause });
   }
 }
 

@@ -2,8 +2,9 @@ import type { DescService } from "@bufbuild/protobuf";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { complete } from "../capabilities/complete.ts";
 import type { ExtraCapabilities } from "../capabilities/derive.ts";
-import { logCalls, type Observe } from "../log/log-calls.ts";
+import { logCalls } from "../log/log-calls.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
+import type { Observe } from "../metrics/observe.ts";
 import { singleFlight } from "../operations/single-flight.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import { type Listener, listen } from "../sockets/listen.ts";
@@ -12,7 +13,7 @@ import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
-import { compose, type Interceptor, type Next } from "./interceptor.ts";
+import { compose, type Interceptor } from "./interceptor.ts";
 import { type AnyHandlers, route } from "./route.ts";
 import type { Services } from "./services.ts";
 
@@ -23,7 +24,10 @@ export interface ServerOptions {
   logger?: Logger;
   /** Around every call, the first outermost. They run after logging and validation, before the locks. */
   interceptors?: readonly Interceptor[];
-  /** Called after every call; a place for metrics. */
+  /**
+   * Told of every call of a CSI method when it is over, with the method that was called and the code that was
+   * answered, whatever refused it: the wire, a field rule, a service that is not served. A place for metrics.
+   */
   observe?: Observe;
   /** What the handlers cannot show by being there, for example `{ controller: ["CLONE_VOLUME"] }`. */
   capabilities?: ExtraCapabilities;
@@ -69,7 +73,7 @@ function addServices(server: Server, given: Services, options: ServerOptions): v
   }
   const v1 = compose(
     [
-      logCalls(options.observe),
+      logCalls,
       validateRequests,
       ...(served.get(wire.node)?.nodeStageVolume === undefined ? [] : [requireStaging]),
       ...(options.interceptors ?? []),
@@ -77,18 +81,13 @@ function addServices(server: Server, given: Services, options: ServerOptions): v
     ],
     route(served),
   );
-  for (const service of served.keys()) addService(server, service, v1, logger);
-  if (options.v0 !== false) addV0(server, served, serveV0(v1), logger);
-}
-
-function addV0(
-  server: Server,
-  served: ReadonlyMap<DescService, AnyHandlers>,
-  next: Next,
-  logger: Logger,
-): void {
+  const common = { logger, observe: options.observe };
+  for (const service of Object.values(wire)) {
+    addService(server, service, { ...common, next: served.has(service) ? v1 : undefined });
+  }
+  const v0 = options.v0 === false ? undefined : serveV0(v1);
   for (const name of Object.keys(servicesV0) as (keyof typeof servicesV0)[]) {
-    if (served.has(wire[name])) addService(server, servicesV0[name], next, logger);
+    addService(server, servicesV0[name], { ...common, next: served.has(wire[name]) ? v0 : undefined });
   }
 }
 

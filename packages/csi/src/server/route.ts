@@ -32,7 +32,8 @@ function answerMessage(method: DescMethod, init: Init): Message {
   });
 }
 
-function notImplemented(method: DescMethod): CsiError {
+/** The answer of a method that has no handler. */
+export function notImplemented(method: DescMethod): CsiError {
   return CsiError.unimplemented(`${fullName(method)} is not implemented by this plugin`, {
     hint: "its capabilities say what it does",
   });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { MetricFamily } from "@mooring/csi";
 import type { LocalStore, Logger } from "@mooring/store";
 import { createOpenApi } from "../schema/index.ts";
 import type { Api, KubeletLogs } from "./api.ts";
@@ -28,6 +29,8 @@ export interface ApiServerOptions {
   /** Stops the server. */
   signal: AbortSignal;
   kubelet?: KubeletLogs;
+  /** More for `/metrics`. */
+  metrics?: () => MetricFamily[];
   /** Default: the documents of `kinds`. */
   openapi?: OpenApiDocuments;
 }
@@ -55,7 +58,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const pki = await ensurePki(folder, names);
   await ensureDefaultNamespaces(store);
   await ensureDefaultRoles(store);
-  const metrics = createMetrics();
+  const metrics = createMetrics(options.metrics);
   const tokens = await ServiceAccountTokens.open(store, join(folder, "service-accounts.key"));
   const api: Api = {
     store,

@@ -47,7 +47,7 @@ async function startVolumes(options: MooringNodeOptions, folder: StateFolder, pa
   );
   const endpoint = `unix://${folder.socket}`;
   await parts.start("driver", (signal) =>
-    serveCsi(createDriver({ ...node, mode: "node", signal }), endpoint, logger, signal),
+    serveCsi(createDriver({ ...node, mode: "node", signal }), { endpoint, logger }, signal),
   );
   await parts.start("registrar", (signal) =>
     startSidecars({ store, endpoint, controllers: ["node-registration"], nodeName, logger, signal }),

@@ -28,6 +28,7 @@ export async function startApi({
   store,
   parts,
   logger,
+  calls,
 }: Starting): Promise<StartedApi> {
   const { host, port } = options.listen;
   const late = lateLogs();
@@ -44,6 +45,7 @@ export async function startApi({
       logger,
       signal,
       kubelet: late,
+      metrics: calls.families,
     }),
   );
   return {

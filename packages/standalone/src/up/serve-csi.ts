@@ -1,15 +1,13 @@
-import { type CsiServer, createServer, type Services } from "@mooring/csi";
-import type { Logger } from "@mooring/store";
+import { createServer, type ServerOptions, type Services } from "@mooring/csi";
 import type { Running } from "./parts.ts";
 
 /** CSI services as a part: served on the socket until the signal. */
 export async function serveCsi(
   services: Services,
-  endpoint: string,
-  logger: Logger,
+  options: ServerOptions,
   signal: AbortSignal,
 ): Promise<Running> {
-  const server: CsiServer = createServer(services, { endpoint, logger });
+  const server = createServer(services, options);
   await server.start();
   const done = new Promise<void>((resolve) => {
     signal.addEventListener("abort", () => resolve(), { once: true });

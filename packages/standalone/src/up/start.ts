@@ -1,3 +1,5 @@
+import { type CallMetrics, callMetrics } from "@mooring/csi";
+import { DRIVER_NAME } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
@@ -23,6 +25,8 @@ export interface Starting {
   store: LocalStore;
   parts: Parts;
   logger: Logger;
+  /** The calls that the driver answers. */
+  calls: CallMetrics;
 }
 
 /**
@@ -38,7 +42,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true });
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
-  const starting: Starting = { options, folder, registry, kinds, store, parts, logger };
+  const calls = callMetrics({ driverName: DRIVER_NAME });
+  const starting: Starting = { options, folder, registry, kinds, store, parts, logger, calls };
   const stop = async (): Promise<void> => {
     await parts.stop();
     await store.close();

@@ -26,7 +26,7 @@ function ownPool({ type, size, overcommit }: Starting["options"]["pool"]): Agent
 
 /** Mooring's own volumes behind a CSI socket, and the sidecars in front of it, which know the socket only. */
 export async function startStorage(starting: Starting): Promise<void> {
-  const { options, folder, store, parts, logger } = starting;
+  const { options, folder, store, parts, logger, calls } = starting;
   const { nodeName: nodeID, pool, leases } = options;
   const host = createHost();
   const endpoint = `unix://${folder.socket}`;
@@ -50,7 +50,7 @@ export async function startStorage(starting: Starting): Promise<void> {
   await parts.start("data services", (signal) => startServices({ store, logger, signal }));
   const driver = { store, host, nodeID, mode: "all", stateDir: folder.root, logger } as const;
   await parts.start("driver", (signal) =>
-    serveCsi(createDriver({ ...driver, signal }), endpoint, logger, signal),
+    serveCsi(createDriver({ ...driver, signal }), { endpoint, logger, observe: calls.observe }, signal),
   );
   await parts.start("sidecars", (signal) =>
     startSidecars({

@@ -1,30 +1,26 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type MetricFamily, metricsText, processMetrics } from "@mooring/csi";
 import type { RequestMetrics } from "../api.ts";
 
-/** Requests by method and code, memory, and how long the event loop was held up. */
-export function createMetrics(): RequestMetrics & { stop(): void } {
-  const requests = new Map<string, number>();
-  const delay = monitorEventLoopDelay({ resolution: 10 });
-  delay.enable();
+/** Requests by method and code, what the process uses, and what `more` adds. */
+export function createMetrics(more: () => MetricFamily[] = () => []): RequestMetrics & { stop(): void } {
+  const requests = new Map<string, { labels: { method: string; code: string }; value: number }>();
+  const own = processMetrics();
   return {
     count(method, code) {
-      const labels = `method="${method}",code="${code}"`;
-      requests.set(labels, (requests.get(labels) ?? 0) + 1);
+      const key = `${method} ${code}`;
+      const sample = requests.get(key) ?? { labels: { method, code: String(code) }, value: 0 };
+      sample.value += 1;
+      requests.set(key, sample);
     },
     text() {
-      const lines = [
-        "# HELP apiserver_request_total Requests answered.",
-        "# TYPE apiserver_request_total counter",
-        ...[...requests].map(([labels, count]) => `apiserver_request_total{${labels}} ${count}`),
-        "# HELP process_resident_memory_bytes Resident memory.",
-        "# TYPE process_resident_memory_bytes gauge",
-        `process_resident_memory_bytes ${process.memoryUsage.rss()}`,
-        "# HELP nodejs_eventloop_lag_max_seconds Longest delay of the event loop.",
-        "# TYPE nodejs_eventloop_lag_max_seconds gauge",
-        `nodejs_eventloop_lag_max_seconds ${delay.max / 1e9}`,
-      ];
-      return `${lines.join("\n")}\n`;
+      const name = "apiserver_request_total";
+      const samples = [...requests.values()];
+      return metricsText([
+        { name, help: "Requests answered.", type: "counter", samples },
+        ...own.families(),
+        ...more(),
+      ]);
     },
-    stop: () => delay.disable(),
+    stop: own.stop,
   };
 }
