@@ -112,12 +112,15 @@ async function noteOffline({ store, signal }: AgentContext, name: string): Promi
   );
 }
 
-async function start({ host, signal }: AgentContext, { name, layout, port }: ShareReading): Promise<void> {
+async function start(
+  { host, signal }: AgentContext,
+  { name, layout, address, told }: ShareReading,
+): Promise<void> {
   await mkdir(layout.recovery, { recursive: true, mode: 0o700 });
-  const chosen = await choosePort(port);
-  await writeConfig(layout, serverConfig(layout, name, chosen));
+  const socket = { address, port: await choosePort(address, told.port) };
+  await writeConfig(layout, serverConfig(layout, name, socket));
   configured();
-  await startServer(layout, chosen, host.clock, signal);
+  await startServer(layout, socket, host.clock, signal);
 }
 
 async function recordStatus(

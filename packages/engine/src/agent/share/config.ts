@@ -1,7 +1,15 @@
 import { open, readFile, rename } from "node:fs/promises";
+import { isIPv4 } from "node:net";
 import { syncFolder } from "../../pools/durable.ts";
 import { absent } from "../../pools/file-images.ts";
 import type { ShareLayout } from "./layout.ts";
+
+/** Where a server listens. */
+export interface ServerSocket {
+  /** IPv4. */
+  address: string;
+  port: number;
+}
 
 /** Seconds in which clients of a server that has died may claim what they had open; as long as their leases. */
 const GRACE_SECONDS = 20;
@@ -9,10 +17,12 @@ const GRACE_SECONDS = 20;
 /**
  * What one server is told: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
  * are read anew each time: programs on the serving node itself write to the same file system past the server, and their
- * changes have to be seen at once. Users are told by their numbers, so that nodes need no common list of them.
+ * changes have to be seen at once. Users are told by their numbers, so that nodes need no common list of them. It has no
+ * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in.
  */
-export function serverConfig(layout: ShareLayout, volume: string, port: number): string {
+export function serverConfig(layout: ShareLayout, volume: string, { address, port }: ServerSocket): string {
   return `NFS_CORE_PARAM {
+  Bind_addr = ${address};
   NFS_Protocols = 4;
   NFS_Port = ${port};
   Enable_NLM = false;
@@ -54,11 +64,15 @@ LOG {
 `;
 }
 
-/** The port of the server that was started last; undefined: none was. */
-export async function recordedPort({ config }: ShareLayout): Promise<number | undefined> {
-  const text = await readFile(config, "utf8").catch(absent);
-  const port = Number(/^ {2}NFS_Port = (\d+);$/m.exec(text ?? "")?.[1]);
-  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+/** What the server that was started last was told; undefined: none was, or it was told nothing of the kind. */
+export async function recordedSocket({ config }: ShareLayout): Promise<Partial<ServerSocket>> {
+  const text = (await readFile(config, "utf8").catch(absent)) ?? "";
+  const address = /^ {2}Bind_addr = ([0-9.]+);$/m.exec(text)?.[1];
+  const port = Number(/^ {2}NFS_Port = (\d+);$/m.exec(text)?.[1]);
+  return {
+    ...(address !== undefined && isIPv4(address) ? { address } : {}),
+    ...(Number.isInteger(port) && port > 0 && port < 65_536 ? { port } : {}),
+  };
 }
 
 /** On disk when it resolves: a server is found again by this file. */

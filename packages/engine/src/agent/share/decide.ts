@@ -1,6 +1,7 @@
 import type { ShareManager, ShareManagerStatus } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
 import { type EndStep, fail, REST } from "../converge.ts";
+import type { ServerSocket } from "./config.ts";
 
 /** Looks in a row that a server may stay silent before it is ended and started again. */
 export const MOST_SILENCES = 3;
@@ -15,9 +16,11 @@ export interface ShareView {
   device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
   /** Source of what is mounted where the share has its file system. */
   mounted: string | undefined;
-  /** The server's processes, and the port that they were told. */
+  /** The server's processes, and where they were told to listen. */
   servers: number;
-  port: number | undefined;
+  told: Partial<ServerSocket>;
+  /** Where a server is to listen now. */
+  address: string;
   /** How many looks in a row the server has not answered. */
   silences: number;
   /** There is something in the state folder. */
@@ -53,13 +56,14 @@ function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
 }
 
 function serve(view: ShareView): ShareStep {
-  const { nodeID, device, mounted, servers, silences, share, endpoint, healthMs } = view;
+  const { nodeID, device, mounted, servers, silences, share, endpoint, told, address, healthMs } = view;
   if (device === undefined) return fail("UNAVAILABLE", "the volume has no device");
   // Of a device that is gone: nothing that is mounted from it works any more.
   if (mounted !== undefined && mounted !== device.path)
     return servers > 0 ? { do: "end" } : { do: "unmount" };
   if (mounted === undefined) return servers > 0 ? { do: "end" } : { do: "mount" };
-  if (servers > 1 || silences >= MOST_SILENCES) return { do: "end" };
+  const astray = servers === 1 && told.address !== address;
+  if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" };
   if (servers === 0) return { do: "start" };
   if (share?.status?.size !== device.sizeBytes) return { do: "grow" };
   const { size } = share.status;

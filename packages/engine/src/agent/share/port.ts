@@ -7,22 +7,22 @@ const COUNT = 4000;
 const TRIES = 50;
 
 /**
- * A TCP port that nobody listens on here. The one of the last server comes first:
+ * A TCP port that nobody listens on at this address. The one of the last server comes first:
  * clients know it and come back to it by themselves.
  */
-export async function choosePort(last: number | undefined): Promise<number> {
-  if (last !== undefined && (await isFree(last))) return last;
+export async function choosePort(address: string, last: number | undefined): Promise<number> {
+  if (last !== undefined && (await isFree(address, last))) return last;
   for (let tries = 0; tries < TRIES; tries++) {
     const port = FIRST + Math.floor(Math.random() * COUNT);
-    if (await isFree(port)) return port;
+    if (await isFree(address, port)) return port;
   }
   throw new EngineError("RESOURCE_EXHAUSTED", `no free port between ${FIRST} and ${FIRST + COUNT - 1}`);
 }
 
-async function isFree(port: number): Promise<boolean> {
+async function isFree(host: string, port: number): Promise<boolean> {
   const server = createServer();
   try {
-    server.listen({ port, exclusive: true });
+    server.listen({ host, port, exclusive: true });
     await once(server, "listening");
     return true;
   } catch {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import type { ServerSocket } from "./config.ts";
 
 const NFS_PROGRAM = 100_003;
 const NFS_VERSION = 4;
@@ -7,11 +8,11 @@ const XID = 0x4d4f4f52;
 const LAST_FRAGMENT = 0x8000_0000;
 
 /**
- * True when an NFS server answers on the port: the call that does nothing (RFC 7530 section 15.1, in the frame of RFC
+ * True when an NFS server answers there: the call that does nothing (RFC 7530 section 15.1, in the frame of RFC
  * 5531 section 11) gets its reply within the time.
  */
-export async function answers(port: number, milliseconds: number): Promise<boolean> {
-  const socket = connect({ host: "127.0.0.1", port });
+export async function answers({ address, port }: ServerSocket, milliseconds: number): Promise<boolean> {
+  const socket = connect({ host: address, port });
   const signal = AbortSignal.timeout(milliseconds);
   try {
     await once(socket, "connect", { signal });

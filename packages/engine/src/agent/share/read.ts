@@ -5,8 +5,8 @@ import type { LoopDevice } from "../../host/host.ts";
 import { checkImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { whenNotFound } from "../volume/read.ts";
-import { nodeAddress } from "./address.ts";
-import { recordedPort } from "./config.ts";
+import { chooseAddress, nodeAddresses } from "./address.ts";
+import { recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
 import { answers } from "./probe.ts";
@@ -29,14 +29,15 @@ export async function readShare(context: AgentContext, name: string): Promise<Sh
   if (!folder && !concerns(share, nodeID)) return undefined;
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
   const pids = folder ? await findServers(layout) : [];
-  const port = await recordedPort(layout);
+  const told = await recordedSocket(layout);
+  const address = chooseAddress(told.address, nodeAddresses());
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
   return {
-    ...{ name, layout, nodeID, share, volume, mounted, folder, port, healthMs },
+    ...{ name, layout, nodeID, share, volume, mounted, folder, told, address, healthMs },
     device: await deviceOf(context, volume),
     servers: pids.length,
-    silences: await silencesOf(context, name, pids.length > 0 ? port : undefined),
-    endpoint: `nfs://${nodeAddress()}:${port ?? 0}/${name}`,
+    silences: await silencesOf(context, name, pids.length > 0 ? told : {}),
+    endpoint: `nfs://${address}:${told.port ?? 0}/${name}`,
   };
 }
 
@@ -48,9 +49,9 @@ function concerns(share: ShareManager | undefined, nodeID: string): boolean {
 async function silencesOf(
   { silences }: AgentContext,
   name: string,
-  port: number | undefined,
+  { address, port }: Partial<ServerSocket>,
 ): Promise<number> {
-  if (port === undefined || (await answers(port, PROBE_MS))) {
+  if (address === undefined || port === undefined || (await answers({ address, port }, PROBE_MS))) {
     silences.delete(name);
     return 0;
   }

@@ -5,6 +5,7 @@ import { EngineError } from "../../errors.ts";
 import { cannotStart } from "../../host/exec.ts";
 import type { Clock } from "../../host/host.ts";
 import { absent } from "../../pools/file-images.ts";
+import type { ServerSocket } from "./config.ts";
 import type { ShareLayout } from "./layout.ts";
 import { answers } from "./probe.ts";
 
@@ -31,10 +32,10 @@ export async function findServers({ config }: ShareLayout): Promise<number[]> {
   return pids;
 }
 
-/** Starts the server; it outlives us. Resolves when it answers on the port, throws when it ends before. */
+/** Starts the server; it outlives us. Resolves when it answers, throws when it ends before. */
 export async function startServer(
   layout: ShareLayout,
-  port: number,
+  socket: ServerSocket,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
@@ -47,10 +48,10 @@ export async function startServer(
   }
   child.unref();
   const end = clock.sinceBoot() + START_MS;
-  while (!(await answers(port, PROBE_MS))) {
+  while (!(await answers(socket, PROBE_MS))) {
     if (child.exitCode !== null || child.signalCode !== null) throw await ended(layout);
     if (clock.sinceBoot() > end) {
-      throw new EngineError("UNAVAILABLE", `${PROGRAM} does not answer on port ${port}`, {
+      throw new EngineError("UNAVAILABLE", `${PROGRAM} does not answer on ${socket.address}:${socket.port}`, {
         hint: `see ${layout.log}`,
       });
     }

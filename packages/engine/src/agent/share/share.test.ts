@@ -8,11 +8,14 @@ import { ticketStatus } from "../../arbiter/tickets.ts";
 import { Bench, NODE, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
 import { withoutProgram } from "../../testing/without-program.ts";
-import { recordedPort, serverConfig } from "./config.ts";
+import { chooseAddress } from "./address.ts";
+import { recordedSocket, serverConfig } from "./config.ts";
 import { shareLayout } from "./layout.ts";
+import { answers } from "./probe.ts";
 import { findServers } from "./server.ts";
 
 const NAME = "v-p-1";
+const SOCKET = { address: "192.0.2.7", port: 20_491 };
 const XFS = { accessMode: "rwx", fsType: "xfs", size: 320 * MIB } as const;
 
 /** A volume with one workload, and its share running. */
@@ -178,13 +181,41 @@ test("where the server is not installed, the tickets say what to install; who co
   await over(bench);
 });
 
-test("the port is read back from what the server was told, and from nothing else", async (t) => {
+test("a server listens where other nodes look for it and nowhere else; one that listens elsewhere is replaced", async (t) => {
+  const bench = await served(t);
+  const [, address = "", port] = /^nfs:\/\/(.+):(\d+)/.exec(await running(bench)) ?? [];
+  const open = async (host: string) => answers({ address: host, port: Number(port) }, 5000);
+  assert.equal(await open(address), true);
+  assert.equal(await open("127.0.0.1"), address === "127.0.0.1");
+  await write(bench, "f", "kept");
+  await bench.stop();
+  const [before] = await findServers(layout(bench));
+  const config = await readFile(layout(bench).config, "utf8");
+  await writeFile(layout(bench).config, config.replace(/Bind_addr = .*/, "Bind_addr = 198.51.100.7;"));
+  await bench.start();
+  const replaced = async () => (await findServers(layout(bench))).some((pid) => pid !== before);
+  while (!(await replaced())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
+  assert.equal(await readFile(layout(bench).config, "utf8"), config, "with the port that clients know");
+  assert.equal(await readFile(join(layout(bench).mount, "f"), "utf8"), "kept");
+  await over(bench);
+});
+
+test("a server keeps the address that its clients know, as long as the node has it", () => {
+  assert.equal(chooseAddress(undefined, ["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
+  assert.equal(chooseAddress("10.1.0.1", ["10.0.0.1", "10.1.0.1"]), "10.1.0.1");
+  assert.equal(chooseAddress("10.9.0.1", ["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
+  assert.equal(chooseAddress("127.0.0.1", ["10.0.0.1"]), "10.0.0.1");
+  assert.equal(chooseAddress("10.9.0.1", []), "10.9.0.1");
+  assert.equal(chooseAddress(undefined, []), "127.0.0.1");
+});
+
+test("where a server listens is read back from what it was told, and from nothing else", async (t) => {
   const bench = await Bench.open(t, "xfs");
   const at = layout(bench);
-  assert.equal(await recordedPort(at), undefined);
+  assert.deepEqual(await recordedSocket(at), {});
   await bench.host.exec.run("mkdir", ["-p", at.folder]);
-  await writeFile(at.config, serverConfig(at, NAME, 20_491));
-  assert.equal(await recordedPort(at), 20_491);
-  await writeFile(at.config, "NFS_Port = 99999999;\n");
-  assert.equal(await recordedPort(at), undefined);
+  await writeFile(at.config, serverConfig(at, NAME, SOCKET));
+  assert.deepEqual(await recordedSocket(at), SOCKET);
+  await writeFile(at.config, "  Bind_addr = 300.1.1.1;\n  NFS_Port = 99999999;\n");
+  assert.deepEqual(await recordedSocket(at), {});
 });
