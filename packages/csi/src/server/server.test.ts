@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { createServer as createNetServer } from "node:net";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { connect as connectSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
@@ -332,14 +334,36 @@ test("the socket is there for its owner only, and gone after stop", async () => 
   await assert.rejects(stat(path), { code: "ENOENT" });
 });
 
-test("a stale socket is replaced; one that answers, and what is no socket, are refused", async () => {
+/** A process that listens on the path; killed, it leaves its socket behind as a crash would. */
+async function listenElsewhere(path: string): Promise<ChildProcess> {
+  const program = "require('net').createServer().listen(process.argv[1], () => console.log('listening'))";
+  const child = spawn(process.execPath, ["-e", program, path], { stdio: ["ignore", "pipe", "inherit"] });
+  assert.ok(child.stdout);
+  await once(child.stdout, "data");
+  return child;
+}
+
+test("a socket that answers is refused and stays; the one that its dead process left behind is replaced", async (t) => {
   const path = join(folder, "csi.sock");
-  const other = createNetServer().listen(path);
-  await new Promise((resolve) => other.once("listening", resolve));
+  const other = await listenElsewhere(path);
+  t.after(() => other.kill("SIGKILL"));
   await assert.rejects(serve({ identity: {} }), code("FAILED_PRECONDITION"));
-  await new Promise((resolve) => other.close(resolve));
+  const visitor = connectSocket(path);
+  await once(visitor, "connect");
+  visitor.destroy();
+
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  assert.ok((await stat(path)).isSocket());
+  const { identity } = await serve({ identity: {} });
+  assert.equal((await identity.probe({})).ready, true);
+});
+
+test("what is no socket is refused, and stays as it is", async () => {
+  const path = join(folder, "csi.sock");
   await writeFile(path, "precious");
   await assert.rejects(serve({ identity: {} }), code("FAILED_PRECONDITION"));
+  assert.equal(await readFile(path, "utf8"), "precious");
 });
 
 test("a socket path that the kernel would cut is refused", () => {
