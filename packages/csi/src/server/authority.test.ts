@@ -64,14 +64,20 @@ function probe(path: string, extra: Record<string, string>): Promise<{ type: num
   });
 }
 
+/** For sockets in the abstract namespace. Node 18.20 and 20.20 take it, 22.23 and 24.21 reset the call. */
+const ABSTRACT = { ":authority": "@abstract" };
+const TAKES_ABSTRACT = Number.parseInt(process.versions.node, 10) < 22;
+
 /** What current clients send over a unix socket, and what old ones sent. */
 const ACCEPTED: Record<string, string>[] = [
+  ...(TAKES_ABSTRACT ? [ABSTRACT] : []),
   { ":authority": "localhost" },
   { ":authority": "csi.sock" },
   { ":authority": "%2Fcsi%2Fcsi.sock" },
   { host: "localhost" },
 ];
 const REFUSED: Record<string, string>[] = [
+  ...(TAKES_ABSTRACT ? [] : [ABSTRACT]),
   { ":authority": "/csi/csi.sock" },
   { ":authority": "unix:///csi/csi.sock" },
   { ":authority": "" },
