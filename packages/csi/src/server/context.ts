@@ -8,9 +8,9 @@ export interface CallContext {
   readonly deadline: Date | undefined;
   /** Unique within this process; in every log line of the call. */
   readonly requestId: string;
-  /** Carries the request id and the method. */
+  /** Carries the request id and the method that was called. */
   readonly logger: Logger;
-  /** Full name of the method, for example `csi.v1.Controller/CreateVolume`. */
+  /** Full name of the method that is asked for, in csi.v1 also for callers of csi.v0: `csi.v1.Controller/CreateVolume`. */
   readonly method: string;
   /** Set when the caller speaks csi.v0, whose error tables differ here and there from those of csi.v1. */
   readonly protocol?: "csi.v0";

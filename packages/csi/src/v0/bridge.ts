@@ -33,14 +33,32 @@ export function serveV0(v1Next: Next): Next {
   };
 }
 
+/** Any volume: what is asked is whether it exists, not what it can. */
+const ANY_CAPABILITY = {
+  accessType: { case: "mount" as const, value: {} },
+  accessMode: { mode: v1.VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER },
+};
+
+/** Throws NOT_FOUND when the plugin says that there is no such volume. */
 async function requireVolume(call: Call, v1Next: Next): Promise<void> {
   const { volumeId } = call.request as unknown as { volumeId: string };
-  const method = v1.Controller.method.controllerGetVolume;
-  const request = create(v1.ControllerGetVolumeRequestSchema, { volumeId });
-  try {
-    await v1Next({ method, request, context: { ...call.context, method: fullName(method) } });
-  } catch (thrown) {
-    // Only a plugin that can look volumes up can tell; any other failure is not about this call.
-    if (toCsiError(thrown).code === Code.NOT_FOUND) throw thrown;
-  }
+  const { controllerGetVolume, validateVolumeCapabilities } = v1.Controller.method;
+  const ask = async (method: DescMethod, request: Message): Promise<Code> => {
+    try {
+      await v1Next({ method, request, context: { ...call.context, method: fullName(method) } });
+      return Code.OK;
+    } catch (thrown) {
+      const error = toCsiError(thrown);
+      if (error.code === Code.NOT_FOUND) throw error;
+      return error.code;
+    }
+  };
+  const code = await ask(controllerGetVolume, create(controllerGetVolume.input, { volumeId }));
+  if (code !== Code.UNIMPLEMENTED) return;
+  // Few plugins can look a volume up, but every controller has to check a volume's capabilities.
+  const volumeCapabilities = [ANY_CAPABILITY];
+  await ask(
+    validateVolumeCapabilities,
+    create(validateVolumeCapabilities.input, { volumeId, volumeCapabilities }),
+  );
 }

@@ -154,22 +154,52 @@ test("[CSI-198] [CSI-302] csi.v0 announces only what csi.v0 has", async (t) => {
 });
 
 test("[CSI-170] unpublishing an unknown volume: NOT_FOUND by csi.v0, OK by csi.v1", async (t) => {
-  const services: Services = {
-    controller: {
-      controllerUnpublishVolume: () => ({}),
-      controllerGetVolume: ({ volumeId }) => {
-        if (volumeId !== "known") throw CsiError.notFound(`${volumeId} does not exist`);
-        return { volume: { volumeId }, status: {} };
+  const find = ({ volumeId }: { volumeId: string }): void => {
+    if (volumeId !== "known") throw CsiError.notFound(`${volumeId} does not exist`);
+  };
+  const controllerUnpublishVolume = (): object => ({});
+  const controllers: NonNullable<Services["controller"]>[] = [
+    {
+      controllerUnpublishVolume,
+      controllerGetVolume: (request) => {
+        find(request);
+        return { volume: { volumeId: request.volumeId }, status: {} };
       },
     },
-  };
-  const { client } = await pair(t, services);
-  await client.controller.controllerUnpublishVolume({ volumeId: "gone" });
-  await assert.rejects(
-    client.v0.controller.controllerUnpublishVolume({ volumeId: "gone" }),
-    fails("NOT_FOUND"),
-  );
-  await client.v0.controller.controllerUnpublishVolume({ volumeId: "known" });
+    {
+      controllerUnpublishVolume,
+      validateVolumeCapabilities: (request) => {
+        find(request);
+        return { message: "no volume of this driver is mounted" };
+      },
+    },
+  ];
+  for (const controller of controllers) {
+    const { client } = await pair(t, { controller });
+    await client.controller.controllerUnpublishVolume({ volumeId: "gone" });
+    const { controllerUnpublishVolume: unpublish } = client.v0.controller;
+    await assert.rejects(unpublish({ volumeId: "gone" }), fails("NOT_FOUND", /gone does not exist/));
+    await unpublish({ volumeId: "known" });
+  }
+});
+
+test("a handler is told that its caller speaks csi.v0", async (t) => {
+  const protocols: unknown[] = [];
+  const { client } = await pair(t, {
+    controller: {
+      deleteVolume: (_, { protocol, method }) => {
+        protocols.push([protocol, method]);
+        return {};
+      },
+    },
+  });
+  await client.v0.controller.deleteVolume({ volumeId: "v" });
+  await client.controller.deleteVolume({ volumeId: "v" });
+  const method = "csi.v1.Controller/DeleteVolume";
+  assert.deepEqual(protocols, [
+    ["csi.v0", method],
+    [undefined, method],
+  ]);
 });
 
 test("[CSI-182] ValidateVolumeCapabilities of csi.v0 says supported or why not", async (t) => {
