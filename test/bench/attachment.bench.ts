@@ -21,12 +21,12 @@ import { Leases, LocalStore, silentLogger, waitFor } from "@mooring/store";
 import { ticket, view } from "../../packages/engine/src/arbiter/testing/build-view.ts";
 import { engineRegistry } from "../../packages/engine/src/testing/agent.ts";
 import { cleanUp } from "../../packages/engine/src/testing/scratch.ts";
-import { type Measurement, time } from "./measure.ts";
+import { type Measurement, median, sized, time } from "./measure.ts";
 
 const command = promisify(execFile);
-const ROUNDS = 20;
-const MANY = 500;
-const DECISIONS = 20_000;
+const ROUNDS = sized(20, 2);
+const MANY = sized(500, 8);
+const DECISIONS = sized(20_000, 500);
 const MIB = 1024 ** 2;
 const patience = (): AbortSignal => AbortSignal.timeout(180_000);
 
@@ -167,17 +167,13 @@ async function oneAtATime(machine: Machine, raw: Raw): Promise<Measurement[]> {
     opened.push(performance.now() - start);
     await raw.detach(device);
   });
-  const detach = middle(closed);
-  const rawOpen = middle(opened);
+  const detach = median(closed);
+  const rawOpen = median(opened);
   const ms = { unit: "ms", baselineName: "losetup" };
   return [
     { name: "ticket to attached", value: attach - detach, baseline: rawOpen, ...ms },
     { name: "ticket gone to detached", value: detach, baseline: rawAttach - rawOpen, ...ms },
   ];
-}
-
-function middle(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 async function move(machine: Machine, raw: Raw): Promise<Measurement[]> {

@@ -13,12 +13,12 @@ import {
 import { until } from "../../packages/engine/src/testing/agent.ts";
 import { Cluster } from "../../packages/engine/src/testing/cluster.ts";
 import { GIB } from "../../packages/engine/src/testing/scratch.ts";
-import { type Measurement, median } from "./measure.ts";
+import { type Measurement, median, percentile, SHORT, sized } from "./measure.ts";
 import { layOut, type StallWriter, startStallWriter } from "./support/stall.ts";
 
 const command = promisify(execFile);
-const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? "1,2,8,32").split(",").map(Number);
-const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? "20");
+const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? (SHORT ? "2" : "1,2,8,32")).split(",").map(Number);
+const ROUNDS = Number(process.env["MOORING_BENCH_ROUNDS"] ?? sized(20, 2));
 const NODE = "a";
 type PoolKind = "xfs" | "btrfs";
 
@@ -31,11 +31,6 @@ const BLOCK = 4096;
 interface Cut {
   barrier: number;
   stall: number;
-}
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
 }
 
 /** The same cut by hand, with a script's tools; as ours, it ends with an image of its own per volume, on disk. */

@@ -1,5 +1,5 @@
 import { table } from "../../packages/cli/src/output/table.ts";
-import type { Measurement } from "./measure.ts";
+import { type Measurement, requireFigures, SHORT } from "./measure.ts";
 
 /** One module per subject; each exports `run(): Promise<Measurement[]>`. */
 const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>> = {
@@ -14,11 +14,17 @@ const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>>
 };
 
 const [only] = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+if (only !== undefined && SUBJECTS[only] === undefined) {
+  process.stderr.write(`there is no subject "${only}", only ${Object.keys(SUBJECTS).join(", ")}\n`);
+  process.exit(2);
+}
 const all: Measurement[] = [];
 for (const [subject, load] of Object.entries(SUBJECTS)) {
   if (only !== undefined && only !== subject) continue;
   process.stderr.write(`measuring ${subject} ...\n`);
-  all.push(...(await (await load()).run()));
+  const taken = await (await load()).run();
+  requireFigures(subject, taken);
+  all.push(...taken);
 }
 
 function ratio({ value, baseline }: Measurement): number | undefined {
@@ -30,7 +36,9 @@ function row(entry: Measurement): string[] {
   const against =
     entry.baseline === undefined ? "" : `${entry.baseline.toFixed(2)} (${entry.baselineName ?? "raw"})`;
   const limit =
-    entry.limit === undefined ? "" : `${entry.limit} ${entry.value <= entry.limit ? "met" : "MISSED"}`;
+    entry.limit === undefined || SHORT
+      ? ""
+      : `${entry.limit} ${entry.value <= entry.limit ? "met" : "MISSED"}`;
   return [
     entry.name,
     entry.value.toFixed(2),

@@ -14,11 +14,12 @@ import {
 } from "@mooring/store";
 import { claim, pod } from "../support/manifests.ts";
 import { Up } from "../support/up.ts";
-import { type Measurement, median, time } from "./measure.ts";
+import { type Measurement, median, sized, time } from "./measure.ts";
 
 const command = promisify(execFile);
-const ROUNDS = 10;
-const OBJECTS = 20_000;
+const ROUNDS = sized(10, 2);
+const STARTS = sized(3, 1);
+const OBJECTS = sized(20_000, 500);
 const BATCH = 500;
 const namespace = "bench";
 const patience = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -80,7 +81,7 @@ async function mounted(store: RestStore, round: number): Promise<void> {
 
 async function readyTime(up: Up): Promise<number> {
   const taken: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < STARTS; round += 1) {
     await up.end("SIGTERM");
     const start = performance.now();
     await up.start();
@@ -126,7 +127,7 @@ async function measure(up: Up): Promise<Measurement[]> {
   const readyFull = await readyTime(up);
   return [
     { name: "mooring up until ready", unit: "ms", value: ready, limit: 3000 },
-    { name: "the same with 20,000 objects more", unit: "ms", value: readyFull, limit: 2000 },
+    { name: `the same with ${OBJECTS} objects more`, unit: "ms", value: readyFull, limit: 2000 },
     {
       name: "claim created until Bound",
       unit: "ms",
