@@ -2,13 +2,15 @@ import { execFile } from "node:child_process";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Driver, NODE } from "../../csi/support/driver.ts";
+import { type Driver, host, NODE } from "../../csi/support/driver.ts";
 import { capability, MIB, remove, volumeId } from "../../csi/support/volumes.ts";
-import type { Measurement } from "../measure.ts";
+import { type Measurement, sized } from "../measure.ts";
 
 const command = promisify(execFile);
-const SIZE = 1024n * MIB;
-const SECONDS = 5;
+/** MiB that are written over and over. */
+const FILLED = sized(900, 48);
+const SIZE = sized(1024, 96);
+const SECONDS = sized(5, 1);
 
 interface Job {
   name: string;
@@ -33,7 +35,7 @@ const JOBS: readonly Job[] = [
 
 async function fio(job: Job, filename: string): Promise<number> {
   const { stdout } = await command("fio", [
-    ...["--name=bench", `--filename=${filename}`, "--size=900M", "--output-format=json"],
+    ...["--name=bench", `--filename=${filename}`, `--size=${FILLED}M`, "--output-format=json"],
     ...["--time_based", `--runtime=${SECONDS}`, "--randrepeat=1", ...job.arguments],
   ]);
   const report = JSON.parse(stdout) as { jobs: { write: { iops: number; bw_bytes: number } }[] };
@@ -46,10 +48,22 @@ async function fio(job: Job, filename: string): Promise<number> {
 async function filled(path: string): Promise<string> {
   const file = await open(path, "w");
   const megabyte = Buffer.alloc(1024 ** 2, 1);
-  for (let written = 0; written < 900; written += 1) await file.write(megabyte);
-  await file.sync();
-  await file.close();
+  try {
+    for (let written = 0; written < FILLED; written += 1) {
+      const { bytesWritten } = await file.write(megabyte);
+      if (bytesWritten < megabyte.length) throw new Error(`${path} has no ${FILLED} MiB`);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
   return path;
+}
+
+async function deviceOf(id: string): Promise<string> {
+  const loop = (await host.loops.list()).find(({ backingFile }) => backingFile.endsWith(`/${id}.img`));
+  if (loop === undefined) throw new Error(`volume ${id} is attached, but no loop device has its image`);
+  return loop.path;
 }
 
 /** The same writes to a file in the pool, to a block volume's device, and to a file in a mounted volume. */
@@ -57,7 +71,7 @@ export async function dataPath(driver: Driver, folder: string): Promise<Measurem
   const { controller, node } = driver;
   const attach = async (name: string, choice: Parameters<typeof capability>[0]) => {
     const volumeCapability = capability(choice);
-    const id = await volumeId(driver, name, { size: SIZE, choice: choice ?? {} });
+    const id = await volumeId(driver, name, { size: BigInt(SIZE) * MIB, choice: choice ?? {} });
     const stagingTargetPath = driver.path(`data-${name}`);
     await mkdir(stagingTargetPath);
     await controller.controllerPublishVolume({ volumeId: id, nodeId: NODE, volumeCapability });
@@ -72,14 +86,7 @@ export async function dataPath(driver: Driver, folder: string): Promise<Measurem
   const raw = join(folder, "data");
   await filled(raw);
   const block = await attach("block", { access: "block" });
-  const { stdout } = await command("losetup", ["--list", "--noheadings", "--output", "NAME,BACK-FILE"]);
-  const device =
-    stdout
-      .split("\n")
-      .find((line) => line.includes(block.id))
-      ?.trim()
-      .split(/\s+/)[0] ?? "";
-  await filled(device).catch(() => {});
+  const device = await filled(await deviceOf(block.id));
   const mounted = await attach("mounted", { fsType: "ext4" });
   const file = await filled(join(mounted.stagingTargetPath, "data"));
   const results: Measurement[] = [];
