@@ -2,10 +2,12 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Driver, prepareDriver } from "../csi/support/driver.ts";
-import { listing, mounts, probes, volumes } from "./csi/calls.ts";
+import { probes, volumes } from "./csi/calls.ts";
 import { dataPath } from "./csi/data-path.ts";
 import { type Echo, startEcho } from "./csi/echo-client.ts";
+import { listing } from "./csi/listing.ts";
 import { memory } from "./csi/memory.ts";
+import { mounts } from "./csi/mounts.ts";
 import type { Measurement } from "./measure.ts";
 
 /** What a part of the measurements is given: a fresh driver, a server that does nothing, a folder in the pool. */
@@ -40,8 +42,8 @@ export const calls: Run = {
   run: () =>
     withDriver(async ({ driver, echo, raw }) => [
       ...(await probes(driver, echo)),
-      ...(await volumes(driver, raw)),
-      ...(await mounts(driver, raw)),
+      ...(await volumes(driver, echo, raw)),
+      ...(await mounts(driver, echo, raw)),
     ]),
 };
 

@@ -23,22 +23,21 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.close();
 }
 
-/** A loop device of its own, made with the options of the driver; `work` gets its path. */
-export async function withRawDevice<T>(
+/** A loop device of its own, made with the options of the driver. `release` takes it and its image away. */
+export async function rawDevice(
   image: string,
   size: number,
-  work: (device: string) => Promise<T>,
-): Promise<T> {
+): Promise<{ device: string; release(): Promise<void> }> {
   const file = await open(image, "wx");
   await file.truncate(size);
   await file.close();
   const { stdout } = await command("losetup", ["-f", "--show", "--direct-io=on", "-b", "4096", image]);
-  try {
-    return await work(stdout.trim());
-  } finally {
-    await command("losetup", ["-d", stdout.trim()]);
+  const device = stdout.trim();
+  const release = async (): Promise<void> => {
+    await command("losetup", ["-d", device]);
     await unlink(image);
-  }
+  };
+  return { device, release };
 }
 
 /** What NodeStage and NodePublish do on a new device. Returns how to undo it. */
