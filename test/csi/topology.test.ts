@@ -5,7 +5,15 @@ import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
-import { type CreateVolumeInit, capability, codeOf, fails, GIB, MIB } from "./support/volumes.ts";
+import {
+  type CapabilityInit,
+  type CreateVolumeInit,
+  capability,
+  codeOf,
+  fails,
+  GIB,
+  MIB,
+} from "./support/volumes.ts";
 
 const world = await startTwoNodes();
 const { controller } = world.controller;
@@ -209,6 +217,64 @@ test("a volume for several nodes whose node has no server is refused with what t
   installed();
   await eventually("the server to be found", async () => (await codeOf(publish())) === "OK");
   await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-1" });
+  await remove(volumeId);
+});
+
+test("[CSI-091] [CSI-155] MULTI_NODE_SINGLE_WRITER: a second node that would write is refused with the first one's name; it may read, and cannot write", async () => {
+  const volumeCapability = capability({ mode: "MULTI_NODE_SINGLE_WRITER" });
+  const volumeCapabilities = [volumeCapability];
+  const { volumeId } = await create("one writer", { requisite: [TWO] }, { volumeCapabilities });
+  const publish = (nodeId: string, readonly = false) =>
+    controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
+  const unpublish = (nodeId: string) => controller.controllerUnpublishVolume({ volumeId, nodeId });
+  await publish("node-1");
+  await publish("node-1");
+  await fails("FAILED_PRECONDITION", publish("node-2"), /written to on node "node-1"/);
+  const { publishContext } = await publish("node-2", true);
+  const { node } = world.nodes["node-2"];
+  const stage = { volumeId, stagingTargetPath: world.path("one-writer"), volumeCapability };
+  const targetPath = world.path("one-writer-target");
+  const write = () => writeFile(`${targetPath}/f`, "written");
+  await node.nodeStageVolume({ ...stage, publishContext });
+  await node.nodePublishVolume({ ...stage, publishContext, targetPath });
+  await assert.rejects(write(), { code: "EROFS" });
+  await node.nodeUnpublishVolume({ volumeId, targetPath });
+  await node.nodeUnstageVolume(stage);
+  await fails("ALREADY_EXISTS", publish("node-2"), /another readonly/);
+  await unpublish("node-2");
+  await unpublish("node-1");
+  await publish("node-2");
+  await fails("FAILED_PRECONDITION", publish("node-1"), /written to on node "node-2"/);
+  await publish("node-1", true);
+  await node.nodeStageVolume(stage);
+  await node.nodePublishVolume({ ...stage, targetPath });
+  await write();
+  await node.nodeUnpublishVolume({ volumeId, targetPath });
+  await node.nodeUnstageVolume(stage);
+  for (const nodeId of ["node-1", "node-2"]) await unpublish(nodeId);
+  await remove(volumeId);
+});
+
+test("[CSI-088] [CSI-091] a mode for one node, or for one writer, holds against what other nodes ask for later", async () => {
+  const modes = ["SINGLE_NODE_WRITER", "MULTI_NODE_SINGLE_WRITER", "MULTI_NODE_MULTI_WRITER"] as const;
+  const [single, oneWriter, many] = modes.map((mode) => capability({ mode })) as [
+    CapabilityInit,
+    CapabilityInit,
+    CapabilityInit,
+  ];
+  const volumeCapabilities = [single, oneWriter, many];
+  const { volumeId } = await create("all modes", { requisite: [TWO] }, { volumeCapabilities });
+  const publish = (nodeId: string, volumeCapability: CapabilityInit, readonly = false) =>
+    controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
+  for (const first of [single, oneWriter]) {
+    await publish("node-2", first);
+    await fails("FAILED_PRECONDITION", publish("node-1", many), /node-2/);
+    await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
+  }
+  await publish("node-2", many);
+  await fails("FAILED_PRECONDITION", publish("node-1", oneWriter), /written to on node "node-2"/);
+  await publish("node-1", oneWriter, true);
+  await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
   await remove(volumeId);
 });
 

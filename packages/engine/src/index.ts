@@ -32,7 +32,14 @@ export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index
 export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
 export { describeMigration, deviceOn, isMigratable } from "./arbiter/migration/phase.ts";
 export { ownerKinds } from "./arbiter/owners.ts";
-export { addTicket, removeTickets, type TicketRequest, ticketStatus } from "./arbiter/tickets.ts";
+export {
+  addTicket,
+  editTickets,
+  removeTickets,
+  type TicketRequest,
+  ticketStatus,
+  withTicket,
+} from "./arbiter/tickets.ts";
 export type * from "./arbiter/view.ts";
 export { WAITS } from "./arbiter/waits.ts";
 export * from "./errors.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../../packages/driver/src/testing/world.ts";
 import { type Driver, NODE } from "./driver.ts";
 
-export { type CapabilityChoice, capability, codeOf, failureOf, MIB };
+export { type CapabilityChoice, type CapabilityInit, capability, codeOf, failureOf, MIB };
 export const GIB = 1024n * MIB;
 
 /** What tests change in a CreateVolume request. */

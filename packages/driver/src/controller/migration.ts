@@ -1,5 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import { type AttachmentTicket, isMigratable, isShared, type Pool, type Volume } from "@mooring/engine";
+import type { AccessMode } from "../request/access-modes.ts";
 import { modeOf } from "../request/capability.ts";
 import { MIGRATABLE_PARAMETER } from "../request/parameters.ts";
 import type { VolumeRequest } from "../request/volume-request.ts";
@@ -20,7 +21,8 @@ export function requireMigratableUse({ capabilities }: VolumeRequest): void {
       hint: "Two nodes cannot mount one file system: ask for block access, or leave the parameter out.",
     });
   }
-  if (capabilities.some((capability) => modeOf(capability).short === "rwx")) return;
+  const twoWrite = ({ short, oneWriter }: AccessMode) => short === "rwx" && !oneWriter;
+  if (capabilities.map(modeOf).some(twoWrite)) return;
   throw CsiError.invalidArgument(`a migratable volume needs an access mode that lets two nodes write`, {
     hint: "Use MULTI_NODE_MULTI_WRITER (ReadWriteMany).",
   });

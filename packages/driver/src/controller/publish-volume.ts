@@ -1,9 +1,9 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import {
   type AttachmentTicket,
-  addTicket,
   csiTicketId,
   deviceOn,
+  editTickets,
   getAttachment,
   isServed,
   isShared,
@@ -15,24 +15,22 @@ import {
   type VolumeAttachment,
   VolumeAttachments,
   Volumes,
+  withTicket,
 } from "@mooring/engine";
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { type Capability, canonical, modeOf, parseCapability } from "../request/capability.ts";
+import { type Capability, parseCapability } from "../request/capability.ts";
 import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
 import { requireFreeToMigrate } from "./migration.ts";
 import { requireNotMounted } from "./not-mounted.ts";
 import { requireServer } from "./not-served.ts";
 import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
+import { CAPABILITY, READ_ONLY, requireNoOtherNode, useParameters } from "./other-nodes.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 const ticketAdded = failpoint("driver/publish-volume/ticket-added");
 const attached = failpoint("driver/publish-volume/attached");
-
-/** Ticket parameters that only the driver reads: what the volume was published as. */
-const READ_ONLY = "readOnly";
-const CAPABILITY = "capability";
 
 /** Key of the publish context that makes the node service mount read-only whatever else it is told. */
 export const PUBLISH_READ_ONLY = "storage.mooring.dev/read-only";
@@ -47,22 +45,22 @@ export async function publishVolume(
   const capability = parseCapability(request.volumeCapability, "volume_capability");
   const volume = await publishable(driver, request, capability, signal);
   const id = csiTicketId(volumeId, nodeId);
-  const parameters = {
-    lastAttachedBy: "csi",
-    [READ_ONLY]: String(readonly),
-    [CAPABILITY]: canonical([capability]),
-  };
-  const csi = await csiTickets(driver, volumeId, signal);
+  const parameters = { lastAttachedBy: "csi", ...useParameters(capability, readonly) };
+  const csi = csiTickets(await getAttachment(driver.store, volumeId, signal));
   const present = csi.find((ticket) => ticket.id === id);
   if (present === undefined) {
-    requireNoOtherNode(csi, nodeId, capability, volumeId);
+    requireNoOtherNode(csi, request, capability);
     requireFreeToMigrate(volume, csi, nodeId);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
   // The arbiter may know the owner better than the name of the ticket does.
   const owner = present?.owner ?? (await ownerOf(driver, volume, id, signal));
   const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner };
-  await addTicket(driver.store, volumeId, ticket, driver.host.clock.now(), signal).catch((error: unknown) => {
+  await editTickets(driver.store, volumeId, signal, (attachment) => {
+    // Once more, as of the very write: another controller may have published it meanwhile.
+    if (present === undefined) requireNoOtherNode(csiTickets(attachment), request, capability);
+    return withTicket(attachment, ticket, driver.host.clock.now());
+  }).catch((error: unknown) => {
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
   });
   ticketAdded();
@@ -92,12 +90,7 @@ async function publishable(
   return volume;
 }
 
-async function csiTickets(
-  driver: DriverContext,
-  volumeId: string,
-  signal: AbortSignal,
-): Promise<AttachmentTicket[]> {
-  const attachment = await getAttachment(driver.store, volumeId, signal);
+function csiTickets(attachment: VolumeAttachment | undefined): AttachmentTicket[] {
   const tickets = Object.entries(attachment?.spec.attachmentTickets ?? {});
   return tickets.map(([id, ticket]) => ({ ...ticket, id })).filter(({ type }) => type === "csi-attacher");
 }
@@ -144,20 +137,6 @@ function requireShare(pool: Pool, nodeId: string): void {
     `node "${nodeId}" does not have the shared pool "${pool.metadata.name}" open`,
     { hint: `Use one of its nodes (${nodes.join(", ")}), or start the node with this pool.` },
   );
-}
-
-function requireNoOtherNode(
-  tickets: readonly AttachmentTicket[],
-  nodeId: string,
-  capability: Capability,
-  volumeId: string,
-): void {
-  if (modeOf(capability).multiNode) return;
-  const other = tickets.find((ticket) => ticket.nodeID !== nodeId);
-  if (other === undefined) return;
-  throw CsiError.failedPrecondition(`volume "${volumeId}" is published to node "${other.nodeID}"`, {
-    hint: `Unpublish it from "${other.nodeID}" first.`,
-  });
 }
 
 function requireSameUse(present: AttachmentTicket, parameters: Record<string, string>): void {

@@ -9,10 +9,14 @@ export interface AccessMode {
   short: "rwo" | "rwop" | "rox" | "rwx";
   /** May be published on several nodes at once. */
   multiNode: boolean;
+  /** Of several nodes one may write, the others only read. */
+  oneWriter: boolean;
   /** May be published at several target paths of one node at once. */
   multiTarget: boolean;
   readOnly: boolean;
 }
+
+const DEFAULTS = { multiNode: false, oneWriter: false, multiTarget: true, readOnly: false };
 
 /** CSI `VolumeCapability.AccessMode`, with the column of the second-NodePublishVolume table that each falls in. */
 export const ACCESS_MODES: ReadonlyMap<number, AccessMode> = new Map([
@@ -24,7 +28,10 @@ export const ACCESS_MODES: ReadonlyMap<number, AccessMode> = new Map([
   mode(Mode.SINGLE_NODE_SINGLE_WRITER, "SINGLE_NODE_SINGLE_WRITER", "rwop", { multiTarget: false }),
   mode(Mode.SINGLE_NODE_MULTI_WRITER, "SINGLE_NODE_MULTI_WRITER", "rwo", {}),
   mode(Mode.MULTI_NODE_READER_ONLY, "MULTI_NODE_READER_ONLY", "rox", { multiNode: true, readOnly: true }),
-  mode(Mode.MULTI_NODE_SINGLE_WRITER, "MULTI_NODE_SINGLE_WRITER", "rwx", { multiNode: true }),
+  mode(Mode.MULTI_NODE_SINGLE_WRITER, "MULTI_NODE_SINGLE_WRITER", "rwx", {
+    multiNode: true,
+    oneWriter: true,
+  }),
   mode(Mode.MULTI_NODE_MULTI_WRITER, "MULTI_NODE_MULTI_WRITER", "rwx", { multiNode: true }),
 ]);
 
@@ -52,7 +59,7 @@ function mode(
   number: number,
   name: string,
   short: AccessMode["short"],
-  more: Partial<Pick<AccessMode, "multiNode" | "multiTarget" | "readOnly">>,
+  more: Partial<Pick<AccessMode, "multiNode" | "oneWriter" | "multiTarget" | "readOnly">>,
 ): [number, AccessMode] {
-  return [number, { name, short, multiNode: false, multiTarget: true, readOnly: false, ...more }];
+  return [number, { name, short, ...DEFAULTS, ...more }];
 }

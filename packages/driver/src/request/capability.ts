@@ -55,6 +55,16 @@ export function mountFlagsOf(capability: v1.VolumeCapability | undefined): strin
   return capability?.accessType.case === "mount" ? [...capability.accessType.value.mountFlags] : [];
 }
 
+/** The mode in the canonical form of one capability; undefined for any other text. */
+export function modeOfCanonical(text: string): AccessMode | undefined {
+  try {
+    const [, mode] = JSON.parse(text) as unknown[];
+    return accessModeNamed(String(mode));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Equal for lists with the same capabilities in any order. */
 export function canonical(capabilities: readonly Capability[]): string {
   const keys = capabilities.map(({ access, mode, fsType, mountFlagsHash }) =>
