@@ -84,7 +84,7 @@ describe("bugs that a predecessor had, by their number there", () => {
       const elsewhere = /^(\S+\.test\.ts): /.exec(what)?.[1];
       const root = elsewhere?.startsWith("services/") === true ? ".." : "../../../..";
       const text = elsewhere === undefined ? source : await read(`${root}/${elsewhere}`);
-      assert.ok(named(text) || what.includes("see simulation"), number);
+      assert.ok(named(text), number);
     }
   });
 });

@@ -45,7 +45,8 @@ function calm(history: History, nodeID: (typeof NODES)[number], how: "return" | 
   history.happen({ name: "fence", who: NODES.indexOf(nodeID) });
 }
 
-function comesToRest(history: History): boolean {
+/** Everybody acts in turn, faults apart, until nothing is left to do; false: there always is. */
+export function comesToRest(history: History): boolean {
   const { world, arbiter } = history;
   for (let round = 0; round < ROUNDS; round += 1) {
     const versions = [world.volumeVersion, world.attachmentVersion].join();
