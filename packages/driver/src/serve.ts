@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createServer, type Observe } from "@mooring/csi";
 import {
@@ -9,7 +10,15 @@ import {
   startArbiter,
   startServices,
 } from "@mooring/engine";
-import { Events, LocalStore, type Logger, ResourceRegistry, startEventExpiry } from "@mooring/store";
+import {
+  Events,
+  LocalStore,
+  type Logger,
+  lockFolder,
+  type ObjectStore,
+  ResourceRegistry,
+  startEventExpiry,
+} from "@mooring/store";
 import type { DriverMode } from "./context.ts";
 import { createDriver } from "./driver.ts";
 
@@ -20,10 +29,16 @@ export interface ServeOptions {
   /** `unix:///path/csi.sock` */
   endpoint: string;
   mode: DriverMode;
-  /** Absolute; everything is kept below it. One process at a time. */
+  /** Absolute; everything is kept below it. One process at a time, but for controllers on an API server. */
   stateDir: string;
   nodeID: string;
-  pool: { type: PoolType; size?: number; overcommit?: number };
+  /** The node's own pool; `name` is needed where other nodes share the store. */
+  pool: { name?: string; type: PoolType; size?: number; overcommit?: number };
+  /**
+   * Objects of an API server that runs the arbiter and the data services, as `mooring up` does: other processes with the
+   * same one serve the other parts. Default: a store of its own below the state folder, which nobody else sees.
+   */
+  store?: ObjectStore;
   maxVolumesPerNode?: number;
   cgroupRoot?: string;
   version?: string;
@@ -46,14 +61,35 @@ function registry(): ResourceRegistry {
   ]);
 }
 
+interface Objects {
+  store: ObjectStore;
+  /** Nobody else has them: what works on objects has to run here. */
+  alone: boolean;
+  close(): Promise<void>;
+}
+
+/** Throws StoreOpenError when another process has the state folder. */
+async function openObjects({ stateDir, mode, store }: ServeOptions): Promise<Objects> {
+  const path = join(stateDir, "store");
+  if (store === undefined) {
+    const own = await LocalStore.open({ path, registry: registry() });
+    return { store: own, alone: true, close: () => own.close() };
+  }
+  // Controllers keep nothing on their machine.
+  if (mode === "controller") return { store, alone: false, close: async () => {} };
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return { store, alone: false, close: await lockFolder(path) };
+}
+
 /**
- * The driver as a process of its own: store, node agent, arbiter and CSI server. Resolves when the socket answers.
- * Parts are stopped in the reverse of the order in which they were started.
+ * The driver as a process of its own: store, node agent, arbiter and CSI server. On an API server's objects, only the
+ * agent of a node and the CSI server. Resolves when the socket answers. Parts are stopped in the reverse of the order
+ * in which they were started. Throws NodeInUse when another agent runs for the node.
  */
 export async function serveDriver(options: ServeOptions): Promise<Serving> {
   const { stateDir, nodeID, mode, logger, signal, endpoint, observe } = options;
   const host = createHost();
-  const store = await LocalStore.open({ path: join(stateDir, "store"), registry: registry() });
+  const { store, alone, close } = await openObjects(options);
   // Calls under way may still need the engine while the server says good-bye.
   const engine = new AbortController();
   setMaxListeners(0, engine.signal);
@@ -61,22 +97,23 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
   const release = async () => {
     engine.abort();
     await Promise.allSettled(parts);
-    await store.close();
+    await close();
   };
   try {
     const common = { store, logger, signal: engine.signal };
     const pools = [{ name: DEFAULT_POOL, ...options.pool }];
-    parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
-    parts.push((await startArbiter(common)).done);
-    parts.push((await startServices(common)).done);
-    // Nobody else has this store, so nobody else would ever remove them.
-    parts.push(startEventExpiry(common).done);
+    if (alone || mode !== "controller") {
+      parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
+    }
+    if (alone) {
+      parts.push((await startArbiter(common)).done);
+      parts.push((await startServices(common)).done);
+      parts.push(startEventExpiry(common).done);
+    }
     const { maxVolumesPerNode, version, cgroupRoot } = options;
     const services = createDriver({
-      ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal },
-      // Nobody else has this store.
-      nodeOnly: mode === "node",
-      alone: true,
+      ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal, alone },
+      nodeOnly: alone && mode === "node",
       ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
       ...(version === undefined ? {} : { version }),
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
@@ -87,15 +124,18 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       ...(observe === undefined ? {} : { observe }),
     });
     await server.start();
-    return {
-      done: aborted(signal)
-        .then(() => server.stop())
-        .then(release),
-    };
+    const stopped = Promise.race([aborted(signal), firstFailure(parts)]);
+    return { done: stopped.finally(() => server.stop()).finally(release) };
   } catch (error) {
     await release();
     throw error;
   }
+}
+
+/** Rejects when a part does, and never resolves: parts end well only when they are told to. */
+function firstFailure(parts: readonly Promise<void>[]): Promise<never> {
+  const never = new Promise<never>(() => {});
+  return Promise.race(parts.map((part) => part.then(() => never)).concat(never));
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

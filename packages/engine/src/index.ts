@@ -1,4 +1,5 @@
 export { mountFault } from "./agent/health/fault.ts";
+export { NodeInUse } from "./agent/heartbeat/holder.ts";
 export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";

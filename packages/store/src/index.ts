@@ -14,6 +14,7 @@ export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
 export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
+export { lockFolder } from "./local/lock.ts";
 export { StoreOpenError, type StoreOpenReason } from "./local/open-error.ts";
 export * from "./local/registry.ts";
 export type { JsonWatchEvent } from "./local/watch.ts";

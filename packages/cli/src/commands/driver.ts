@@ -1,18 +1,22 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { CsiError } from "@mooring/csi";
-import { type DriverMode, serveDriver } from "@mooring/driver";
-import { parseQuantity, StoreOpenError } from "@mooring/store";
+import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
+import { Volumes } from "@mooring/engine";
+import { isNotFound, parseQuantity, type RestStore, StoreOpenError } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { openClient } from "./client.ts";
 import { type DriverMetrics, startMetrics } from "./driver-metrics.ts";
 import { overcommitOption } from "./foreground.ts";
+import { isNodeName, ownPoolName } from "./node-settings.ts";
 
 interface DriverOptions {
   mode: DriverMode;
   endpoint?: string;
+  kubeconfig?: string;
   stateDir: string;
   nodeId: string;
   pool: "xfs" | "btrfs" | "directory";
@@ -80,9 +84,43 @@ function stopSignal(logger: Logger): AbortSignal {
   return stop.signal;
 }
 
+/** The objects of a running Mooring API server, which other processes see as well. */
+async function sharedStore(options: DriverOptions): Promise<RestStore | undefined> {
+  const { kubeconfig, nodeId: name } = options;
+  if (kubeconfig === undefined) return undefined;
+  if (!isNodeName(name)) {
+    throw new CommandError(`--node-id ${name} cannot be the name of an object`, {
+      next: "with --kubeconfig use up to 63 lower case letters, digits, '-' and '.', alphanumeric at both ends",
+    });
+  }
+  const store = await openClient({ kubeconfig });
+  await store.list(Volumes, { limit: 1 }).catch((cause: unknown) => {
+    if (!isNotFound(cause)) throw cause;
+    throw new CommandError(`the API server of ${kubeconfig} does not have Mooring's kinds`, {
+      next: "use the kubeconfig of a running `mooring up`",
+      cause,
+    });
+  });
+  return store;
+}
+
+function poolOf(options: DriverOptions): ServeOptions["pool"] {
+  const { pool: type, poolSize: size, poolOvercommit: overcommit } = options;
+  return {
+    type,
+    ...(options.kubeconfig === undefined ? {} : { name: ownPoolName(options.nodeId) }),
+    ...(type === "directory" ? {} : { size }),
+    ...(overcommit === undefined ? {} : { overcommit }),
+  };
+}
+
+/** Controllers on an API server's objects touch nothing of their machine. */
+const needsRoot = ({ mode, kubeconfig, pool }: DriverOptions): boolean =>
+  pool !== "directory" && (mode !== "controller" || kubeconfig === undefined);
+
 async function driver(options: DriverOptions): Promise<void> {
   const endpoint = endpointOf(options);
-  if (options.pool !== "directory" && process.getuid?.() !== 0) {
+  if (needsRoot(options) && process.getuid?.() !== 0) {
     throw new CommandError(`a pool of type ${options.pool} needs root for loop devices and mounts`, {
       next: "run it as root, or try it with --pool directory",
     });
@@ -107,15 +145,12 @@ interface Surroundings {
 /** Settles when the driver has stopped. */
 async function serve(options: DriverOptions, endpoint: string, around: Surroundings): Promise<void> {
   const { logger, signal, metrics } = around;
-  const { poolSize, pool, poolOvercommit: overcommit } = options;
+  const store = await sharedStore(options);
   const serving = await serveDriver({
     ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
     stateDir: resolve(options.stateDir),
-    pool: {
-      type: pool,
-      ...(pool === "directory" ? {} : { size: poolSize }),
-      ...(overcommit === undefined ? {} : { overcommit }),
-    },
+    pool: poolOf(options),
+    ...(store === undefined ? {} : { store }),
     version: process.env.MOORING_VERSION ?? "0.1.0",
     logger,
     signal,
@@ -124,7 +159,7 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
     throw startFailure(error);
   });
   logger.info({ endpoint, mode: options.mode, node: options.nodeId, pid: process.pid }, "serving CSI");
-  await serving.done;
+  await serving.done.finally(() => store?.close());
 }
 
 function startFailure(error: unknown): unknown {
@@ -175,6 +210,12 @@ export function driverCommand(): Command {
       new Option("--endpoint <socket>", "where to listen: unix:///path/csi.sock").env("CSI_ENDPOINT"),
     )
     .addOption(
+      new Option(
+        "--kubeconfig <file>",
+        "a running `mooring up`, whose objects controller and node processes share (default: objects of its own)",
+      ).env("MOORING_KUBECONFIG"),
+    )
+    .addOption(
       new Option("--state-dir <folder>", "where everything is kept")
         .env("MOORING_STATE_DIR")
         .default("/var/lib/mooring"),
@@ -218,6 +259,11 @@ export function driverCommand(): Command {
     .action(driver)
     .addHelpText(
       "after",
-      "\nExit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder, socket or address in use · 70 unforeseen",
+      `
+Without --kubeconfig, --mode controller or node is a plugin by itself, for a test suite of that service: a
+controller and a node process do not see each other's volumes, and cannot have one state folder.
+
+Exit codes: 0 stopped by a signal · 2 wrong arguments or something is missing · 3 state folder, socket, address
+or node in use · 4 the API server cannot be reached · 70 unforeseen · 130 stopped at once by a second signal`,
     );
 }

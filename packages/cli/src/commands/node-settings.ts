@@ -13,11 +13,13 @@ const POOL_NAME = /^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/;
 
 /** The name of a Node and of a CSI node: a DNS-1123 subdomain that also fits into a label. */
 export function nodeName(text: string): string {
-  if (NAME.test(text) && text.length <= 63) return text;
+  if (isNodeName(text)) return text;
   throw new CommandError(`--node-name ${text} is not a node name`, {
     next: "use up to 63 lower case letters, digits, '-' and '.', alphanumeric at both ends",
   });
 }
+
+export const isNodeName = (text: string): boolean => NAME.test(text) && text.length <= 63;
 
 /** `zone=a,disk=fast` */
 export function labels(text: string): Record<string, string> {

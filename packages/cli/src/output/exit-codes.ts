@@ -5,7 +5,7 @@ export const EXIT = {
   negative: 1,
   /** Wrong arguments, or the machine lacks something the command needs. */
   usage: 2,
-  /** Another process holds the state folder, the socket or the address. */
+  /** Another process holds the state folder, the socket, the address or the node. */
   busy: 3,
   /** The API server cannot be reached or refuses. */
   unreachable: 4,

@@ -1,4 +1,5 @@
-import { StatusError, StoreOpenError } from "@mooring/store";
+import { NodeInUse } from "@mooring/engine";
+import { AccessError, StatusError, StoreOpenError } from "@mooring/store";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -50,6 +51,12 @@ function tell(error: unknown): Told {
     };
   }
   if (error instanceof StoreOpenError) return cannotOpen(error);
+  if (error instanceof AccessError) {
+    return { message: error.message, next: "name a kubeconfig that can be read", exitCode: EXIT.usage };
+  }
+  if (error instanceof NodeInUse) {
+    return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
+  }
   if (error instanceof StatusError && error.reason === "ServiceUnavailable")
     return unreachable(error.message);
   if (error instanceof StatusError) return { message: error.message, exitCode: EXIT.negative };

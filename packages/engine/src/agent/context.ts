@@ -6,6 +6,7 @@ import type { KeyedLock } from "../host/keyed-lock.ts";
 import type { Cuts } from "./cuts.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
+import type { NodeClaim } from "./heartbeat/holder.ts";
 import type { ImageLeases } from "./lease/image-leases.ts";
 import type { OpenPools } from "./open-pools.ts";
 
@@ -27,6 +28,8 @@ export interface AgentContext {
   host: Host;
   /** Name of this node's NodeAgent; volumes on its pools are ours. */
   nodeID: string;
+  /** Our right to speak for this node. */
+  claim: NodeClaim;
   logger: Logger;
   events: EventRecorder;
   /** Pools that are open in this process. */

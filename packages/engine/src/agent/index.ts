@@ -19,6 +19,7 @@ import { createInformers, runGroups, runPools, runShares, runSnapshots, runVolum
 import { Cuts } from "./cuts.ts";
 import { Freezes } from "./freezes/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
+import { claimNode } from "./heartbeat/holder.ts";
 import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
 import type { LeaseTimes } from "./lease/image-leases.ts";
 import { openSharing } from "./lease/open-sharing.ts";
@@ -78,12 +79,15 @@ export interface Agent {
 /**
  * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, cuts its
  * Snapshots, and says that the node is alive. Resolves when the pools have been opened, or their failures recorded.
+ * Throws NodeInUse when another agent runs for the node; `done` rejects with it when one has taken the node over.
  */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { store, host, nodeID, signal } = options;
   // Every watch, wait and child of the agent listens to it.
   setMaxListeners(0, signal);
   const logger = options.logger.child({ node: nodeID });
+  const { stateDir } = options;
+  const claim = await claimNode({ store, nodeID, stateDir, clock: host.clock, logger, signal });
   const informers = createInformers(store, logger);
   const { pools, volumes, snapshots, groups, attachments, shares } = informers;
   const shared =
@@ -93,7 +97,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...(shared?.informers ?? []),
   ];
   const context: AgentContext = {
-    ...{ store, host, nodeID, logger, signal, stateDir: options.stateDir, sharing: shared?.sharing },
+    ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
@@ -102,7 +106,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     faults: new Map(),
     shareLocks: new KeyedLock(),
     silences: new Map(),
-    freezes: new Freezes(options.stateDir, logger),
+    freezes: new Freezes(stateDir, logger),
     sessions: new Sessions(),
   };
   const letGo = (): Promise<void> => release(context, options.releaseOnStop === true);

@@ -7,6 +7,8 @@ export interface NodeAgent extends KubeObject {
   status?: {
     state: "Ready" | "Suspect" | "Fenced" | "Gone";
     heartbeat?: string;
+    /** Which agent speaks for the node: one state folder of one machine. */
+    holder?: string;
     version?: string;
     conditions?: Condition[];
   };

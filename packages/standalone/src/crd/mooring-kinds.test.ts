@@ -198,7 +198,7 @@ const agent: Full<NodeAgent> = {
   ...ours,
   kind: "NodeAgent",
   spec: { topology: { a: "b" } },
-  status: { state: "Ready", heartbeat: time, version: "1", conditions },
+  status: { state: "Ready", heartbeat: time, holder: "h", version: "1", conditions },
 };
 
 const overrides = { storageClassName: "c", accessModes: ["ReadWriteOnce"], size: "1Gi", labels: { a: "b" } };

@@ -1,6 +1,8 @@
+import { mkdir } from "node:fs/promises";
 import { createDriver } from "@mooring/driver";
 import { createHost, startAgent } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
+import { lockFolder } from "@mooring/store";
 import { requestToken } from "../kubelet/volumes/request-token.ts";
 import { addressTowards } from "../node-logs/local-address.ts";
 import { serveNodeLogs } from "../node-logs/serve.ts";
@@ -14,11 +16,13 @@ import type { MooringNode, MooringNodeOptions } from "./options.ts";
 /**
  * One more machine for an API server that runs elsewhere: agent, driver node service, registration and kubelet, all
  * over the network. The controllers, the arbiter and the driver's controller service stay with the API server; they
- * only write objects, and this node's agent acts on them. Resolves when pods can run here.
+ * only write objects, and this node's agent acts on them. Resolves when pods can run here. Throws a StoreOpenError when
+ * another process has the state folder, and NodeInUse when another agent runs for the node.
  */
 export async function startMooringNode(options: MooringNodeOptions): Promise<MooringNode> {
   const { store, settings, nodeName, logger, signal } = options;
   const folder = await openStateFolder(options.stateDir);
+  const unlock = await lockState(folder);
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   try {
@@ -29,11 +33,19 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
     await parts.start("logs", (stop) =>
       serveNodeLogs({ store, nodeName, kubelet, host, logger, signal: stop }),
     );
-    return { socket: folder.socket, done: untilStopped(signal, failed).finally(() => parts.stop()) };
+    const stop = () => parts.stop().finally(unlock);
+    return { socket: folder.socket, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await parts.stop();
+    await unlock();
     throw error;
   }
+}
+
+/** The lock that `mooring up` and the driver take, too: it is on the folder of a store, which this node has elsewhere. */
+async function lockState({ store }: StateFolder): Promise<() => Promise<void>> {
+  await mkdir(store, { recursive: true, mode: 0o700 });
+  return lockFolder(store);
 }
 
 /** This node's volumes behind a CSI socket, and the registrar, which every node has for itself. */

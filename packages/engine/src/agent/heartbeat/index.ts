@@ -3,22 +3,25 @@ import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { nodeConditions } from "../../fencing/conditions.ts";
 import type { AgentContext } from "../context.ts";
+import { NodeInUse } from "./holder.ts";
 
 export const HEARTBEAT_MS = 10_000;
 
-/** Says in the NodeAgent object that this node is alive, once now and then until the signal. */
+/** Says in the NodeAgent object that this node is alive. Throws NodeInUse when another agent says so. */
 export async function beat(context: AgentContext): Promise<void> {
-  const { store, nodeID, host, signal } = context;
+  const { store, nodeID, host, claim, signal } = context;
   const put = (agent: NodeAgent): NodeAgent => {
+    claim.check(agent.status);
     const now = host.clock.now();
     const conditions = nodeConditions(
       agent.status,
       { state: "Ready", reason: "AgentAnswers", message: "" },
       now,
     );
+    const heartbeat = now.toISOString();
     return {
       ...agent,
-      status: { ...agent.status, state: "Ready", heartbeat: now.toISOString(), conditions },
+      status: { ...agent.status, state: "Ready", heartbeat, holder: claim.holder, conditions },
     };
   };
   const key = { name: nodeID };
@@ -43,26 +46,32 @@ async function register({ store, nodeID, signal }: AgentContext): Promise<void> 
   });
 }
 
+/** Beats until the signal. Rejects with NodeInUse when another agent has taken the node, which we were silent for. */
 export async function keepBeating(context: AgentContext): Promise<void> {
   const { host, signal, logger } = context;
   while (!signal.aborted) {
     await host.clock.sleep(HEARTBEAT_MS, signal).catch(() => {});
     if (signal.aborted) return;
-    // A missed beat is made up by the next one.
-    await beat(context).catch((error: unknown) => logger.warn({ err: error }, "cannot write the heartbeat"));
+    await beat(context).catch((error: unknown) => {
+      if (error instanceof NodeInUse) throw error;
+      // A missed beat is made up by the next one.
+      logger.warn({ err: error }, "cannot write the heartbeat");
+    });
   }
 }
 
 /** The last word of an agent that has closed everything: nobody has to wait for this node any more. */
-export async function sayGone({ store, nodeID, host, logger }: AgentContext): Promise<void> {
+export async function sayGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
   const said = {
     state: "Gone",
     reason: "AgentStopped",
     message: "the agent was stopped and holds no device",
   } as const;
   const put = (agent: NodeAgent): NodeAgent => {
+    claim.check(agent.status);
+    const { holder: _given, ...status } = agent.status ?? {};
     const conditions = nodeConditions(agent.status, said, host.clock.now());
-    return { ...agent, status: { ...agent.status, state: "Gone", conditions } };
+    return { ...agent, status: { ...status, state: "Gone", conditions } };
   };
   await mutate(store, NodeAgents, { name: nodeID }, put, { subresource: "status" }).catch(
     (error: unknown) => {

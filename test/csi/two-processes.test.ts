@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { type CsiClient, connect } from "@mooring/csi";
+import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { cleanUp } from "../../packages/driver/src/testing/world.ts";
+import { machineRemains } from "../support/remains.ts";
+import { Up } from "../support/up.ts";
+import { host } from "./support/driver.ts";
+import { MooringProcess, plainEnvironment } from "./support/process.ts";
+import { capability, fails, MIB } from "./support/volumes.ts";
+
+const CONTROL = "control";
+const WORKER = "worker";
+
+const up = await Up.create({ pool: "directory", nodeName: CONTROL });
+const processes: MooringProcess[] = [];
+after(async () => {
+  for (const process of processes) await process.end("SIGKILL");
+  await cleanUp(host, join(up.stateDir, "worker"));
+  await up.dispose();
+  assert.deepEqual(await machineRemains(up.stateDir), []);
+});
+await up.start();
+
+function start(args: readonly string[], socket: string): MooringProcess {
+  const CSI_ENDPOINT = `unix://${join(up.stateDir, socket)}`;
+  const child = new MooringProcess(args, { ...plainEnvironment(), CSI_ENDPOINT });
+  processes.push(child);
+  return child;
+}
+
+const driver = (mode: string, stateDir: string, node = WORKER, kubeconfig = up.kubeconfig) =>
+  ["driver", "--mode", mode, "--kubeconfig", kubeconfig, "--node-id", node].concat([
+    ...["--state-dir", join(up.stateDir, stateDir), "--pool-size", "2Gi"],
+  ]);
+
+interface Part {
+  process: MooringProcess;
+  client: CsiClient;
+}
+
+/** A controller process and a node process with nothing in common but the API server. */
+async function startParts(): Promise<{ controller: Part; node: Part; stop(): Promise<void> }> {
+  const begin = async (mode: "controller" | "node"): Promise<Part> => {
+    const process = start(driver(mode, "worker"), `${mode}.sock`);
+    const endpoint = `unix://${join(up.stateDir, `${mode}.sock`)}`;
+    const client = await connect(endpoint, { timeoutMs: 60_000, readyTimeoutMs: 60_000 }).catch(
+      (cause: unknown) => {
+        throw new Error(process.stderr, { cause });
+      },
+    );
+    return { process, client };
+  };
+  const node = await begin("node");
+  const controller = await begin("controller");
+  const stop = async () => {
+    for (const { client, process } of [controller, node]) {
+      client.close();
+      assert.equal(await process.end(), 0, process.stderr);
+    }
+  };
+  return { controller, node, stop };
+}
+
+test("[CSI-007] [CSI-334] [CSI-335] a controller and a node process on one API server serve one volume; its data survives both", async () => {
+  const staging = join(up.stateDir, "staging");
+  const target = join(up.stateDir, "target");
+  await mkdir(staging);
+  const create = {
+    ...{ name: "shared", capacityRange: { requiredBytes: 64n * MIB } },
+    ...{ volumeCapabilities: [capability({ fsType: "ext4" })] },
+    accessibilityRequirements: { requisite: [{ segments: { [TOPOLOGY_NODE_KEY]: WORKER } }] },
+  };
+  /** The whole way to a mounted folder, the work in it, and the whole way back. */
+  const use = async (
+    { controller, node }: Awaited<ReturnType<typeof startParts>>,
+    work: () => Promise<void>,
+  ) => {
+    const { volume } = await controller.client.controller.createVolume(create);
+    const volumeId = volume?.volumeId ?? "";
+    const volumeCapability = capability({ fsType: "ext4" });
+    const published = await controller.client.controller.controllerPublishVolume({
+      ...{ volumeId, nodeId: (await node.client.node.nodeGetInfo({})).nodeId, volumeCapability },
+    });
+    const { publishContext } = published;
+    const at = { volumeId, stagingTargetPath: staging, volumeCapability, publishContext };
+    await node.client.node.nodeStageVolume(at);
+    await node.client.node.nodePublishVolume({ ...at, targetPath: target });
+    await work();
+    await node.client.node.nodeUnpublishVolume({ volumeId, targetPath: target });
+    await node.client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: staging });
+    await controller.client.controller.controllerUnpublishVolume({ volumeId, nodeId: WORKER });
+    return volumeId;
+  };
+  const first = await startParts();
+  const id = await use(first, () => writeFile(join(target, "file"), "kept"));
+  await first.stop();
+  const second = await startParts();
+  const same = await use(second, async () =>
+    assert.equal(await readFile(join(target, "file"), "utf8"), "kept"),
+  );
+  assert.equal(same, id);
+  const capabilities = await Promise.all(
+    [second.controller, second.node].map(({ client }) => client.identity.getPluginCapabilities({})),
+  );
+  assert.deepEqual(capabilities[0], capabilities[1], "one plugin, whatever each process serves");
+  await second.controller.client.controller.deleteVolume({ volumeId: id });
+  await fails("NOT_FOUND", second.controller.client.controller.controllerGetVolume({ volumeId: id }));
+  await second.stop();
+});
+
+test("one agent runs for a node: a second one, of whatever command, ends with 3 and says so", async () => {
+  const parts = await startParts();
+  const node = (name: string) =>
+    ["node", "--kubeconfig", up.kubeconfig, "--node-name", name, "--pool", "directory"].concat([
+      "--state-dir",
+      join(up.stateDir, "other"),
+    ]);
+  const takenNode = /another agent runs for node[\s\S]*next: /;
+  const takenFolder = /another process uses this state folder \(pid \d+\)[\s\S]*next: /;
+  const cases: readonly [string, readonly string[], RegExp][] = [
+    ["the same state folder", driver("node", "worker"), takenFolder],
+    ["another state folder", driver("all", "other"), takenNode],
+    ["the node of mooring up", driver("node", "other", CONTROL), takenNode],
+    ["the state folder of mooring up", driver("node", ".", "third"), takenFolder],
+    ["mooring node", node(WORKER), takenNode],
+  ];
+  for (const [what, args, says] of cases) {
+    const second = start(args, "second.sock");
+    assert.equal(await second.ended(), 3, `${what}: ${second.stderr}`);
+    assert.match(second.stderr, says, what);
+  }
+  assert.ok(parts.node.process.alive && up.alive);
+  await parts.stop();
+});
+
+test("[CSI-336] an API server that is not there, or no kubeconfig, ends it at once and says what to do", async () => {
+  const nobody = join(up.stateDir, "nobody");
+  const text = await readFile(up.kubeconfig, "utf8");
+  await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
+  const cases: readonly [string[], number, RegExp][] = [
+    [driver("node", "x", WORKER, join(up.stateDir, "missing")), 2, /cannot read the kubeconfig[\s\S]*next: /],
+    [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
+    [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
+  ];
+  for (const [args, code, says] of cases) {
+    const child = start(args, "x.sock");
+    assert.equal(await child.ended(), code, child.stderr);
+    assert.match(child.stderr, says);
+  }
+});
