@@ -73,7 +73,19 @@ test("[LHA-044] [LHA-045] a person attaches a volume by name, sees it in every l
   );
   assert.match(await kubectl.run("get", KIND, volume), /node-a +attached +1 +0 +ann/);
   assert.match(await done("volume", "show", volume), /for ann, until \d{4}.*satisfied for/);
-  assert.match(await done("volume", "detach", volume), /ended: longhorn-ui/);
+  for (const args of [
+    ["volume", "detach", volume],
+    ["ticket", "rm", volume, "longhorn-ui"],
+  ]) {
+    const wrong = await mooring(...args, "--holder", "bob");
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /"longhorn-ui" is held by ann, not by bob.*\n.*Ask ann.*\(--force\)/s);
+    // The login of this machine is not ann either.
+    assert.match((await mooring(...args)).stderr, /held by ann, not by/);
+    assert.match((await mooring(...args, "--holder", "ann", "--force")).stderr, /cannot be used with/);
+  }
+  assert.equal(await isSatisfied("longhorn-ui"), true);
+  assert.match(await done("volume", "detach", volume, "--holder", "ann"), /ended: longhorn-ui/);
   await eventually("the volume to be detached", async () => {
     return (await store.get(Volumes, { name: volume })).status?.state === "detached";
   });
@@ -110,7 +122,8 @@ test("a person attaches and detaches a real device by REST", async () => {
   const [{ hostId, endpoint, running }] = attached.controllers;
   assert.deepEqual([hostId, running], ["node-a", true]);
   assert.ok((await stat(endpoint)).isBlockDevice());
-  assert.equal((await act("detach", {})).status, 200);
+  assert.equal((await act("detach", {})).status, 409);
+  assert.equal((await act("detach", { attachedBy: "ann" })).status, 200);
   await eventually("the volume to be detached", async () => {
     return (await rest(up.kubeconfig, `/v1/volumes/${volume}`)).body.state === "detached";
   });
@@ -155,7 +168,7 @@ test("10452: the ticket of a running Pod cannot be ended by a person, and comes 
   const refused = await mooring("ticket", "rm", volume, csi);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /belongs to csi-attacher and ends with VolumeAttachment/);
-  await done("volume", "detach", volume);
+  await done("volume", "detach", volume, "--id", "longhorn-ui", "--force");
   const before = await startedAt();
   const tear = JSON.stringify({ spec: { attachmentTickets: { [csi]: null } } });
   await kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);

@@ -1,7 +1,7 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { Command } from "commander";
 import { age, table } from "../output/table.ts";
-import { currentUser, duration, told } from "../volume/options.ts";
+import { callerOption, currentUser, duration, told } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 import { type ClientOptions, openClient } from "./client.ts";
 
@@ -56,16 +56,13 @@ async function add(volume: string, options: AddOptions): Promise<void> {
 }
 
 interface RemoveOptions extends ClientOptions {
-  holder?: string;
+  holder: string;
   force?: boolean;
 }
 
 async function remove(volume: string, id: string, options: RemoveOptions): Promise<void> {
   const { holder, force } = options;
-  const wish = {
-    ...{ volume, attachmentID: id, forceDetach: force === true },
-    ...(holder === undefined ? {} : { attachedBy: holder }),
-  };
+  const wish = { volume, attachmentID: id, attachedBy: holder, forceDetach: force === true };
   const ended = await told(detachVolume(await openClient(options), wish));
   process.stdout.write(
     ended.length === 0 ? `there is no ticket ${id}\n` : `ticket ${ended.join(", ")} ended\n`,
@@ -100,8 +97,8 @@ export function ticketCommand(): Command {
     .description("end a ticket")
     .argument("<volume>", "name of the Volume")
     .argument("<id>", "id of the ticket")
-    .option("--holder <name>", "only if it is this person's")
-    .option("--force", "also one that is not a person's")
+    .addOption(callerOption())
+    .option("--force", "also one of somebody else, a person or a controller")
     .option(...kubeconfig)
     .action(remove);
   return root;

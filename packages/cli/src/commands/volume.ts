@@ -12,7 +12,7 @@ import { Command } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { age, bytes, table } from "../output/table.ts";
-import { currentUser, duration, told } from "../volume/options.ts";
+import { callerOption, currentUser, duration, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { renderFinding } from "../why/render.ts";
 import { type ClientOptions, openClient } from "./client.ts";
@@ -108,7 +108,7 @@ async function satisfied(store: ObjectStore, volume: string, id: string, timeout
 
 interface DetachOptions extends ClientOptions {
   id?: string;
-  holder?: string;
+  holder: string;
   force?: boolean;
   all?: boolean;
 }
@@ -116,10 +116,9 @@ interface DetachOptions extends ClientOptions {
 async function detach(volume: string, options: DetachOptions): Promise<void> {
   const { id, holder, force, all } = options;
   const wish = {
-    ...{ volume, forceDetach: force === true || all === true },
+    ...{ volume, attachedBy: holder, forceDetach: force === true || all === true },
     ...(all === true ? { scope: "all" as const } : {}),
     ...(id === undefined ? {} : { attachmentID: id }),
-    ...(holder === undefined ? {} : { attachedBy: holder }),
   };
   const ended = await told(detachVolume(await openClient(options), wish));
   process.stdout.write(ended.length === 0 ? "no ticket had to end\n" : `ended: ${ended.join(", ")}\n`);
@@ -160,9 +159,9 @@ export function volumeCommand(): Command {
     .description("give a volume back")
     .argument("<volume>", "name of the Volume")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
-    .option("--holder <name>", "only if it is this person's")
-    .option("--force", "end the tickets of workloads as well; a device in use stays until it is unmounted")
-    .option("--all", "end the tickets of jobs, too")
+    .addOption(callerOption().conflicts("all"))
+    .option("--force", "end those of others: of the --id, else of all people and workloads")
+    .option("--all", "end those of jobs, too")
     .option(...kubeconfig)
     .action(detach);
   return root;

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import { EngineError } from "@mooring/engine";
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -19,6 +19,16 @@ export function currentUser(): string {
   return process.env["SUDO_USER"] || userInfo().username;
 }
 
+/** Who gives a ticket back: it has to be this person's. By force it may be anybody's, so the two exclude each other. */
+export function callerOption(): Option {
+  return new Option("--holder <name>", "who you are: the ticket has to be yours")
+    .default(currentUser())
+    .conflicts("force");
+}
+
+/** What the commands call what the engine's hints speak of. */
+const FLAGS: Readonly<Record<string, string>> = { queue: "--queue", "forced detach": "--force" };
+
 /** What the engine refuses, as the command's own failure: wrong arguments, or a no for now. */
 export async function told<T>(work: Promise<T>): Promise<T> {
   try {
@@ -26,8 +36,9 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.negative;
-    const queue = error.hint?.includes("queue") === true ? " (--queue)" : "";
-    const next = error.hint === undefined ? {} : { next: `${error.hint}${queue}` };
+    const flag = Object.entries(FLAGS).find(([words]) => error.hint?.includes(words))?.[1];
+    const next =
+      error.hint === undefined ? {} : { next: `${error.hint}${flag === undefined ? "" : ` (${flag})`}` };
     throw new CommandError(error.message, { exitCode, cause: error, ...next });
   }
 }

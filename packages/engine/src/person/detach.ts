@@ -10,11 +10,11 @@ import { ticketsOf } from "../arbiter/view.ts";
 import { EngineError } from "../errors.ts";
 import { findVolume } from "./attach.ts";
 import { BlockedByTickets } from "./blocked.ts";
-import { checkId, type DetachRequest } from "./request.ts";
+import { checkHolder, checkId, type DetachRequest } from "./request.ts";
 
 /**
- * Ends a person's ticket; one that is not there has ended already. A forced detach ends the tickets of workloads as
- * well, and with scope `all` those of jobs; it asks Kubernetes to detach what Kubernetes holds, as its tickets would come
+ * Ends a person's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
+ * whoever has it, and without a name those of people and workloads, with scope `all` those of jobs too; it asks Kubernetes to detach what Kubernetes holds, as its tickets would come
  * back otherwise. A device in use stays open until its user lets go. Resolves with the ids that ended. Throws
  * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED or FAILED_PRECONDITION.
  */
@@ -24,16 +24,18 @@ export async function detachVolume(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const id = checkId(request.attachmentID || PERSON_TICKET, "ticket id");
+  const caller = checkHolder(request.attachedBy);
   await findVolume(store, request.volume, signal);
   if (request.forceDetach === true) return force(store, request, signal);
   return editTickets(store, request.volume, signal, (attachment) => {
     const present = attachment.spec.attachmentTickets?.[id];
-    if (present !== undefined) requireOwn({ ...present, id }, request);
+    if (present !== undefined) requireOwn({ ...present, id }, caller, request.volume);
     return withoutTickets(attachment, (ticket) => ticket.id === id);
   });
 }
 
-function requireOwn(ticket: AttachmentTicket, { attachedBy, volume }: DetachRequest): void {
+/** What a person took, only that person gives back: a slip of the id must not take a device from somebody else. */
+function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): void {
   if (ticket.type !== "longhorn-api") {
     const { owner } = ticket;
     const ends = owner === undefined ? "when its work is done" : `with ${owner.kind} "${owner.name}"`;
@@ -46,11 +48,11 @@ function requireOwn(ticket: AttachmentTicket, { attachedBy, volume }: DetachRequ
     );
   }
   const holder = nameOf(ticket);
-  if (attachedBy === undefined || attachedBy === holder) return;
+  if (caller === holder) return;
   throw new BlockedByTickets(
-    `ticket "${ticket.id}" is held by ${holder}`,
+    `ticket "${ticket.id}" is held by ${holder}, not by ${caller}`,
     [ticket],
-    `Ask ${holder} to detach.`,
+    `Ask ${holder} to detach; a forced detach ends it now.`,
   );
 }
 

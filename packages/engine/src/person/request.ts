@@ -21,9 +21,9 @@ export interface DetachRequest {
   volume: string;
   /** Ticket id; default `longhorn-ui`. */
   attachmentID?: string;
-  /** When given, the ticket has to be this person's. */
-  attachedBy?: string;
-  /** End tickets that are not a person's as well. */
+  /** Who asks. The ticket has to be this person's, unless the detach is forced. */
+  attachedBy: string;
+  /** End tickets of others as well, people's and controllers'. */
   forceDetach?: boolean;
   /** What a forced detach ends: those who use the device (default), or the jobs too. */
   scope?: "workload" | "all";

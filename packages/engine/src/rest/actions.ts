@@ -30,11 +30,10 @@ export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
   },
   detach: async (context, volume, body) => {
     const attachmentID = text(body, "attachmentID");
-    const attachedBy = text(body, "attachedBy");
     const wish = {
       ...{ volume, forceDetach: flag(body, "forceDetach"), scope: scopeOf(text(body, "scope")) },
+      attachedBy: text(body, "attachedBy") ?? context.user,
       ...(attachmentID === undefined ? {} : { attachmentID }),
-      ...(attachedBy === undefined ? {} : { attachedBy }),
     };
     await detachVolume(context.store, wish, context.signal);
     return show(context, volume);

@@ -58,7 +58,10 @@ describe("attach and detach by a person", () => {
     assert.equal(second.status, 409);
     assert.match(second.json.message, /held by ann until 2099/);
     assert.equal(second.json.blockedBy[0].attachmentID, "longhorn-ui");
-    assert.equal((await act("detach", { attachedBy: "bob" })).status, 409);
+    const wrong = await act("detach", { attachedBy: "bob" });
+    assert.deepEqual([wrong.status, wrong.json.blockedBy[0].attachmentID], [409, "longhorn-ui"]);
+    assert.match(wrong.json.message, /held by ann, not by bob/);
+    assert.match((await act("detach", {})).json.message, /held by ann, not by mooring-admin/);
     const elsewhere = await act("attach", { hostId: "b", attachedBy: "bob", attachmentID: "bob" });
     assert.match(
       elsewhere.json.message,
@@ -71,7 +74,19 @@ describe("attach and detach by a person", () => {
       ),
     );
     assert.deepEqual(race.map(({ status }) => status).sort(), [200, 409, 409, 409]);
-    assert.equal((await act("detach", { attachmentID: "race" })).status, 200);
+    const [winner] = (await tickets()).filter(({ id }) => id === "race");
+    const attachedBy = winner?.parameters?.lastAttachedBy;
+    assert.equal((await act("detach", { attachmentID: "race", attachedBy: "ann" })).status, 409);
+    assert.equal((await act("detach", { attachmentID: "race", attachedBy })).status, 200);
+  });
+
+  test("a forced detach ends the one ticket that it names, whoever has it", async () => {
+    assert.equal((await act("attach", { hostId: "a", attachedBy: "bob", attachmentID: "bob" })).status, 200);
+    assert.equal((await act("detach", { attachmentID: "bob", forceDetach: true })).status, 200);
+    assert.deepEqual(
+      (await tickets()).map(({ id }) => id),
+      ["longhorn-ui"],
+    );
   });
 
   test("detach ends the ticket and the volume is detached; again it is detached already", async () => {
@@ -285,6 +300,7 @@ describe("bad input by REST", () => {
     ["an end that is no time", "attach", { hostId: "a", expiresAt: "soon" }, 400, /a time like/],
     ["a flag that is no flag", "attach", { hostId: "a", disableFrontend: "true" }, 400, /true or false/],
     ["a body that is no object", "attach", ["a"], 400, /a JSON object/],
+    ["a caller of two lines", "detach", { attachedBy: "a\nb" }, 400, /in one line/],
     ["an unknown scope", "detach", { forceDetach: true, scope: "world" }, 400, /scope has to be/],
     ["a snapshot name with dots", "snapshotCRCreate", { name: "../../etc" }, 400, /is not a snapshot name/],
     ["labels that are no strings", "snapshotCRCreate", { labels: { a: 1 } }, 400, /object of strings/],
