@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { v1 } from "@mooring/csi";
@@ -8,6 +8,7 @@ import { gate } from "./support/gate.ts";
 import {
   attach,
   type CapabilityChoice,
+  type CapabilityInit,
   capability,
   codeOf,
   codesOf,
@@ -195,6 +196,50 @@ test("growing in use: the file system has the new size while files are open", as
   await fails("NOT_FOUND", expand({ volumePath: "/proc" }), /\/proc/);
   await fails("NOT_FOUND", expand({ volumeId: "v-none" }), /v-none/);
   await fails("INVALID_ARGUMENT", expand({ volumePath: "" }), /volume_path/);
+  await volume.undo();
+});
+
+const BAD_USES: readonly [string, CapabilityChoice, RegExp][] = [
+  ["another kind of access", { access: "block" }, /mount access, not for block/],
+  ["another file system", { fsType: "ext4" }, /xfs, not ext4/],
+  ["a mode for several nodes", { mode: "MULTI_NODE_MULTI_WRITER" }, /MULTI_NODE_MULTI_WRITER.*for one/],
+];
+
+test("growing with a volume_capability that the volume does not have is INVALID_ARGUMENT, on the controller and on the node, and nothing grows", async () => {
+  const volume = await staged(driver, "uses", { choice: { fsType: "xfs" }, size: 320n * MIB });
+  const at = { volumeId: volume.id, capacityRange: { requiredBytes: 384n * MIB } };
+  const grow = (volumeCapability: CapabilityInit) =>
+    driver.controller.controllerExpandVolume({ ...at, volumeCapability });
+  const expand = (volumeCapability: CapabilityInit) =>
+    driver.node.nodeExpandVolume({ ...at, volumePath: volume.staging, volumeCapability });
+  for (const [what, choice, text] of BAD_USES) {
+    const message = await fails("INVALID_ARGUMENT", grow(capability(choice)), text);
+    assert.match(message, /volume_capability/, what);
+  }
+  const { volume: same } = await driver.controller.controllerGetVolume({ volumeId: volume.id });
+  assert.equal(same?.capacityBytes, 320n * MIB);
+  assert.equal((await grow(capability({ fsType: "xfs" }))).capacityBytes, 384n * MIB);
+  const { blocks, bsize } = await statfs(volume.staging);
+  for (const [what, choice, text] of BAD_USES) {
+    const message = await fails("INVALID_ARGUMENT", expand(capability(choice)), text);
+    assert.match(message, /volume_capability/, what);
+  }
+  const unset = { accessType: { case: "mount" as const, value: {} } };
+  await fails("INVALID_ARGUMENT", expand(unset), /access_mode/);
+  const after = await statfs(volume.staging);
+  assert.equal(after.blocks * after.bsize, blocks * bsize);
+  assert.equal((await expand(capability({ fsType: "xfs" }))).capacityBytes, 384n * MIB);
+  await volume.undo();
+});
+
+test("a volume for both kinds of access grows on the node for the one that is in use there", async () => {
+  const block = capability({ access: "block" });
+  const volumeCapabilities = [capability({ fsType: "xfs" }), block];
+  const volume = await staged(driver, "both uses", { volumeCapabilities, size: 320n * MIB });
+  const at = { volumeId: volume.id, volumePath: volume.staging };
+  const other = driver.node.nodeExpandVolume({ ...at, volumeCapability: block });
+  await fails("INVALID_ARGUMENT", other, /volume_capability is for block access.*for mount access/);
+  await driver.node.nodeExpandVolume({ ...at, volumeCapability: capability() });
   await volume.undo();
 });
 

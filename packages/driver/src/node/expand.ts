@@ -9,6 +9,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
+import { requireCapability } from "../controller/compatible.ts";
 import { requireMovable } from "../controller/not-mounted.ts";
 import { getVolume } from "../controller/objects.ts";
 import { parseCapability } from "../request/capability.ts";
@@ -30,11 +31,20 @@ export async function expandOnNode(
   // Only ever compared with the paths of our own records, so it may be anything.
   const path = request.volumePath;
   const range = parseRange(request.capacityRange);
-  if (request.volumeCapability !== undefined) parseCapability(request.volumeCapability, "volume_capability");
+  const capability =
+    request.volumeCapability === undefined
+      ? undefined
+      : parseCapability(request.volumeCapability, "volume_capability");
   const volume = await getVolume(node.store, request.volumeId, signal);
+  if (capability !== undefined) requireCapability(volume, capability);
   const record = await node.records.findOf(volume);
   const access = accessAt(record, path);
   if (access === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
+  if (capability !== undefined && capability.access !== access) {
+    throw CsiError.invalidArgument(
+      `volume_capability is for ${capability.access} access, but at ${path} the volume is in use for ${access} access`,
+    );
+  }
   const size = BigInt(volume.spec.size);
   if (range.requiredBytes > size) {
     throw CsiError.outOfRange(`the volume has ${size} bytes, not ${range.requiredBytes}`, {
