@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { mutate } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
+import { ShareManagers } from "../api/share-manager.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
+import { shareTicket } from "./share-ticket.ts";
 import { createVolume, object, setStatus, withArbiter } from "./testing/run-arbiter.ts";
 import { addTicket, removeTickets, ticketStatus } from "./tickets.ts";
 
@@ -83,6 +86,46 @@ describe("the arbiter on a store", () => {
       await until.attachment((a) => has("s")(a) && !has("p")(a));
       await store.delete(Snapshots, { name: "s-1" });
       await until.attachment((a) => !has("s")(a));
+    }));
+
+  test("[LHA-059] a share manager's ticket that is torn out under its users is back before the device is closed", () =>
+    withArbiter(async ({ store, until }) => {
+      const served = await mutate(store, Volumes, { name: "v-1" }, (v) => {
+        v.spec.accessMode = "rwx";
+      });
+      await store.create(ShareManagers, object("ShareManager", "v-1", { nodeID: "b", users: ["a"] }));
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const held = await addTicket(store, "v-1", shareTicket(served, "b"), new Date());
+      await until.volume((v) => v.spec.nodeID === "b");
+      await setStatus(store, { state: "attached", currentNodeID: "b" });
+      const places: string[] = [];
+      const seen = new AbortController();
+      const watching = (async () => {
+        for await (const { object: volume } of store.watch(Volumes, { signal: seen.signal }))
+          places.push(volume.spec.nodeID ?? "");
+      })();
+      // As a person does who edits the object: no service of ours is there to write it again.
+      const tear = (attachment: VolumeAttachment): void => {
+        delete attachment.spec.attachmentTickets?.[held.id];
+      };
+      await mutate(store, VolumeAttachments, { name: "v-1" }, tear);
+      const back = await until.attachment((a) => a?.spec.attachmentTickets?.[held.id] !== undefined);
+      const { type, nodeID, owner, generation = 0 } = back?.spec.attachmentTickets?.[held.id] ?? {};
+      assert.deepEqual([type, nodeID, owner], [held.type, "b", held.owner]);
+      assert.ok(generation > (held.generation ?? 0));
+      await until.attachment((a) => a !== undefined && ticketStatus(a, held.id)?.satisfied === true);
+      assert.ok(
+        places.every((place) => place === "b"),
+        places.join(),
+      );
+      // Whoever ends the share says so first: then the ticket stays away, and the volume leaves.
+      await mutate(store, ShareManagers, { name: "v-1" }, (share) => {
+        share.spec = { nodeID: "", users: [] };
+      });
+      await mutate(store, VolumeAttachments, { name: "v-1" }, tear);
+      await until.volume((v) => v.spec.nodeID === "");
+      seen.abort();
+      await watching.catch(() => {});
     }));
 
   test("tickets of a deleted volume mean nothing to a new one of the same name", () =>

@@ -3,6 +3,7 @@ import { yieldsToWorkload } from "./attacher-types.ts";
 import { ineligible, isFaulted, isFenced, mayMend, parametersFit } from "./eligible.ts";
 import { judgeMigration } from "./migration/judge.ts";
 import { pick } from "./pick.ts";
+import { SHARE_TYPE } from "./share-ticket.ts";
 import { type ArbiterView, type Placement, placementOf, type Verdict, type VerdictReason } from "./view.ts";
 
 const waiting = (reason: VerdictReason, message: string): Verdict => ({ satisfied: false, reason, message });
@@ -27,7 +28,7 @@ export function judge(
 }
 
 function judgeShared(view: ArbiterView, holders: readonly AttachmentTicket[], placement: Placement): Verdict {
-  const manager = holders.find((ticket) => ticket.type === "share-manager-controller");
+  const manager = holders.find((ticket) => ticket.type === SHARE_TYPE);
   if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
   const held = judgeHolder(view, manager, holders, placement);
   if (!held.satisfied) return waiting("ShareNotReady", held.message);

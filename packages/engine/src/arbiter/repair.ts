@@ -1,6 +1,8 @@
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
+import { isServed } from "../api/volume.ts";
 import { csiTicketId, isOwnedByKubernetes, type KubernetesClaim, ownerOf } from "./kubernetes/claim.ts";
+import { SHARE_TYPE, shareTicket } from "./share-ticket.ts";
 import { type ArbiterView, placementOf, ticketsOf } from "./view.ts";
 
 /** Ticket id of a person who named none. */
@@ -18,13 +20,16 @@ export interface Repair {
 
 /**
  * Finds what was lost: tickets of volumes that Kubernetes has attached, the holder of an attached volume whose object
- * had to be made again, and the marks that protect the object. Pure.
+ * had to be made again, the ticket of the node that serves a volume to others, and the marks that protect the object.
+ * Pure.
  */
 export function repair(view: ArbiterView): Repair {
   const add: Repair["add"] = {};
   if (view.volume.metadata.deletionTimestamp === undefined) {
     for (const ticket of [...lostCsiTickets(view), ...lostHolder(view)]) add[ticket.id] ??= ticket;
   }
+  // Also of a volume that is being deleted: that waits for those who use it.
+  for (const ticket of lostServer(view, Object.values(add))) add[ticket.id] ??= ticket;
   const metadata = repairedMetadata(view);
   return { add, own: rightOwners(view), ...(metadata === undefined ? {} : { metadata }) };
 }
@@ -86,6 +91,26 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
       createdAt: now.toISOString(),
     },
   ];
+}
+
+/**
+ * Workloads' own tickets hold no served volume: without its share manager's the device would be closed under all of
+ * them. Who ends a share on purpose says so in its ShareManager first.
+ */
+function lostServer(view: ArbiterView, restored: readonly AttachmentTicket[]): AttachmentTicket[] {
+  const { volume, attachment, share, now } = view;
+  const { nodeID } = placementOf(volume);
+  if (!isServed(volume) || nodeID === "" || share?.spec.nodeID !== nodeID) return [];
+  const tickets = [...ticketsOf(attachment), ...restored];
+  const used = tickets.some((t) => t.type === "csi-attacher" && !isOver(view, t));
+  if (!used || tickets.some(({ type }) => type === SHARE_TYPE)) return [];
+  const generation = (attachment.metadata.generation ?? 0) + 1;
+  return [{ ...shareTicket(volume, nodeID), generation, createdAt: now.toISOString() }];
+}
+
+/** It ends in this very decision. */
+function isOver({ ownersGone, now }: ArbiterView, { id, expiresAt = "" }: AttachmentTicket): boolean {
+  return ownersGone.has(id) || Date.parse(expiresAt) <= now.getTime();
 }
 
 /** Made for a volume that was attached already, or never edited since it was made. */

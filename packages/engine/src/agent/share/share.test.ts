@@ -92,6 +92,19 @@ test("[LHA-059] [LHA-076] a workload's ticket brings an NFS server up, and the l
   await ended(bench);
 });
 
+test("tickets that are torn out of a served volume come back, and its server never ends", async (t) => {
+  const bench = await served(t);
+  const before = await findServers(layout(bench));
+  await write(bench, "f", "kept");
+  for (let round = 0; round < 5; round += 1) {
+    await bench.drop(NAME, `share-manager-controller-${NAME}`);
+    await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-w")?.satisfied === true);
+  }
+  assert.equal(await read(bench, "f"), "kept");
+  assert.deepEqual(await findServers(layout(bench)), before);
+  await over(bench);
+});
+
 test("a server that dies comes back where its clients know it, with everything that was written", async (t) => {
   const bench = await served(t);
   const endpoint = await running(bench);

@@ -40,6 +40,7 @@ const WEIGHTS: Partial<Record<EventName, number>> = {
   ask: 7,
   drop: 2,
   attacher: 4,
+  "tear-out": 2,
 };
 /** Those whose steps may come in a row, so that histories get far. */
 const STEPS: readonly EventName[] = ["arbiter", "opener", "agent"];
@@ -66,6 +67,14 @@ const movers: fc.Arbitrary<Asker[]> = fc
     ...others.slice(0, 1),
   ]);
 
+/** One who serves, those who use it, and what may come in their way. */
+const served: fc.Arbitrary<Asker[]> = fc
+  .tuple(fc.constantFrom(...NODES), movers)
+  .map(([nodeID, others]) => [
+    { id: "m", type: "share-manager-controller", nodeID, parameters: {} },
+    ...others,
+  ]);
+
 const plans: fc.Arbitrary<Plan> = fc.oneof(
   {
     weight: 2,
@@ -84,6 +93,15 @@ const plans: fc.Arbitrary<Plan> = fc.oneof(
       migratable: fc.constant(true),
       kubernetes: fc.boolean(),
       askers: movers,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      shared: fc.constant(true),
+      migratable: fc.constant(false),
+      kubernetes: fc.boolean(),
+      askers: served,
     }),
   },
 );

@@ -1,4 +1,5 @@
 import type { AttacherType } from "../../api/attachment.ts";
+import { SHARE_TYPE } from "../share-ticket.ts";
 import { FAULT } from "../testing/build-view.ts";
 import { withoutTickets, withTicket } from "../tickets.ts";
 import { agentStep } from "./agent.ts";
@@ -109,6 +110,7 @@ export class History {
         return;
       if (this.#claiming(asker)) return;
       this.world.lost.add(asker.id);
+      if (asker.type === SHARE_TYPE) this.world.serving = "";
       this.world.tell(`the owner of ticket "${asker.id}" is gone`);
     },
     "arbiter-dies": () => {
@@ -212,6 +214,8 @@ export class History {
     if (this.#claiming(asker) && claim === undefined) return;
     const { id, type, nodeID, parameters, expiresAfter } = asker;
     const { world } = this;
+    // Said before the ticket is written, and taken back before it goes.
+    if (type === SHARE_TYPE) world.serving = nodeID;
     const start = new Date(Date.UTC(2026, 0, 1)).getTime();
     const expiresAt = expiresAfter === undefined ? undefined : new Date(start + expiresAfter).toISOString();
     const until = expiresAt === undefined ? {} : { expiresAt };
@@ -234,6 +238,7 @@ export class History {
       return;
     }
     const nodeID = world.attachment.spec.attachmentTickets?.[asker.id]?.nodeID;
+    if (asker.type === SHARE_TYPE) world.serving = "";
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker.id);
     world.tell(`ticket "${asker.id}" is dropped`);
     if (next === undefined || nodeID === undefined) return;

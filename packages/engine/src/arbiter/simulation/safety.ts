@@ -118,7 +118,8 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
   const silent = seen.nodes.get(from)?.status?.state !== "Ready" && before.status?.state === "detached";
   const allowed = before.status?.robustness === "faulted" || isFenced(seen, from) || silent;
   must(allowed || firm.length === 0, "S10", `it was taken from ticket "${firm[0]?.id}" (${firm[0]?.type})`);
-  checkClaims(before, from, seen, allowed);
+  if (!allowed) checkClaims(before, from, seen);
+  if (!allowed) checkServed(before, from, seen, live);
   const workload = live.some((t) => ruleOf(t.type).workload && !keeps(t));
   must(
     allowed || workload || !claimants(seen, live).some(keeps),
@@ -128,12 +129,23 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
 }
 
 /** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */
-function checkClaims({ spec }: Volume, from: string, seen: ArbiterView, allowed: boolean): void {
-  if (allowed || isServed({ spec }) || spec.disableFrontend === true) return;
+function checkClaims({ spec }: Volume, from: string, seen: ArbiterView): void {
+  // The node of a claim is not the one that serves it.
+  if (isServed({ spec }) || spec.disableFrontend === true) return;
   const claim = seen.claims?.find(
     ({ nodeID, attached, deleting }) => nodeID === from && attached && !deleting,
   );
   must(claim === undefined, "S10", `it was taken from node "${from}", where Kubernetes has it attached`);
+}
+
+/** And as long as anybody uses what the node serves, also when nobody's ticket but the users' own is left. */
+function checkServed(before: Volume, from: string, seen: ArbiterView, live: AttachmentTicket[]): void {
+  if (!isServed(before) || seen.share?.spec.nodeID !== from) return;
+  const users = live.filter((t) => t.type === "csi-attacher").map((t) => t.nodeID);
+  const claimed = (seen.claims ?? []).filter(({ attached, deleting }) => attached && !deleting);
+  const [user] = [...users, ...claimed.map(({ nodeID }) => nodeID)];
+  const moves = live.some((t) => t.type === "share-manager-controller");
+  must(user === undefined || moves, "S10", `it was taken from "${from}", which serves it to "${user}"`);
 }
 
 export function expired(ticket: AttachmentTicket, now: Date): boolean {

@@ -47,6 +47,8 @@ export class World {
   readonly story: string[] = [];
   /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
   lease: SimLease = { holder: "", for: "", unclean: false };
+  /** The node that is to serve a shared volume, as its ShareManager says; empty: none. */
+  serving = "";
   unpublishing: Unpublish[] = [];
   moves = 0;
 
@@ -87,7 +89,8 @@ export class World {
     const { nodeID = "" } = volume.spec;
     // The node that has the volume serves it at once: what becomes of its share is not this model's subject.
     const share: ShareManager = {
-      ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID } },
+      ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" } },
+      spec: { nodeID: this.serving },
       status: { state: "running", nodeID, endpoint: "nfs://a:1/v-1" },
     };
     const seen = { volume, attachment, nodes, share, ownersGone, now: date };

@@ -1,10 +1,9 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
 import { isServed, type Volume } from "../../api/volume.ts";
+import { SHARE_TYPE, shareTicket } from "../../arbiter/share-ticket.ts";
 import { type Hold, type HoldPlan, noHold } from "../hold/plan.ts";
-import { ticketIdFor } from "../hold/ticket-id.ts";
 
-const TYPE = "share-manager-controller";
 /** Without a ticket there is nobody whose verdict would tell that a node is ready. */
 const NODE_RETRY_MS = 2000;
 
@@ -28,7 +27,7 @@ export interface SharePlan extends HoldPlan {
  */
 export function decide(view: ShareView): SharePlan {
   const { volume, tickets } = view;
-  const none = noHold(volume.metadata.name, TYPE, volume.metadata.name);
+  const none = noHold(volume.metadata.name, SHARE_TYPE, volume.metadata.name);
   if (!isServed(volume)) return { holds: [none] };
   const workloads = tickets.filter(({ type }) => type === "csi-attacher");
   const users = [...new Set(workloads.map(({ nodeID }) => nodeID))].sort();
@@ -39,11 +38,9 @@ export function decide(view: ShareView): SharePlan {
   return { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
 }
 
-function holdOn({ apiVersion, kind, metadata }: Volume, nodeID: string): Hold {
-  const { name, uid } = metadata;
-  const id = ticketIdFor(TYPE, name);
-  const owner = { apiVersion, kind, name, ...(uid === undefined ? {} : { uid }) };
-  return { volume: name, type: TYPE, id, wanted: { id, type: TYPE, nodeID, owner } };
+function holdOn(volume: Volume, nodeID: string): Hold {
+  const wanted = shareTicket(volume, nodeID);
+  return { volume: volume.metadata.name, type: wanted.type, id: wanted.id, wanted };
 }
 
 /**
