@@ -29,12 +29,32 @@ async function refused(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: 
 }
 
 const GOOD = `unix://${folder}/csi.sock`;
+/** Far enough to come to the socket, without the pool of the others. */
+const APART = ["--state-dir", join(folder, "apart"), "--pool", "directory"];
 const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
   ["no endpoint", [], {}, /CSI_ENDPOINT/],
   ["a TCP endpoint", [], { CSI_ENDPOINT: "tcp://127.0.0.1:10000" }, /unix/],
   ["an endpoint without .sock", [], { CSI_ENDPOINT: `unix://${folder}/csi` }, /\.sock/],
   ["an endpoint that is no absolute path", [], { CSI_ENDPOINT: "unix://csi.sock" }, /unix/],
   ["a socket path that is too long", [], { CSI_ENDPOINT: `unix:///${"x".repeat(120)}.sock` }, /107/],
+  [
+    "a socket in a folder that cannot be made",
+    APART,
+    { CSI_ENDPOINT: "unix:///proc/none/csi.sock" },
+    /the socket's folder \/proc\/none cannot be made[\s\S]*next: choose an endpoint/,
+  ],
+  [
+    "a socket below a file",
+    APART,
+    { CSI_ENDPOINT: "unix:///proc/self/comm/csi.sock" },
+    /the socket's folder \/proc\/self\/comm cannot be made[\s\S]*next: choose an endpoint/,
+  ],
+  [
+    "a socket where there can be none",
+    APART,
+    { CSI_ENDPOINT: "unix:///proc/csi.sock" },
+    /cannot listen on \/proc\/csi\.sock[\s\S]*next: choose an endpoint/,
+  ],
   ["an unknown mode", ["--mode", "sideways"], { CSI_ENDPOINT: GOOD }, /controller.*node.*all/s],
   ["an unknown pool type", ["--pool", "zfs"], { CSI_ENDPOINT: GOOD }, /xfs.*btrfs.*directory/s],
   ["a size that is none", ["--pool-size", "plenty"], { CSI_ENDPOINT: GOOD }, /20Gi/],
@@ -46,6 +66,7 @@ test("[CSI-311] [CSI-328] [CSI-336] a wrong configuration ends the driver at onc
     const { code, text: said } = await refused(args, env);
     assert.equal(code, 2, `${what}: ${said}`);
     assert.match(said, text, what);
+    if (env["CSI_ENDPOINT"] !== GOOD) assert.doesNotMatch(said, /state folder|--state-dir/, what);
   }
 });
 

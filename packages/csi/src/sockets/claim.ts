@@ -1,4 +1,4 @@
-import { lstat, mkdir, unlink } from "node:fs/promises";
+import { lstat, mkdir, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { CsiError } from "../errors/csi-error.ts";
@@ -17,12 +17,39 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
+/** Not with `recursive`: Node tries for ever where a file system has no folder and lets nobody make one, as in /proc. */
+async function makeFolders(folder: string): Promise<void> {
+  const make = () => mkdir(folder, { mode: 0o755 });
+  await make()
+    .catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT" || dirname(folder) === folder) throw error;
+      await makeFolders(dirname(folder));
+      await make();
+    })
+    .catch(async (error: unknown) => {
+      const present = await stat(folder).catch(() => undefined);
+      if (present?.isDirectory() !== true) throw error;
+    });
+}
+
+async function makeFolderOf(path: string): Promise<void> {
+  const folder = dirname(path);
+  await makeFolders(folder).catch((cause: Error) => {
+    throw CsiError.failedPrecondition(`the socket's folder ${folder} cannot be made: ${cause.message}`, {
+      reason: "CSI_SOCKET_UNUSABLE",
+      hint: "choose an endpoint in a folder that can be written to",
+      cause,
+    });
+  });
+}
+
 /**
  * Makes the way free for listening on `path`: its folder exists, a socket that nobody answers on is removed. Throws
- * FAILED_PRECONDITION when another process answers there or the path is something else than a socket.
+ * FAILED_PRECONDITION when another process answers there, the path is something else than a socket, or its folder cannot
+ * be made.
  */
 export async function claimSocket(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  await makeFolderOf(path);
   const present = await lstat(path).catch(() => undefined);
   if (present === undefined) return;
   if (!present.isSocket()) {

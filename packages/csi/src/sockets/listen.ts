@@ -41,7 +41,11 @@ function bind(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => {
       const inUse = error.code === "EADDRINUSE";
-      const options = { reason: inUse ? "CSI_SOCKET_IN_USE" : "CSI_SOCKET_UNUSABLE", cause: error };
+      const reason = inUse ? "CSI_SOCKET_IN_USE" : "CSI_SOCKET_UNUSABLE";
+      const hint = inUse
+        ? "stop the process that listens there, or choose another endpoint"
+        : "choose an endpoint in a folder that can be written to";
+      const options = { reason, hint, cause: error };
       reject(CsiError.failedPrecondition(`cannot listen on ${path}: ${error.message}`, options));
     };
     server.once("error", fail);
