@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
 import { bundleProgram } from "@mooring/store/testing";
 import { findLeaks } from "../agent/leaks/find-leaks.ts";
@@ -34,19 +34,22 @@ async function live(dir: string, type: PoolType, failpoint: string | undefined):
 const names = failpointNames()
   .filter((name) => /^engine\/(services|share|filesystem)\//.test(name))
   .concat(OF_JOBS);
-for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
-  test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
-    const dir = await scratch(t, host);
-    const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
-    assert.equal(await live(dir, type, name), "SIGKILL", "the gap was not passed");
-    assert.equal(await live(dir, type, undefined), 0);
-    const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
-    await store.close();
-    assert.deepEqual(leaks, []);
-    const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(dir));
-    assert.deepEqual(loops, []);
-    assert.deepEqual(await presentShares(join(dir, "state")), [], "a server may be left");
-    await cleanUp(host, dir);
-  });
-}
+// Each life waits most of its time for others to see what it did.
+describe("the engine's services, killed", { concurrency: 3 }, () => {
+  for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
+    test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
+      const dir = await scratch(t, host);
+      const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
+      assert.equal(await live(dir, type, name), "SIGKILL", "the gap was not passed");
+      assert.equal(await live(dir, type, undefined), 0);
+      const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+      const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
+      await store.close();
+      assert.deepEqual(leaks, []);
+      const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(dir));
+      assert.deepEqual(loops, []);
+      assert.deepEqual(await presentShares(join(dir, "state")), [], "a server may be left");
+      await cleanUp(host, dir);
+    });
+  }
+});

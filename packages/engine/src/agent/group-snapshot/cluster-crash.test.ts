@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import type { ClusterPool } from "../../testing/cluster.ts";
@@ -47,12 +47,6 @@ function backInTime(what: string, scene: Scene, part: Part, gap: string): void {
   });
 }
 
-for (const [part, gap] of PATIENTLY) backInTime("two nodes", XFS, part, gap);
-for (const [what, scene] of Object.entries(OTHERS)) {
-  for (const gap of ["quiesced", "cut", "finished"]) backInTime(`two nodes, ${what}`, scene, "agent", gap);
-  backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting");
-}
-
 type Phase = "done" | "failed";
 
 /** Where others wait, keeping still, for the one that was killed; `done`: where they have been told to go on. */
@@ -88,12 +82,6 @@ function notBack(what: string, scene: Scene, [part, gap, phase]: [Part, string, 
   });
 }
 
-for (const [part, gap, phase] of ALONE) notBack("two nodes", XFS, [part, gap, phase]);
-for (const [what, scene] of Object.entries(OTHERS)) {
-  notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]);
-  notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]);
-}
-
 /** Kills all processes that hold a freeze of this mount. */
 async function killHolders(mount: string): Promise<void> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
@@ -108,14 +96,29 @@ async function killHolders(mount: string): Promise<void> {
   assert.ok(killed.includes(1), "somebody held it");
 }
 
-test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
-  const meanwhile = async (stage: Stage): Promise<void> => {
-    // The other node was told to cut as soon as both were still.
-    await untilPhase(stage, "agent", "quiesced", "cut");
-    await killHolders(dirname(stage.files[0] ?? ""));
-    await untilPhase(stage, "agent", "failed");
-    await writersGoOn(stage);
-  };
-  const killing = { scene: XFS, part: "agent", gap: "reported-quiesced", meanwhile } as const;
-  assert.equal(await kill(t, { ...killing, deadlineSeconds: 10 }), "failed");
+// Most of their time is spent in waiting for a deadline.
+describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
+  for (const [part, gap] of PATIENTLY) backInTime("two nodes", XFS, part, gap);
+  for (const [what, scene] of Object.entries(OTHERS)) {
+    for (const gap of ["quiesced", "cut", "finished"]) backInTime(`two nodes, ${what}`, scene, "agent", gap);
+    backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting");
+  }
+
+  for (const [part, gap, phase] of ALONE) notBack("two nodes", XFS, [part, gap, phase]);
+  for (const [what, scene] of Object.entries(OTHERS)) {
+    notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]);
+    notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]);
+  }
+
+  test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
+    const meanwhile = async (stage: Stage): Promise<void> => {
+      // The other node was told to cut as soon as both were still.
+      await untilPhase(stage, "agent", "quiesced", "cut");
+      await killHolders(dirname(stage.files[0] ?? ""));
+      await untilPhase(stage, "agent", "failed");
+      await writersGoOn(stage);
+    };
+    const killing = { scene: XFS, part: "agent", gap: "reported-quiesced", meanwhile } as const;
+    assert.equal(await kill(t, { ...killing, deadlineSeconds: 10 }), "failed");
+  });
 });
