@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // Runs the tests below the given folders (default: all packages and test/) from source, without a build.
-// `--concurrency N` says how many files run side by side; everything else that begins with `--` goes to node.
+// Everything that begins with `--` goes to node.
 import { spawn } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, resolve, sep } from "node:path";
 
 const args = process.argv.slice(2);
 const flags = args.filter((a) => a.startsWith("--"));
@@ -23,6 +23,8 @@ async function find(path) {
   return found.flat();
 }
 
+/** What is tested here touches nothing but folders and sockets of its own. */
+const APART = ["csi", "sidecars", "store"].map((name) => resolve("packages", name) + sep);
 const defaults = ["packages", "test"];
 const files = [];
 for (const root of roots.length > 0 ? roots : defaults) {
@@ -38,9 +40,17 @@ if (files.length === 0) {
 }
 // What failed is told once more at the end, also where nobody watches a terminal: a log of CI is read from its end.
 const reporter = flags.some((flag) => flag.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
-const child = spawn(
-  process.execPath,
-  ["--conditions=mooring-source", "--import", "tsx", "--test", ...reporter, ...flags, ...files.sort()],
-  { stdio: "inherit" },
-);
-child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
+const run = (some, ...more) =>
+  new Promise((done) => {
+    const own = ["--conditions=mooring-source", "--import", "tsx", "--test", ...reporter];
+    const child = spawn(process.execPath, [...own, ...more, ...flags, ...some.sort()], { stdio: "inherit" });
+    child.on("exit", (code, signal) => done(signal === null ? (code ?? 1) : 1));
+  });
+
+// Whoever mounts sees everybody's mounts: such files run one after the other, the rest side by side.
+const alone = files.filter((file) => !APART.some((folder) => file.startsWith(folder)));
+const apart = files.filter((file) => !alone.includes(file));
+const codes = [];
+if (apart.length > 0) codes.push(await run(apart, "--test-concurrency=2"));
+if (alone.length > 0) codes.push(await run(alone, "--test-concurrency=1"));
+process.exit(Math.max(...codes));
