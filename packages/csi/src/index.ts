@@ -33,6 +33,7 @@ export type { Services } from "./server/services.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";
 export { checkMessage } from "./validation/check-message.ts";
 export { validateRequests } from "./validation/validate.ts";
+export { validateResponses } from "./validation/validate-responses.ts";
 export type {
   CallOptions,
   Handlers,

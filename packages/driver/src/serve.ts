@@ -44,6 +44,8 @@ export interface ServeOptions {
   version?: string;
   logger: Logger;
   signal: AbortSignal;
+  /** Answer INTERNAL where an answer breaks a rule of CSI; for tests. */
+  strictResponses?: boolean;
   /** Told of every CSI call when it is over. */
   observe?: Observe;
 }
@@ -119,8 +121,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),
     });
     const server = createServer(services, {
-      endpoint,
-      logger,
+      ...{ endpoint, logger, strictResponses: options.strictResponses ?? false },
       ...(observe === undefined ? {} : { observe }),
     });
     await server.start();

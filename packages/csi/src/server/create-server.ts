@@ -11,6 +11,7 @@ import { type Listener, listen } from "../sockets/listen.ts";
 import { serveV0 } from "../v0/bridge.ts";
 import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
+import { validateResponses } from "../validation/validate-responses.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
 import { compose, type Interceptor } from "./interceptor.ts";
@@ -33,6 +34,8 @@ export interface ServerOptions {
   capabilities?: ExtraCapabilities;
   /** Also serve csi.v0 by the same handlers. Default true. */
   v0?: boolean;
+  /** Answer INTERNAL where a handler's answer breaks a rule of the wire, which is otherwise a warning. Default false. */
+  strictResponses?: boolean;
   /** One operation at a time on an object, which the same request joins. Default true. */
   locks?: boolean;
 }
@@ -75,6 +78,7 @@ function addServices(server: Server, given: Services, options: ServerOptions): v
     [
       logCalls,
       validateRequests,
+      validateResponses({ strict: options.strictResponses ?? false }),
       ...(served.get(wire.node)?.nodeStageVolume === undefined ? [] : [requireStaging]),
       ...(options.interceptors ?? []),
       ...(options.locks === false ? [] : [singleFlight()]),

@@ -1,3 +1,5 @@
+import { REQUIRED_IN_ANSWERS } from "./required-answers.ts";
+
 /** Limits of csi.v1, section "Size Limits", in bytes of UTF-8. */
 export const MAX_STRING_BYTES = 128;
 export const MAX_MAP_BYTES = 4096;
@@ -6,7 +8,7 @@ export const MAX_PATH_BYTES = 4096;
 export const MAX_NODE_ID_BYTES = 256;
 
 /**
- * Fields that must be set, by message. A name with `|` needs one of them. The specification's "REQUIRED", as far as
+ * Fields that a request must have set, by message. A name with `|` needs one of them. The specification's "REQUIRED", as far as
  * absence can be seen on the wire: a bool or a number that is not set reads as its zero value.
  */
 const REQUIRED: Readonly<Record<string, readonly string[]>> = {
@@ -51,7 +53,12 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 
 /** The fields that a message of this type must have set. csi.v0 and csi.v1 differ where their names do. */
 export function requiredOf(typeName: string): readonly string[] {
-  return REQUIRED[typeName] ?? REQUIRED[typeName.replace(/^csi\.v0\./, "csi.v1.")] ?? [];
+  return (
+    REQUIRED[typeName] ??
+    REQUIRED_IN_ANSWERS[typeName] ??
+    REQUIRED[typeName.replace(/^csi\.v0\./, "csi.v1.")] ??
+    []
+  );
 }
 
 /** Fields with a limit of their own. */
@@ -61,6 +68,7 @@ export const STRING_LIMITS: Readonly<Record<string, number>> = {
   volume_path: MAX_PATH_BYTES,
   volume_publish_path: MAX_PATH_BYTES,
   node_id: MAX_NODE_ID_BYTES,
+  published_node_ids: MAX_NODE_ID_BYTES,
 };
 
 /** Fields whose elements together have a limit: mount flags of csi.v1, section "VolumeCapability". */
@@ -75,6 +83,9 @@ export const ABSOLUTE_PATHS: ReadonlySet<string> = new Set([
 
 /** Numbers that are OUT_OF_RANGE when negative, not INVALID_ARGUMENT (section "GetMetadataAllocated Errors"). */
 export const OFFSETS: ReadonlySet<string> = new Set(["starting_offset"]);
+
+/** A plugin's name: a domain name of at most 63 characters (section "GetPluginInfo"). */
+export const PLUGIN_NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9.]{0,61}[A-Za-z0-9])?$/;
 
 /** Section "Secrets Requirements". */
 export const SECRET_KEY = /^[-A-Za-z0-9_.]+$/;

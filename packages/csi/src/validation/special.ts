@@ -1,35 +1,35 @@
 import type { Message } from "@bufbuild/protobuf";
 import type * as v1 from "../gen/csi/v1/csi_pb.ts";
-import { TOPOLOGY_KEY, TOPOLOGY_VALUE } from "./rules.ts";
+import { PLUGIN_NAME, TOPOLOGY_KEY, TOPOLOGY_VALUE } from "./rules.ts";
 
-type Check = (message: Message, path: string) => string | undefined;
+type Check = (message: Message) => string | undefined;
 
-function topology(message: Message, path: string): string | undefined {
+function topology(message: Message): string | undefined {
   const seen = new Set<string>();
   for (const [key, value] of Object.entries((message as v1.Topology).segments)) {
     if (!TOPOLOGY_KEY.test(key))
-      return `${path}segments has the key ${JSON.stringify(key)}, which is no topology key`;
+      return `segments has the key ${JSON.stringify(key)}, which is no topology key`;
     if (!TOPOLOGY_VALUE.test(value))
-      return `${path}segments[${key}] is ${JSON.stringify(value)}, which is no topology value`;
+      return `segments[${key}] is ${JSON.stringify(value)}, which is no topology value`;
     // Keys are compared without case (section "Topology").
-    if (seen.has(key.toLowerCase())) return `${path}segments has the key ${key} twice`;
+    if (seen.has(key.toLowerCase())) return `segments has the key ${key} twice`;
     seen.add(key.toLowerCase());
   }
   return undefined;
 }
 
-function capacityRange(message: Message, path: string): string | undefined {
+function capacityRange(message: Message): string | undefined {
   const { requiredBytes, limitBytes } = message as v1.CapacityRange;
   if (limitBytes === 0n || requiredBytes <= limitBytes) return undefined;
-  return `${path}required_bytes (${requiredBytes}) is larger than limit_bytes (${limitBytes})`;
+  return `required_bytes (${requiredBytes}) is larger than limit_bytes (${limitBytes})`;
 }
 
-function requirement(message: Message, path: string): string | undefined {
+function requirement(message: Message): string | undefined {
   const { requisite, preferred } = message as v1.TopologyRequirement;
   if (requisite.length === 0) return undefined;
   const allowed = new Set(requisite.map(({ segments }) => placeKey(segments)));
   const index = preferred.findIndex(({ segments }) => !allowed.has(placeKey(segments)));
-  return index < 0 ? undefined : `${path}preferred[${index}] is not among requisite`;
+  return index < 0 ? undefined : `preferred[${index}] is not among requisite`;
 }
 
 function placeKey(segments: Readonly<Record<string, string>>): string {
@@ -37,11 +37,18 @@ function placeKey(segments: Readonly<Record<string, string>>): string {
   return pairs.sort().join("\n");
 }
 
-/** Rules that look at more than one field. */
+function pluginName(message: Message): string | undefined {
+  const { name } = message as v1.GetPluginInfoResponse;
+  return PLUGIN_NAME.test(name) ? undefined : `name is ${JSON.stringify(name)}, which is no domain name`;
+}
+
+/** Rules of one message: those that look at more than one field, and names of a form of their own. */
 export const SPECIAL: Readonly<Record<string, Check>> = {
   "csi.v1.Topology": topology,
   "csi.v1.TopologyRequirement": requirement,
   "csi.v1.CapacityRange": capacityRange,
+  "csi.v1.GetPluginInfoResponse": pluginName,
+  "identity.GetIdentityResponse": pluginName,
   "csi.v0.Topology": topology,
   "csi.v0.TopologyRequirement": requirement,
   "csi.v0.CapacityRange": capacityRange,

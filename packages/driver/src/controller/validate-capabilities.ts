@@ -1,5 +1,6 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
+import { shortText } from "../health/short-text.ts";
 import { parseCapabilities } from "../request/capability.ts";
 import { parseMutableParameters, parseParameters } from "../request/parameters.ts";
 import { incompatibility } from "./compatible.ts";
@@ -27,7 +28,7 @@ export async function validateVolumeCapabilities(
     if (!(error instanceof CsiError)) throw error;
     reasons.push(error.message);
   }
-  if (reasons.length > 0) return { message: reasons.join("; ") };
+  if (reasons.length > 0) return { message: shortText(reasons.join("; ")) };
   const { volumeContext, volumeCapabilities, parameters, mutableParameters } = request;
   return { confirmed: { volumeContext, volumeCapabilities, parameters, mutableParameters } };
 }

@@ -233,6 +233,10 @@ describe("volumes over the socket", () => {
     assert.equal(refused.confirmed, undefined);
     assert.match(refused.message, /block/);
     assert.match((await validate({ volumeCapabilities: [capability({ fsType: "xfs" })] })).message, /ext4/);
+    const manyReasons = Array.from({ length: 9 }, () => capability({ fsType: "xfs" }));
+    const short = await validate({ volumeCapabilities: manyReasons });
+    assert.match(short.message, /ext4.*\.\.\.$/);
+    assert.ok(Buffer.byteLength(short.message) <= 128, short.message);
     assert.equal(await codeOf(validate({ volumeId: "v-unknown" })), "NOT_FOUND");
     await remove(id);
   });

@@ -69,7 +69,7 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
     stateDir: folder,
     logger: silentLogger,
   });
-  const server = createServer(services, { endpoint });
+  const server = createServer(services, { endpoint, strictResponses: true });
   await server.start();
   const client = await connect(endpoint, { timeoutMs: 10_000 });
   const touch = async (object: Volume | Snapshot) => {

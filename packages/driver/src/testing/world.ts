@@ -52,7 +52,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     const stop = new AbortController();
     const serving = await serveDriver({
       ...rest,
-      ...{ endpoint, mode: "all", nodeID, logger, signal: stop.signal },
+      ...{ endpoint, mode: "all", nodeID, logger, signal: stop.signal, strictResponses: true },
       stateDir: join(folder, "state"),
       pool: {
         type: pool,

@@ -1,0 +1,37 @@
+import type { Message } from "@bufbuild/protobuf";
+import { CsiError } from "../errors/csi-error.ts";
+import { type Call, type Interceptor, isStream } from "../server/interceptor.ts";
+import { checkMessage } from "./check-message.ts";
+
+/**
+ * Checks what handlers answer by the rules of the wire: required fields, sizes in bytes, enum values, a plugin's name.
+ * An answer that breaks one is logged as a warning and sent all the same, since the work is done; with `strict` it
+ * becomes INTERNAL, so that a driver's own tests fail.
+ */
+export function validateResponses({ strict = false }: { strict?: boolean } = {}): Interceptor {
+  return (next) => async (call) => {
+    const answer = await next(call);
+    if (isStream(answer)) return checkedStream(call, answer, strict);
+    check(call, answer, strict);
+    return answer;
+  };
+}
+
+async function* checkedStream(
+  call: Call,
+  messages: AsyncIterable<Message>,
+  strict: boolean,
+): AsyncIterable<Message> {
+  for await (const message of messages) {
+    check(call, message, strict);
+    yield message;
+  }
+}
+
+function check({ method, context }: Call, answer: Message, strict: boolean): void {
+  const problem = checkMessage(method.output, answer);
+  if (problem === undefined) return;
+  const text = `${method.name} answers what ${method.parent.file.proto.package} does not allow: ${problem}`;
+  if (strict) throw CsiError.internal(text, { reason: "CSI_INVALID_ANSWER" });
+  context.logger.warn({ field: problem.split(" ", 1)[0] }, text);
+}
