@@ -5,6 +5,7 @@ import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
 import { rivalOf } from "../migration/contested.ts";
 import { workloadsOn } from "../migration/decide.ts";
+import { migrationOf } from "../migration/phase.ts";
 import { claimants } from "../pick.ts";
 import { ticketStatus } from "../tickets.ts";
 import { type ArbiterView, ticketsOf } from "../view.ts";
@@ -120,12 +121,22 @@ function checkDetach(before: Volume, from: string, seen: ArbiterView): void {
   must(allowed || firm.length === 0, "S10", `it was taken from ticket "${firm[0]?.id}" (${firm[0]?.type})`);
   if (!allowed) checkClaims(before, from, seen);
   if (!allowed) checkServed(before, from, seen, live);
+  if (!allowed) checkPromise(before, live, seen);
   const workload = live.some((t) => ruleOf(t.type).workload && !keeps(t));
   must(
     allowed || workload || !claimants(seen, live).some(keeps),
     "S10",
     "it was taken from a job and nobody needs it",
   );
+}
+
+/** A target that is ready gets the volume when nothing keeps it on the source any more: it has been promised. */
+function checkPromise(before: Volume, live: readonly AttachmentTicket[], seen: ArbiterView): void {
+  const { phase, from, to } = migrationOf(before);
+  const kept = live.some((t) => t.nodeID === from && !yieldsToWorkload(t));
+  if (phase !== "ready" || kept) return;
+  const promised = workloadsOn(to, live).find((t) => ineligible(seen, t) === undefined);
+  must(promised === undefined, "S13", `it was detached instead of moved for ticket "${promised?.id}"`);
 }
 
 /** Whoever tears a ticket out: as long as Kubernetes says that the device is there, it stays. */

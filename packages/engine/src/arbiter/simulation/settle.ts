@@ -2,7 +2,8 @@ import type { AttachmentTicket, AttachmentTicketStatus } from "../../api/attachm
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { decide } from "../decide.ts";
 import { ineligible, parametersFit } from "../eligible.ts";
-import { claimants, pick } from "../pick.ts";
+import { rivalOf } from "../migration/contested.ts";
+import { claimants } from "../pick.ts";
 import { nextStatus } from "../statuses.ts";
 import { type ArbiterView, type Decision, ticketsOf } from "../view.ts";
 import type { History } from "./history.ts";
@@ -98,8 +99,10 @@ function checkRest({ world }: History): void {
   const statuses = attachment.status?.attachmentTicketStatuses ?? {};
   const able = holders.filter((t) => ineligible(seen, t) === undefined);
   const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
+  // Two workloads that meet on a detached migratable volume: one of them has to leave.
+  const contested = able.some((t) => t.type === "csi-attacher" && rivalOf(seen, t, holders) !== undefined);
   must(
-    able.length === 0 || satisfied.length > 0 || pick(seen, holders) === undefined,
+    able.length === 0 || satisfied.length > 0 || contested,
     "L1",
     `ticket "${able[0]?.id}" could be satisfied, none is`,
   );
