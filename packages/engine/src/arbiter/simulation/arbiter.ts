@@ -1,6 +1,6 @@
 import type { NodeAgent } from "../../api/node-agent.ts";
 import { type ArbiterWrite, nextWrite } from "../apply.ts";
-import { decide } from "../decide.ts";
+import type { decide } from "../decide.ts";
 import type { ArbiterView } from "../view.ts";
 import type { SimVolume } from "./agent.ts";
 import { checkPlacement } from "./safety.ts";
@@ -15,13 +15,15 @@ interface Planned {
 /** The arbiter between its reads and writes: anything may happen before the next step, also its end. */
 export class SimArbiter {
   readonly #world: World;
+  readonly #decide: typeof decide;
   #volume: { value: SimVolume; version: number } | undefined;
   #write: Planned | undefined;
   /** As the informer has told; it may lag behind the store by any time. */
   #nodes: Map<string, NodeAgent>;
 
-  constructor(world: World) {
+  constructor(world: World, by: typeof decide) {
     this.#world = world;
+    this.#decide = by;
     this.#nodes = world.agents();
   }
 
@@ -45,7 +47,7 @@ export class SimArbiter {
       return true;
     }
     const seen = world.view(this.#nodes, this.#volume.value);
-    const value = nextWrite(seen, decide(seen));
+    const value = nextWrite(seen, this.#decide(seen));
     if (value === undefined) {
       this.#volume = undefined;
       world.tell("the arbiter reads the tickets and finds nothing to do");

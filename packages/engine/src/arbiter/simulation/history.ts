@@ -1,4 +1,5 @@
 import type { AttacherType } from "../../api/attachment.ts";
+import { decide } from "../decide.ts";
 import { SHARE_TYPE } from "../share-ticket.ts";
 import { FAULT } from "../testing/build-view.ts";
 import { withoutTickets, withTicket } from "../tickets.ts";
@@ -69,10 +70,11 @@ export class History {
   readonly arbiter: SimArbiter;
   readonly #plan: Plan;
 
-  constructor(plan: Plan) {
+  /** `by`: an arbiter in the place of ours. */
+  constructor(plan: Plan, by: typeof decide = decide) {
     this.#plan = plan;
     this.world = new World(plan);
-    this.arbiter = new SimArbiter(this.world);
+    this.arbiter = new SimArbiter(this.world, by);
   }
 
   happen({ name, who, times = 1 }: HistoryEvent): void {
