@@ -22,14 +22,7 @@ export async function attachedHere(node: DriverContext, volume: Volume): Promise
   const { state, currentNodeID, frontendDisabled = false } = volume.status ?? {};
   const device = deviceOn(volume, node.nodeID);
   if (device === undefined || device === "") {
-    const where =
-      currentNodeID === undefined || currentNodeID === "" ? (state ?? "new") : `on node "${currentNodeID}"`;
-    throw CsiError.failedPrecondition(
-      `volume "${name}" is not attached to node "${node.nodeID}" (it is ${where})`,
-      {
-        hint: "Call ControllerPublishVolume for this node first.",
-      },
-    );
+    throw notAttached(name, node.nodeID, currentNodeID ?? "", state ?? "new");
   }
   if (frontendDisabled && currentNodeID === node.nodeID) {
     throw CsiError.failedPrecondition(`volume "${name}" is attached for maintenance and has no device`);
@@ -44,6 +37,20 @@ export async function attachedHere(node: DriverContext, volume: Volume): Promise
     });
   }
   return { path: device, kind: "device" };
+}
+
+function notAttached(volume: string, node: string, current: string, state: string): CsiError {
+  const refuse = (message: string, hint: string) =>
+    CsiError.failedPrecondition(`volume "${volume}" ${message}`, { hint });
+  if (current === node) {
+    const hint = "The node agent is opening or closing it; repeat the call.";
+    return refuse(`has no device on node "${node}" at this moment (it is ${state})`, hint);
+  }
+  const where = current === "" ? state : `on node "${current}"`;
+  return refuse(
+    `is not attached to node "${node}" (it is ${where})`,
+    "Call ControllerPublishVolume for this node first.",
+  );
 }
 
 /**
