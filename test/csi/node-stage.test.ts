@@ -109,13 +109,24 @@ test("[CSI-086] mount flags are applied; one that is not allowed is refused with
   await fails("INVALID_ARGUMENT", flags("x".repeat(5000)), /4096/);
   await fails("INVALID_ARGUMENT", flags(...Array.from({ length: 5 }, () => "y".repeat(1000))), /4096/);
   const secret = await staged(driver, "secret flags");
-  const message = await fails(
-    "INVALID_ARGUMENT",
+  const stage = (...mountFlags: string[]) =>
     driver.node.nodeStageVolume({
       ...{ volumeId: secret.id, stagingTargetPath: secret.staging },
-      volumeCapability: capability({ mountFlags: ["bind", "password=planted-flag"] }),
-    }),
-  );
+      volumeCapability: capability({ mountFlags }),
+    });
+  const message = await fails("INVALID_ARGUMENT", stage("bind", "password=planted-flag"));
+  const rules: readonly [string, RegExp][] = [
+    ["", /is empty/],
+    ["--planted-flag", /begins with "-"/],
+    ["planted-flag\u0007", /control characters/],
+    ["ro,X-mount.planted-flag", /another mount/],
+  ];
+  for (const [flag, rule] of rules) {
+    const said = await fails("INVALID_ARGUMENT", stage("noatime", flag), rule);
+    assert.match(said, /mount_flags\[1\].*mount\(8\)/s);
+    assert.doesNotMatch(said, /planted-flag/);
+  }
+  assert.match(message, /mount_flags\[0\] asks for another mount .*Give options of the file system/s);
   assert.doesNotMatch(message, /planted-flag/);
   assert.doesNotMatch(driver.said, /planted-flag/);
   await secret.undo();

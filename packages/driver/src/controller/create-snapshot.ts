@@ -54,7 +54,10 @@ export async function createSnapshot(
 /** The Kubernetes snapshotter adds what it knows of the claim; nothing else means anything here. */
 function requireNoParameters(parameters: Record<string, string>): void {
   const unknown = Object.keys(parameters).find((key) => !key.startsWith("csi.storage.k8s.io/"));
-  if (unknown !== undefined) throw CsiError.invalidArgument(`snapshot parameter "${unknown}" is not known`);
+  if (unknown === undefined) return;
+  throw CsiError.invalidArgument(`snapshot parameter "${unknown}" is not known`, {
+    hint: "Remove it from the request or the VolumeSnapshotClass: snapshots have no parameters.",
+  });
 }
 
 async function adoptOrCreate(

@@ -163,7 +163,12 @@ async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: 
   const attachments = await listObjects(driver.store, VolumeAttachments, signal);
   const held = attachments.filter((a) => publishedNodes(a).includes(nodeId)).length;
   if (held < driver.maxVolumesPerNode) return;
-  throw CsiError.resourceExhausted(`node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`);
+  throw CsiError.resourceExhausted(
+    `node "${nodeId}" has its maximum of ${driver.maxVolumesPerNode} volumes`,
+    {
+      hint: "Unpublish a volume from it, use another node, or start the driver with a larger --max-volumes.",
+    },
+  );
 }
 
 async function untilSatisfied(

@@ -4,14 +4,25 @@ import { CsiError } from "@mooring/csi";
 const FORBIDDEN =
   /^(?:bind|rbind|move|remount|loop(?:=.*)?|offset=.*|sizelimit=.*|(?:r)?(?:shared|private|slave|unbindable)|helper=.*|x-mount\..*|X-mount\..*)$/;
 
-/** Mount flags may be secret, so a message never repeats them: only their position is named. */
+/** Why a flag is refused. First match wins. */
+const REFUSALS: readonly [(flag: string) => boolean, string][] = [
+  [(flag) => flag === "", "is empty"],
+  [(flag) => flag.startsWith("-"), 'begins with "-" and would be an argument of mount, not a flag'],
+  [(flag) => [...flag].some((c) => c <= " " || c === "\u007f"), "has blanks or control characters"],
+  [
+    (flag) => flag.split(",").some((part) => FORBIDDEN.test(part)),
+    "asks for another mount than this volume at this path: binding, moving, remounting, a loop device, a helper and propagation are not for the caller to choose",
+  ],
+];
+
+/** Mount flags may be secret, so a message never repeats them: only their position and the rule are named. */
 export function checkMountFlags(flags: readonly string[]): string[] {
   for (const [index, flag] of flags.entries()) {
-    const parts = flag.split(",");
-    const printable = [...flag].every((character) => character > " " && character !== "\u007f");
-    if (flag === "" || flag.startsWith("-") || !printable || parts.some((part) => FORBIDDEN.test(part))) {
-      throw CsiError.invalidArgument(`volume_capability.mount.mount_flags[${index}] is not allowed`);
-    }
+    const refusal = REFUSALS.find(([refuses]) => refuses(flag));
+    if (refusal === undefined) continue;
+    throw CsiError.invalidArgument(`volume_capability.mount.mount_flags[${index}] ${refusal[1]}`, {
+      hint: "Give options of the file system as mount(8) has them, each in an entry of its own: noatime, for instance.",
+    });
   }
   return [...flags];
 }
