@@ -7,6 +7,7 @@ import { MooringProcess, plainEnvironment } from "./support/process.ts";
 import { fails, volumeId } from "./support/volumes.ts";
 
 const README = await readFile(new URL("../../packages/driver/README.md", import.meta.url), "utf8");
+const GUIDE = await readFile(new URL("../../docs/tasks/driver.md", import.meta.url), "utf8");
 const driver = await startDriver({ pool: "directory" });
 
 test("[CSI-038] [CSI-079] [CSI-057] the documentation tells of secrets, topology and Probe what the driver does", async () => {
@@ -23,8 +24,11 @@ test("[CSI-319] [CSI-338] [CSI-340] every setting is documented with its variabl
   const options = help.stdout.match(/--[a-z-]+(?= <)/g) ?? [];
   const variables = help.stdout.match(/\b(MOORING|CSI)_[A-Z_]+/g) ?? [];
   assert.ok(options.length >= 8 && variables.length >= 8, help.stdout);
-  for (const word of [...options, ...variables]) assert.ok(README.includes(`\`${word}\``), word);
-  for (const need of ["CAP_SYS_ADMIN", "/dev/loop", "mount propagation", "memory", "losetup"]) {
+  for (const word of [...options, ...variables]) {
+    assert.ok(README.includes(`\`${word}\``), word);
+    assert.match(GUIDE, new RegExp(`\`${word}[\` ]`), `docs/tasks/driver.md has ${word}`);
+  }
+  for (const need of ["CAP_SYS_ADMIN", "/dev/loop", "mount propagation", "memory", "losetup", "filefrag"]) {
     assert.ok(README.includes(need), need);
   }
 });
@@ -36,11 +40,33 @@ test("[CSI-332] [CSI-331] it logs to standard error only, as documented: there i
   assert.equal(driver.process.stdout, "");
 });
 
-test("[CSI-074] every parameter that is documented is one that the refusal of an unknown one names", async () => {
-  await fails(
-    "INVALID_ARGUMENT",
-    volumeId(driver, "p", { parameters: { colour: "red" } }),
-    /Known parameters: pool/,
-  );
-  assert.match(README, /Parameters: `pool`/);
+/** What the refusal says there is. */
+const known = (message: string) =>
+  (/Known(?: parameters)?: ([\w, ]+)\./.exec(message)?.[1] ?? "").split(", ").sort();
+
+/** The words in code font of one entry of a list, but for values and keys of others. */
+function documented(text: string, entry: string): string[] {
+  const [, rest = ""] = text.split(`- ${entry}: `);
+  const [own = ""] = rest.split(/\n(?:- |\n)/);
+  const words = [...own.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
+  return [...new Set(words)]
+    .filter((word) => !["true", "false", "max", "ext4", "btrfs", "xfs"].includes(word))
+    .sort();
+}
+
+test("[CSI-074] the parameters that are documented are those that the refusal of an unknown one names, all of them", async () => {
+  const colour = { colour: "red" };
+  const plain = known(await fails("INVALID_ARGUMENT", volumeId(driver, "p", { parameters: colour })));
+  assert.deepEqual(documented(README, "Parameters"), plain);
+  assert.deepEqual(documented(GUIDE, "Parameters of a StorageClass"), plain);
+  const modify = driver.controller.controllerModifyVolume({
+    ...{ volumeId: await volumeId(driver, "m"), mutableParameters: colour },
+  });
+  assert.deepEqual(documented(README, "Mutable parameters"), known(await fails("INVALID_ARGUMENT", modify)));
+  const group = driver.client.groupController.createVolumeGroupSnapshot({
+    ...{ name: "g", sourceVolumeIds: ["v-1"], parameters: colour },
+  });
+  const ofGroups = known(await fails("INVALID_ARGUMENT", group));
+  assert.deepEqual(documented(README, "Parameters of group snapshots"), ofGroups);
+  assert.deepEqual(documented(GUIDE, "Parameter of a VolumeGroupSnapshotClass"), ofGroups);
 });

@@ -72,17 +72,18 @@ test("[CSI-311] [CSI-328] [CSI-336] a wrong configuration ends the driver at onc
 
 test("[CSI-325] [CSI-319] with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name", async () => {
   // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
-  const lib = join(folder, "lib");
-  await mkdir(lib);
   // The copies of everybody's mounts that such a namespace begins with would keep their devices in use: they go.
-  const script = [
-    "awk '$2 ~ \"^/tmp/\" {print $2}' /proc/mounts | tac | xargs -r umount --lazy",
-    `mount --bind ${lib} /var/lib`,
-    'exec "$0" "$@"',
-  ].join(" && ");
-  const wrapper = ["unshare", "--mount", "sh", "-c", script];
+  const script = (lib: string) =>
+    [
+      "awk '$2 ~ \"^/tmp/\" {print $2}' /proc/mounts | tac | xargs -r umount --lazy",
+      `mount --bind ${lib} /var/lib`,
+      'exec "$0" "$@"',
+    ].join(" && ");
   const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };
-  for (const env of [{}, variables]) {
+  for (const [index, env] of [{}, variables].entries()) {
+    const lib = join(folder, `lib-${index}`);
+    await mkdir(lib);
+    const wrapper = ["unshare", "--mount", "sh", "-c", script(lib)];
     const child = new MooringProcess(
       ["driver"],
       { ...plainEnvironment(), CSI_ENDPOINT: GOOD, ...env },
@@ -104,6 +105,27 @@ test("[CSI-325] [CSI-319] with nothing but CSI_ENDPOINT it starts; every setting
       assert.equal(await child.end("SIGTERM"), 0, child.stderr);
     }
     assert.ok((await readdir(join(lib, "mooring"))).includes("store"));
+  }
+});
+
+test("[CSI-336] a pool stays of its type: another one ends the driver with 2, the same one starts again", async () => {
+  const driver = await prepareDriver({ pool: "directory" });
+  try {
+    await driver.start();
+    assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+    for (const pool of ["xfs", "btrfs"]) {
+      const { code, text } = await refused(["--state-dir", driver.stateDir, "--pool", pool], {
+        CSI_ENDPOINT: driver.endpoint,
+      });
+      assert.equal(code, 2, text);
+      assert.match(
+        text,
+        new RegExp(`pool "default" is of type directory, not ${pool}[^]*next: .*--pool directory`),
+      );
+    }
+    await driver.start();
+  } finally {
+    await driver.dispose();
   }
 });
 

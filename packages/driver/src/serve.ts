@@ -5,6 +5,8 @@ import { createServer, type Observe } from "@mooring/csi";
 import {
   createHost,
   ENGINE_KINDS,
+  EngineError,
+  Pools,
   type PoolType,
   startAgent,
   startArbiter,
@@ -12,6 +14,7 @@ import {
 } from "@mooring/engine";
 import {
   Events,
+  isNotFound,
   LocalStore,
   type Logger,
   lockFolder,
@@ -86,7 +89,8 @@ async function openObjects({ stateDir, mode, store }: ServeOptions): Promise<Obj
 /**
  * The driver as a process of its own: store, node agent, arbiter and CSI server. On an API server's objects, only the
  * agent of a node and the CSI server. Resolves when the socket answers. Parts are stopped in the reverse of the order
- * in which they were started. Throws NodeInUse when another agent runs for the node.
+ * in which they were started. Throws NodeInUse when another agent runs for the node, FAILED_PRECONDITION when the pool is
+ * there with another type.
  */
 export async function serveDriver(options: ServeOptions): Promise<Serving> {
   const { stateDir, nodeID, mode, logger, signal, endpoint, observe } = options;
@@ -103,7 +107,9 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
   };
   try {
     const common = { store, logger, signal: engine.signal };
-    const pools = [{ name: DEFAULT_POOL, ...options.pool }];
+    const pool = { name: DEFAULT_POOL, ...options.pool };
+    const pools = [pool];
+    await requireType(store, pool);
     if (alone || mode !== "controller") {
       parts.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);
     }
@@ -131,6 +137,20 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     await release();
     throw error;
   }
+}
+
+/** A pool stays of the type that it was made with: throws FAILED_PRECONDITION when it is there with another one. */
+async function requireType(store: ObjectStore, pool: { name: string; type: PoolType }): Promise<void> {
+  const present = await store.get(Pools, { name: pool.name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  const type = present?.spec.type ?? pool.type;
+  if (type === pool.type) return;
+  throw new EngineError(
+    "FAILED_PRECONDITION",
+    `pool "${pool.name}" is of type ${type}, not ${pool.type}: a pool stays what it was made as`,
+    { hint: `start with --pool ${type}, or choose another --state-dir` },
+  );
 }
 
 /** Rejects when a part does, and never resolves: parts end well only when they are told to. */
