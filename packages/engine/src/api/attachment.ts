@@ -57,6 +57,8 @@ export interface VolumeAttachment extends KubeObject {
     attachmentTicketStatuses?: Record<string, AttachmentTicketStatus>;
     /** Last generation given to a ticket. */
     generationCounter?: number;
+    /** What each ticket asked for when it was judged, by ticket id: one that was edited by hand shows by its digest. */
+    ticketDigests?: Record<string, string>;
     /** What is remembered of moves, so that a restart does not forget them. */
     moves?: VolumeMoves;
     /** `Flapping`: attaches wait because the volume was moved too often for no reason. */

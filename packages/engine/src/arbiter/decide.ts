@@ -1,4 +1,4 @@
-import type { AttachmentTicket } from "../api/attachment.ts";
+import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "./attacher-types.ts";
 import {
   indifferent,
@@ -11,6 +11,7 @@ import {
 } from "./eligible.ts";
 import { flapsOf, pausedVerdicts } from "./flaps.ts";
 import { judge } from "./judge.ts";
+import { isJudged, lastNumber } from "./judged.ts";
 import { confirmed, nextTarget } from "./migration/decide.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -146,15 +147,22 @@ function mayLeave(view: ArbiterView, nodeID: string): boolean {
 
 /**
  * `metadata.generation` is the counter: it grows with every change of the spec and never goes back, also not when
- * the ticket with the highest number leaves. Ticket helpers use it when they write; a ticket written by hand gets
- * its number here.
+ * the ticket with the highest number leaves. Ticket helpers use it when they write; a ticket written or edited by hand
+ * gets its number here.
  */
 function unnumbered(view: ArbiterView, live: readonly AttachmentTicket[]): Record<string, number> {
   const next = (view.attachment.metadata.generation ?? 0) + 1;
   const numbers: Record<string, number> = {};
   for (const ticket of live) {
-    const { generation } = ticket;
-    if (generation === undefined || generation < 1 || generation > next) numbers[ticket.id] = next;
+    if (!isNumbered(view.attachment, ticket)) numbers[ticket.id] = next;
   }
   return numbers;
+}
+
+/** Its number stands for this request and no other: it is the one that was judged, or higher than all that ever were. */
+function isNumbered(attachment: VolumeAttachment, ticket: AttachmentTicket): boolean {
+  const { id, generation = 0 } = ticket;
+  if (generation < 1 || generation > (attachment.metadata.generation ?? 0) + 1) return false;
+  const judged = attachment.status?.attachmentTicketStatuses?.[id]?.generation === generation;
+  return judged ? isJudged(attachment, ticket) : generation > lastNumber(attachment);
 }

@@ -1,6 +1,7 @@
 import type { Condition } from "@mooring/store";
 import type { AttachmentTicketStatus, VolumeAttachment } from "../api/attachment.ts";
 import type { Flaps } from "./flaps.ts";
+import { digestOf, lastNumber } from "./judged.ts";
 import { summaryOf } from "./summary.ts";
 import type { ArbiterView, Decision, Verdict } from "./view.ts";
 
@@ -16,9 +17,12 @@ export function nextStatus(
 ): Status | undefined {
   const { status: present = {}, spec } = attachment;
   const statuses: Record<string, AttachmentTicketStatus> = {};
-  let generationCounter = Math.max(0, present.generationCounter ?? 0);
+  const ticketDigests: Record<string, string> = {};
+  let generationCounter = lastNumber(attachment);
   for (const [id, verdict] of Object.entries(verdicts)) {
-    const generation = spec.attachmentTickets?.[id]?.generation ?? 0;
+    const ticket = spec.attachmentTickets?.[id];
+    const generation = ticket?.generation ?? 0;
+    if (ticket !== undefined) ticketDigests[id] = digestOf(ticket);
     generationCounter = Math.max(generationCounter, generation);
     statuses[id] = ticketStatusFrom(id, verdict, generation, present.attachmentTicketStatuses?.[id], now);
   }
@@ -27,6 +31,7 @@ export function nextStatus(
     ...summary,
     attachmentTicketStatuses: statuses,
     generationCounter,
+    ticketDigests,
     ...(flaps.moves === undefined ? {} : { moves: flaps.moves }),
     conditions: [flapping(flaps, present.conditions, now)],
   };

@@ -6,6 +6,7 @@ import {
   VolumeAttachments,
 } from "../api/attachment.ts";
 import { ensureAttachment, retryPause } from "./attachment-object.ts";
+import { isJudged } from "./judged.ts";
 
 /** A ticket as its holder asks for it; the rest is filled in when it is written. */
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
@@ -78,8 +79,8 @@ export async function removeTickets(
 /** A ticket's verdict, or undefined when the arbiter has not judged the ticket as it is now. */
 export function ticketStatus(attachment: VolumeAttachment, id: string): AttachmentTicketStatus | undefined {
   const ticket = attachment.spec.attachmentTickets?.[id];
-  const status = attachment.status?.attachmentTicketStatuses?.[id];
-  return ticket !== undefined && status?.generation === ticket.generation ? status : undefined;
+  if (ticket === undefined || !isJudged(attachment, { ...ticket, id })) return undefined;
+  return attachment.status?.attachmentTicketStatuses?.[id];
 }
 
 function sameRequest(present: AttachmentTicket, request: TicketRequest): boolean {

@@ -126,6 +126,7 @@ const attachment: Full<VolumeAttachment> = {
   status: {
     attachmentTicketStatuses: { t: { id: "t", satisfied: true, conditions, generation: 1 } },
     generationCounter: 1,
+    ticketDigests: { t: "0123456789abcdef" },
     moves: { nodeID: "n", count: 1, basis: "b", movedAt: time },
     conditions,
     state: "attached",

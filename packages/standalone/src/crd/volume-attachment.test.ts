@@ -156,14 +156,50 @@ test("a second person does not take the first one's ticket by writing over it", 
   assert.match(stderr, /a ticket stays its holder's/);
 });
 
-test("neither the type of a ticket nor the node of a CSI ticket changes", async () => {
+test("neither the type of a ticket nor node and front end of a CSI ticket change", async () => {
   assert.match(
     (await put("t", person({ type: "csi-attacher", owner }))).stderr,
     /the type of a ticket is immutable/,
   );
   assert.equal((await put("c", { id: "c", type: "csi-attacher", nodeID: "a", owner })).code, 0);
   assert.match((await put("c", { nodeID: "b" })).stderr, /node of a csi-attacher ticket is immutable/);
+  const hidden = await put("c", { parameters: { disableFrontend: "true" } });
+  assert.match(hidden.stderr, /front end of a csi-attacher ticket is immutable/);
+  assert.equal((await put("c", { parameters: { disableFrontend: "false", lastAttachedBy: "csi" } })).code, 0);
   assert.equal((await put("c", null)).code, 0);
+});
+
+test("a ticket that is edited, or applied again as it was, gets a new number: no old verdict counts for it", async () => {
+  await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+  const saved = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
+  const write = async (ticket: object | null): Promise<VolumeAttachment> => {
+    const ran = await patch({ spec: { attachmentTickets: { t: ticket } } }, "-o", "json");
+    assert.equal(ran.code, 0, ran.stderr);
+    return JSON.parse(ran.stdout) as VolumeAttachment;
+  };
+  let last = saved.spec.attachmentTickets?.t?.generation ?? 0;
+  const steps: [object | null, string][] = [
+    [{ nodeID: "b" }, "b"],
+    [saved.spec.attachmentTickets?.t ?? {}, "a"],
+    [{ parameters: { disableFrontend: "true" } }, "a"],
+    [{ parameters: { disableFrontend: null } }, "a"],
+    [{ generation: 1 }, "a"],
+  ];
+  for (const [ticket, nodeID] of steps) {
+    const edited = await write(ticket);
+    // What kubectl prints is the object as it was written: the arbiter has not seen it yet.
+    assert.equal(ticketStatus(edited, "t"), undefined);
+    const now = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+    const { generation = 0 } = now?.spec.attachmentTickets?.t ?? {};
+    assert.ok(generation > last, `number ${generation} after ${last}`);
+    assert.equal((await server.volume((v) => v.status?.state === "attached")).spec.nodeID, nodeID);
+    last = generation;
+  }
+  await write(null);
+  await server.until((a) => a?.status?.attachmentTicketStatuses?.t === undefined);
+  await write({ ...saved.spec.attachmentTickets?.t, generation: last });
+  const back = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+  assert.ok((back?.spec.attachmentTickets?.t?.generation ?? 0) > last);
 });
 
 test("a ticket for a node that does not exist waits and says so, and takes nothing away", async () => {

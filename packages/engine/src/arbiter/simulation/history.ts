@@ -5,6 +5,7 @@ import { FAULT } from "../testing/build-view.ts";
 import { withoutTickets, withTicket } from "../tickets.ts";
 import { agentStep } from "./agent.ts";
 import { SimArbiter } from "./arbiter.ts";
+import { handEdit } from "./hand-edit.ts";
 import { ownerFor } from "./kubernetes.ts";
 import { giveBack, loseLease, mayOpen, migrate, migrationStep, nameOf } from "./migration.ts";
 import { checkRecord, checkWorld, must } from "./safety.ts";
@@ -41,6 +42,7 @@ export const EVENTS = [
   "repair",
   "attacher",
   "tear-out",
+  "hand-edit",
   "strip",
   "time",
 ] as const;
@@ -103,6 +105,7 @@ export class History {
       this.world.tell("the attacher looks at Kubernetes and the driver");
     },
     "tear-out": (_, asker) => this.#tearOut(asker),
+    "hand-edit": (nodeID, asker) => handEdit(this.world, asker?.id ?? "", nodeID),
     strip: (nodeID) => {
       this.world.kubernetes?.strip(nodeID);
       this.world.tell(`the attachment of Kubernetes on node "${nodeID}" is stripped, if there is one`);

@@ -171,6 +171,7 @@ export function checkWorld(world: World): void {
   const early = migrationNodeID !== "" && world.node(migrationNodeID).open;
   must(!early || world.lease.holder === migrationNodeID, "S14", `node "${migrationNodeID}" writes too early`);
   checkTickets(world);
+  checkEnded(world);
   world.unpublishing = world.unpublishing.filter(({ nodeID }) => {
     if (world.tickets.some((ticket) => ticket.nodeID === nodeID)) return false;
     if (mayBeOpenOn(world.volume, nodeID)) return true;
@@ -179,13 +180,12 @@ export function checkWorld(world: World): void {
   });
 }
 
-function checkTickets({ attachment, volume, generations }: World): void {
+function checkTickets(world: World): void {
+  const { attachment, volume } = world;
   const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
   for (const ticket of ticketsOf(attachment)) {
-    const { id, generation = 0 } = ticket;
-    const highest = generations.get(id) ?? 0;
-    must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
-    generations.set(id, generation);
+    const { id } = ticket;
+    checkNumber(world, ticket);
     if (ticketStatus(attachment, id)?.satisfied !== true) continue;
     if (isServed(volume) && ticket.type === "csi-attacher") {
       must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
@@ -198,6 +198,41 @@ function checkTickets({ attachment, volume, generations }: World): void {
         `ticket "${id}" is satisfied for "${ticket.nodeID}", the volume is to be on "${nodeID}"`,
       );
     }
+  }
+}
+
+/**
+ * A number stands for one request, whatever a person writes between two looks of the arbiter. One that nobody has
+ * judged can be lowered by hand: no verdict of an earlier request bears it.
+ */
+function checkNumber(world: World, ticket: AttachmentTicket): void {
+  const { attachment, generations, handWritten, judged, ended } = world;
+  const { id, generation = 0 } = ticket;
+  const looked = ticketStatus(attachment, id) !== undefined;
+  if (handWritten.has(id) && !looked) return;
+  const last = judged.get(id);
+  const highest = handWritten.has(id) ? (last?.generation ?? 0) : (generations.get(id) ?? 0);
+  must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
+  generations.set(id, generation);
+  if (!looked) return;
+  handWritten.delete(id);
+  must(
+    generation > (ended.get(id) ?? 0),
+    "S7",
+    `ticket "${id}" came back and is judged as ${generation} again`,
+  );
+  const asked = JSON.stringify([ticket.nodeID, ticket.parameters ?? {}]);
+  const same = last?.generation !== generation || last.asked === asked;
+  must(same, "S7", `number ${generation} of ticket "${id}" stood for ${last?.asked}, now for ${asked}`);
+  judged.set(id, { generation, asked });
+}
+
+/** Ids that neither have a ticket nor a verdict: whoever comes under one of them again needs a number of its own. */
+function checkEnded({ attachment, judged, ended }: World): void {
+  for (const [id, { generation }] of judged) {
+    const present =
+      attachment.spec.attachmentTickets?.[id] ?? attachment.status?.attachmentTicketStatuses?.[id];
+    if (present === undefined) ended.set(id, generation);
   }
 }
 

@@ -44,6 +44,14 @@ export class World {
   readonly kubernetes: SimKubernetes | undefined;
   /** The highest generation that each id ever had. */
   readonly generations = new Map<string, number>();
+  /** The number under which each id was judged last, and what it asked for. */
+  readonly judged = new Map<string, { generation: number; asked: string }>();
+  /** The last number of tickets that went, and are forgotten. */
+  readonly ended = new Map<string, number>();
+  /** Tickets as somebody has saved them, to be applied again. */
+  readonly saved = new Map<string, AttachmentTicket>();
+  /** Tickets that were written by hand and not looked at since. */
+  readonly handWritten = new Set<string>();
   readonly story: string[] = [];
   /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
   lease: SimLease = { holder: "", for: "", unclean: false };
