@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CsiClient, connect, v1 } from "@mooring/csi";
 import { createHost, type Host, type PoolType } from "@mooring/engine";
-import type { Logger } from "@mooring/store";
+import type { Logger, ObjectStore } from "@mooring/store";
 import { serveDriver } from "../serve.ts";
 
 const GIB = 1024 ** 3;
@@ -31,6 +31,8 @@ export interface WorldOptions {
   overcommit?: () => number | undefined;
   maxVolumesPerNode?: number;
   cgroupRoot?: string;
+  /** Objects for which the test runs the arbiter; default: a store and an arbiter of the driver's own. */
+  store?: ObjectStore;
 }
 
 const limits = (overcommit: number | undefined) => (overcommit === undefined ? {} : { overcommit });
