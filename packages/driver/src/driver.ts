@@ -28,6 +28,7 @@ import { forgetDeleted } from "./node/forget.ts";
 import { IoLimitKeeper } from "./node/io-limits/keeper.ts";
 import { publishOnNode } from "./node/publish.ts";
 import { NodeRecords } from "./node/records.ts";
+import { ServedUsage } from "./node/served-usage.ts";
 import { stageVolume } from "./node/stage.ts";
 import { volumeStats } from "./node/stats.ts";
 import { storageHealth } from "./node/storage-health.ts";
@@ -145,7 +146,11 @@ function groupService(driver: DriverContext): NonNullable<Services["groupControl
 }
 
 function nodeContext(driver: DriverContext, signal: AbortSignal | undefined): NodeContext {
-  const node: NodeContext = { ...driver, records: new NodeRecords(driver.stateDir) };
+  const node: NodeContext = {
+    ...driver,
+    records: new NodeRecords(driver.stateDir),
+    servedUsage: new ServedUsage(driver.host.exec),
+  };
   const limits = new IoLimitKeeper(node);
   node.ioLimits = limits;
   if (signal !== undefined) {

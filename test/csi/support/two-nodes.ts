@@ -7,14 +7,17 @@ import { createDriver } from "@mooring/driver";
 import { ENGINE_KINDS, startAgent, startArbiter, startServices } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
+import { endServers } from "../../../packages/engine/src/testing/scratch.ts";
 import { host } from "./driver.ts";
 
 /** Two nodes of one store, as in a cluster: a controller plugin, and a node plugin with a pool on each node. */
 export interface TwoNodes {
   controller: CsiClient;
-  nodes: Readonly<Record<"node-1" | "node-2", CsiClient>>;
+  nodes: Readonly<Record<(typeof NODES)[number], CsiClient>>;
   path(name: string): string;
 }
+
+const NODES = ["node-1", "node-2"] as const;
 
 const registry = () =>
   new ResourceRegistry([
@@ -35,6 +38,7 @@ export async function startTwoNodes(): Promise<TwoNodes> {
     stop.abort();
     await Promise.allSettled(done);
     await store.close();
+    for (const nodeID of NODES) await endServers(host, join(folder, nodeID));
     await cleanUp(host, folder);
   });
   const serve = async (mode: "controller" | "node", nodeID: string): Promise<CsiClient> => {
@@ -49,7 +53,7 @@ export async function startTwoNodes(): Promise<TwoNodes> {
     });
     return client;
   };
-  for (const nodeID of ["node-1", "node-2"]) {
+  for (const nodeID of NODES) {
     const pools = [{ name: `pool-${nodeID}`, type: "xfs" as const, size: 2 * 1024 ** 3 }];
     const stateDir = join(folder, nodeID);
     done.push((await startAgent({ ...common, host, nodeID, stateDir, pools })).done);

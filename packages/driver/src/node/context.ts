@@ -4,10 +4,12 @@ import { CsiError } from "@mooring/csi";
 import { deviceOn, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import type { NodeRecords } from "./records.ts";
+import type { ServedUsage } from "./served-usage.ts";
 
 /** What the node handlers share. */
 export interface NodeContext extends DriverContext {
   records: NodeRecords;
+  servedUsage: ServedUsage;
 }
 
 /** What a volume is on this node while it is attached: a block device, or a folder of a `directory` pool. */

@@ -1,5 +1,12 @@
 import { type CallContext, Code, CsiError, v1 } from "@mooring/csi";
-import { deviceSize, filesystemUsage, isReadOnly, type MountEntry, type Volume } from "@mooring/engine";
+import {
+  deviceSize,
+  filesystemUsage,
+  isReadOnly,
+  isServed,
+  type MountEntry,
+  type Volume,
+} from "@mooring/engine";
 import { conditionAnswer } from "../controller/answers.ts";
 import { getVolume } from "../controller/objects.ts";
 import { type NodeContext, withAttached } from "./context.ts";
@@ -24,11 +31,11 @@ export async function volumeStats(
   if (use === undefined || (top === undefined && use.mounted)) {
     throw notAt(volume, path);
   }
-  const usage = await (use.access === "block" ? deviceUsage(node, volume) : mountUsage(path)).catch(
-    (error: unknown) => {
-      throw isGone(error) ? notAt(volume, path) : error;
-    },
-  );
+  const asked = use.access === "block" ? deviceUsage(node, volume) : mountUsage(node, volume, path);
+  const usage = await asked.catch(async (error: unknown) => {
+    const gone = isGone(error) || (use.mounted && (await node.host.mounts.at(path)).length === 0);
+    throw gone ? notAt(volume, path) : error;
+  });
   return { usage, volumeCondition: conditionOf(volume, top, use.readOnly) };
 }
 
@@ -60,8 +67,8 @@ async function deviceUsage(node: NodeContext, volume: Volume) {
   return [{ unit: Unit.BYTES, total, used: 0n, available: 0n }];
 }
 
-async function mountUsage(path: string) {
-  const usage = await filesystemUsage(path);
+async function mountUsage(node: NodeContext, volume: Volume, path: string) {
+  const usage = await (isServed(volume) ? node.servedUsage.of(path) : filesystemUsage(path));
   const bytes = {
     unit: Unit.BYTES,
     total: usage.totalBytes,

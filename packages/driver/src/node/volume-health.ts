@@ -1,5 +1,5 @@
 import { type CallContext, CsiError, v1 } from "@mooring/csi";
-import { mountFault, poolNodes, type Volume } from "@mooring/engine";
+import { isServed, mountFault, poolNodes, type Volume } from "@mooring/engine";
 import { getVolume } from "../controller/objects.ts";
 import { lookAt } from "../controller/volume-health.ts";
 import { volumeHealth } from "../health/answer.ts";
@@ -29,7 +29,7 @@ export async function nodeVolumeHealth(
   const problems = [
     ...volumeProblems(view),
     ...(await deviceProblem(node, volume)),
-    ...(await mountProblems(node, record, request)),
+    ...(await mountProblems(node, volume, record, request)),
   ];
   return { volumeHealth: volumeHealth(request.volumeId, problems) };
 }
@@ -49,13 +49,14 @@ async function deviceProblem(node: NodeContext, volume: Volume): Promise<VolumeP
 
 async function mountProblems(
   node: NodeContext,
+  volume: Volume,
   record: NodeRecord | undefined,
   { stagingTargetPath, volumePublishPath }: v1.NodeGetVolumeHealthRequest,
 ): Promise<VolumeProblem[]> {
   const asked = [stagingTargetPath, volumePublishPath].filter((path) => path !== "");
   const known = mountPaths(record);
   const paths = asked.length === 0 ? known : known.filter((path) => asked.includes(path));
-  const found = await Promise.all(paths.map((path) => mountProblem(node, path)));
+  const found = await Promise.all(paths.map((path) => mountProblem(node, volume, path)));
   return found.flatMap((problem) => problem ?? []);
 }
 
@@ -65,13 +66,30 @@ function mountPaths(record: NodeRecord | undefined): string[] {
   return [...staged, ...Object.keys(record?.published ?? {})];
 }
 
-async function mountProblem(node: NodeContext, path: string): Promise<VolumeProblem | undefined> {
+async function mountProblem(
+  node: NodeContext,
+  volume: Volume,
+  path: string,
+): Promise<VolumeProblem | undefined> {
   const top = (await node.host.mounts.at(path)).at(-1);
   if (top === undefined) {
     const message = `nothing is mounted at ${path} any more`;
     return { status: Status.INACCESSIBLE, reason: "NotMounted", message };
   }
+  // A look at a file system that does not answer could last for ever.
+  const silent = isServed(volume) ? await serverProblem(node, path) : undefined;
+  if (silent !== undefined) return silent;
   const fault = await mountFault(top);
   if (fault === undefined) return undefined;
   return { status: Status.INACCESSIBLE, reason: "FilesystemFailed", message: fault };
+}
+
+async function serverProblem(node: NodeContext, path: string): Promise<VolumeProblem | undefined> {
+  try {
+    await node.servedUsage.of(path);
+    return undefined;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { status: Status.INACCESSIBLE, reason: "ServerSilent", message };
+  }
 }

@@ -7,7 +7,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   mount: ["mount", "umount"],
   "nfs-ganesha-vfs": ["ganesha.nfsd"],
   "nfs-common": ["mount.nfs4", "mount.nfs"],
-  coreutils: ["cp", "sync", "timeout", "cat"],
+  coreutils: ["cp", "stat", "sync", "timeout", "cat"],
 };
 
 /** The package of a tool, by its file name. */

@@ -8,4 +8,4 @@ export * from "./filesystem/mend.ts";
 export { deviceSize, type ProbeResult, probe } from "./filesystem/probe.ts";
 export { allocatedRanges, changedRanges, type Range, type Window } from "./filesystem/ranges.ts";
 export { FILESYSTEM_TYPES, FILESYSTEMS, type FilesystemType } from "./filesystem/types.ts";
-export { type FilesystemUsage, filesystemUsage } from "./filesystem/usage.ts";
+export { type FilesystemUsage, filesystemUsage, filesystemUsageApart } from "./filesystem/usage.ts";

@@ -13,8 +13,10 @@ const BUSY_WAIT_MS = 50;
 export function createMounts(exec: Exec, clock: Clock): Mounts {
   const list = mountinfoReader();
   const at = async (target: string): Promise<MountEntry[]> => {
-    const path = await canonical(target);
-    return stackOrder((await list()).filter((entry) => entry.target === path));
+    const entries = await list();
+    const on = (path: string) => entries.filter((entry) => entry.target === path);
+    const found = on(await inParent(target));
+    return stackOrder(found.length > 0 ? found : on(await canonical(target)));
   };
 
   const mount = async (request: MountRequest, signal?: AbortSignal): Promise<void> => {
@@ -75,15 +77,19 @@ export function isReadOnly(entry: MountEntry): boolean {
 /** mountinfo names targets without symbolic links. Only the parent has to exist. */
 async function canonical(path: string): Promise<string> {
   if (!path.startsWith("/")) return path;
-  try {
-    return await realpath(path);
-  } catch {
-    try {
-      return join(await realpath(dirname(path)), basename(path));
-    } catch {
-      return path;
-    }
-  }
+  return realpath(path).catch(() => inParent(path));
+}
+
+/**
+ * The same without a look at the path itself: what is mounted there may be a file system that does not answer. A mount
+ * point is never a symbolic link, so where something is mounted this is its name.
+ */
+async function inParent(path: string): Promise<string> {
+  if (!path.startsWith("/")) return path;
+  return realpath(dirname(path)).then(
+    (parent) => join(parent, basename(path)),
+    () => path,
+  );
 }
 
 /** The mount that others sit on comes first: each layer's parent is the layer below it. */

@@ -23,10 +23,7 @@ export async function scratch(t: Hooks, host: Host): Promise<string> {
 
 export async function cleanUp(host: Host, dir: string): Promise<void> {
   const below = (path: string): boolean => path.startsWith(`${dir}/`);
-  // Servers of shared volumes outlive their agent, on purpose.
-  for (const name of (await readdir(join(dir, "state", "shares")).catch(() => [])).filter(isImageId)) {
-    await endServer(shareLayout(join(dir, "state"), name), host.clock);
-  }
+  await endServers(host, join(dir, "state"));
   // Volumes on pools on loops, from the top down; and what a process that is just ending still holds open is let go of
   // a moment later.
   const deadline = Date.now() + PATIENCE_MS;
@@ -42,6 +39,13 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
   const held = (await host.mounts.list()).filter((m) => below(m.target));
   for (const { target } of held.reverse()) await host.exec.try("umount", ["--lazy", target]);
   await rm(dir, { recursive: true, force: true });
+}
+
+/** Servers of shared volumes outlive their agent, on purpose. */
+export async function endServers(host: Host, stateDir: string): Promise<void> {
+  for (const name of (await readdir(join(stateDir, "shares")).catch(() => [])).filter(isImageId)) {
+    await endServer(shareLayout(stateDir, name), host.clock);
+  }
 }
 
 /** A sparse file of zeros. */
