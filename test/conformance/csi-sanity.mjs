@@ -3,7 +3,7 @@
 // Needs root and Go: the suite is a Go program. Nothing may fail, be skipped or be left behind. `--pool minimal` is
 // the driver of examples/driver-minimal instead, of which the suite may skip what it does not announce.
 //
-//   npm run test:conformance [-- --pool xfs,btrfs,minimal --access mount,block --runs 1 --seed N --keep]
+//   npm run test:conformance -- csi-sanity [--pool xfs,btrfs,minimal --access mount,block --runs 1 --seed N --keep]
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 const MODULE = new URL("../../scripts/lib/one-at-a-time.mjs", import.meta.url).href;
 const PROGRAM = `
@@ -30,4 +31,23 @@ test("commands of a checkout that are started together set it up one after the o
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test("a conformance suite gets the options that follow its name; what is no suite is refused with the names", async () => {
+  const script = fileURLToPath(new URL("../../scripts/test-conformance.mjs", import.meta.url));
+  const run = async (...args: string[]) => {
+    const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+    let output = "";
+    child.stderr.on("data", (text) => {
+      output += text;
+    });
+    const [code] = (await once(child, "close")) as [number];
+    return { code, output };
+  };
+  const flagsOnly = await run("--pool", "minimal");
+  assert.equal(flagsOnly.code, 2);
+  assert.match(flagsOnly.output, /csi-sanity\|client-go\|nfs-client/);
+  const passed = await run("csi-sanity", "--no-such-option");
+  assert.notEqual(passed.code, 0);
+  assert.match(passed.output, /Unknown option '--no-such-option'/);
 });

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { connect } from "./index.ts";
+import { connect, v1 } from "./index.ts";
 
 const run = promisify(execFile);
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
@@ -113,12 +113,34 @@ test("the README's programs pass the compiler's strictest checks, run, and under
     ({ stdout }: { stdout: string }) => assert.fail(stdout),
   );
 
+  const { client, env, stop } = await serve(t, [find("createServer(")]);
+  assert.equal((await client.identity.probe({})).ready, true);
+  const { stdout } = await run(process.execPath, [find("connect(endpointFromEnvironment")], { env });
+  assert.equal(stdout.trim(), `pvc-1 ${10n << 30n}n`);
+  await stop();
+});
+
+test("the driver in 150 lines runs with what its README installs, outside of the repository", async (t) => {
+  const example = join(REPOSITORY, "examples", "driver-minimal");
+  const commands = await readFile(join(example, "README.md"), "utf8");
+  const installs = /npm install (.*)/.exec(commands)?.[1]?.split(" ") ?? [];
+  assert.deepEqual(installs, ["@mooring/csi", "tsx"]);
+  assert.match(commands, /node --import tsx driver\.ts/);
+  await symlink(join(MODULES, "tsx"), join(app, "node_modules", "tsx"));
+  await cp(join(example, "driver.ts"), join(app, "driver.ts"));
+  const { client, stop } = await serve(t, ["--import", "tsx", "driver.ts"]);
+  const accessMode = { mode: v1.VolumeCapability_AccessMode_Mode.SINGLE_NODE_WRITER };
+  const volumeCapabilities = [{ accessType: { case: "mount" as const, value: {} }, accessMode }];
+  const { volume } = await client.controller.createVolume({ name: "a", volumeCapabilities });
+  assert.match(volume?.volumeId ?? "", /^vol-/);
+  await stop();
+});
+
+/** Runs a driver of the application; it has to end well when it is told to stop. */
+async function serve(t: TestContext, args: string[]) {
   const endpoint = `unix://${join(folder, "csi.sock")}`;
-  const env = { ...process.env, CSI_ENDPOINT: endpoint, NODE_OPTIONS: "" };
-  const driver = spawn(process.execPath, [find("createServer(")], {
-    env,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  const env = { ...process.env, CSI_ENDPOINT: endpoint, VOLUMES: join(folder, "volumes"), NODE_OPTIONS: "" };
+  const driver = spawn(process.execPath, args, { cwd: app, env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   driver.stderr.on("data", (text) => {
     said += text;
@@ -129,10 +151,9 @@ test("the README's programs pass the compiler's strictest checks, run, and under
   const client = await Promise.race([connect(endpoint, { readyTimeoutMs: READY_MS }), gone]);
   gone.catch(() => {});
   t.after(() => client.close());
-  assert.equal((await client.identity.probe({})).ready, true);
-
-  const { stdout } = await run(process.execPath, [find("connect(endpointFromEnvironment")], { env });
-  assert.equal(stdout.trim(), `pvc-1 ${10n << 30n}n`);
-  driver.kill("SIGTERM");
-  assert.deepEqual(await ended, [0, null], said);
-});
+  const stop = async (): Promise<void> => {
+    driver.kill("SIGTERM");
+    assert.deepEqual(await ended, [0, null], said);
+  };
+  return { client, env, stop };
+}
