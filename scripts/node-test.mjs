@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the tests below the given folders (default: all packages and test/) from source, without a build.
+// Runs the tests below the given folders (default: all packages, test/ and examples/) from source, without a build.
 // Everything that begins with `--` goes to node.
 import { spawn } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
@@ -25,7 +25,7 @@ async function find(path) {
 
 /** What is tested here touches nothing but folders and sockets of its own. */
 const APART = ["csi", "sidecars", "store"].map((name) => resolve("packages", name) + sep);
-const defaults = ["packages", "test"];
+const defaults = ["packages", "test", "examples"];
 const files = [];
 for (const root of roots.length > 0 ? roots : defaults) {
   try {
