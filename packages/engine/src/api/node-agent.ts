@@ -14,6 +14,16 @@ export interface NodeAgent extends KubeObject {
   };
 }
 
+/**
+ * Known to be unable to write. Who says so, the node's own agent with its last word or the observer of silent ones,
+ * writes the condition as well; a `state` that somebody typed is not proof.
+ */
+export function isFencedNode(agent: NodeAgent | undefined): boolean {
+  const { state, conditions = [] } = agent?.status ?? {};
+  const proven = conditions.some(({ type, status }) => type === "Fenced" && status === "True");
+  return proven && (state === "Fenced" || state === "Gone");
+}
+
 export const NodeAgents = defineResource<NodeAgent>(
   MOORING_GROUP,
   MOORING_VERSION,

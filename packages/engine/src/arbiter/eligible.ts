@@ -1,4 +1,5 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
+import { isFencedNode } from "../api/node-agent.ts";
 import { isFaulted as isVolumeFaulted } from "../api/salvage.ts";
 import { ruleOf } from "./attacher-types.ts";
 import type { ArbiterView, Verdict } from "./view.ts";
@@ -70,6 +71,5 @@ export function parametersFit(ticket: AttachmentTicket, disableFrontend: boolean
 
 /** The one thing that makes it safe to attach elsewhere without the node's own word: proof that it cannot write. */
 export function isFenced(view: ArbiterView, nodeID: string): boolean {
-  const state = view.nodes.get(nodeID)?.status?.state;
-  return state === "Fenced" || state === "Gone";
+  return isFencedNode(view.nodes.get(nodeID));
 }

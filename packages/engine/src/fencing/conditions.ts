@@ -19,6 +19,13 @@ const VALUES: Readonly<Record<Status["state"], { Ready: Condition["status"]; Fen
     Gone: { Ready: "False", Fenced: "True" },
   };
 
+/** Whether all that is written of a node says the same. */
+export function isSaid(status: Status | undefined, state: Status["state"]): boolean {
+  const said = (type: Condition["type"]) => status?.conditions?.find((c) => c.type === type)?.status;
+  const { Ready, Fenced } = VALUES[state];
+  return status?.state === state && said("Ready") === Ready && said("Fenced") === Fenced;
+}
+
 export function nodeConditions(status: Status | undefined, word: NodeWord, now: Date): Condition[] {
   return (["Ready", "Fenced"] as const).map((type) => {
     const value = VALUES[word.state][type];

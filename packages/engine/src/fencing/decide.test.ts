@@ -9,11 +9,18 @@ import { decide, type FencingView } from "./decide.ts";
 const silent = (more: Partial<FencingView> = {}): FencingView => ({
   agent: node("a"),
   silentMs: 40_000,
+  beaten: true,
   graceMs: 40_000,
   outOfService: false,
   leases: [],
   ...more,
 });
+
+/** A state that a person wrote, without the condition that goes with it. */
+function typed(state: "Fenced" | "Gone"): NodeAgent {
+  const agent = node("a");
+  return { ...agent, status: { ...agent.status, state } };
+}
 
 /** What happened to the node -> what is said of it. */
 const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
@@ -35,6 +42,15 @@ const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
   ["it is silent, and a person says that it is off", { outOfService: true }, "Fenced"],
   ["it said good-bye", { agent: node("a", "Gone") }, undefined],
   ["it is fenced", { agent: node("a", "Fenced") }, undefined],
+  ["it is called fenced, and has just beaten", { agent: node("a", "Fenced"), silentMs: 0 }, "Suspect"],
+  [
+    "it is fenced, and we have just come",
+    { agent: node("a", "Fenced"), silentMs: 0, beaten: false },
+    undefined,
+  ],
+  ["it said good-bye right after a beat", { agent: node("a", "Gone"), silentMs: 0 }, undefined],
+  ["somebody typed that it is gone", { agent: typed("Gone"), silentMs: 0 }, "Suspect"],
+  ["it is silent, and somebody typed that it is fenced", { agent: typed("Fenced") }, "Suspect"],
   ["it is suspect already", { agent: node("a", "Suspect") }, undefined],
   ["a suspect is said to be off", { agent: node("a", "Suspect"), outOfService: true }, "Fenced"],
 ];

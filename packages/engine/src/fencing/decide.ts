@@ -1,4 +1,4 @@
-import type { NodeAgent } from "../api/node-agent.ts";
+import { isFencedNode, type NodeAgent } from "../api/node-agent.ts";
 import type { NodeWord } from "./conditions.ts";
 
 /** Everything that a decision about a node may depend on. Times are from the observer's own clock. */
@@ -6,6 +6,8 @@ export interface FencingView {
   agent: NodeAgent;
   /** For how long its heartbeat has not changed. */
   silentMs: number;
+  /** We have seen it change, so it did beat when the silence began: it is not only that we have just come. */
+  beaten: boolean;
   /** A silence of this length makes a node suspect: longer than any of its leases can live on. */
   graceMs: number;
   /** A person has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
@@ -20,11 +22,23 @@ export interface FencingView {
  * that it holds is lost beyond doubt: its devices were cut off before that. Pure.
  */
 export function decide(view: FencingView): NodeWord | undefined {
-  const state = view.agent.status?.state;
-  if (view.silentMs < view.graceMs || state === undefined || state === "Gone" || state === "Fenced")
-    return undefined;
+  const { agent, silentMs, graceMs, beaten } = view;
+  const state = agent.status?.state;
+  if (state === undefined) return undefined;
+  if (silentMs < graceMs) return beaten ? contradiction(agent) : undefined;
+  // A state without its condition was typed by somebody, and tells nothing.
+  if (isFencedNode(agent)) return undefined;
   const word = wordFor(view);
   return word.state === state ? undefined : word;
+}
+
+/** A node is fenced after a long silence only: one that has just beaten was called that by somebody who knew nothing. */
+function contradiction(agent: NodeAgent): NodeWord | undefined {
+  const { state } = agent.status ?? {};
+  // The last word of an agent comes right after a beat.
+  const wrong = state === "Fenced" || (state === "Gone" && !isFencedNode(agent));
+  const message = `its agent answers, and yet it was said to be ${state}`;
+  return wrong ? { state: "Suspect", reason: "HeartbeatFresh", message } : undefined;
 }
 
 function wordFor({ outOfService, leases, graceMs }: FencingView): NodeWord {

@@ -18,7 +18,7 @@ import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../api/node-agent.ts";
 import type { Clock } from "../host/host.ts";
 import { type NodeWord, nodeConditions } from "./conditions.ts";
-import { decide } from "./decide.ts";
+import { decide, type FencingView } from "./decide.ts";
 
 /** A person's word that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
@@ -48,23 +48,22 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const watch = new LeaseWatch(store, clock, logger);
   const informers = [agents.run(signal), nodes.run(signal), watch.informer.run(signal)];
   await Promise.all([agents, nodes, watch.informer].map((informer) => informer.synced(signal)));
-  const heartbeats = new Map<string, { beat: string; at: number }>();
-  const silentMs = ({ metadata: { name }, status }: NodeAgent): number => {
+  const heartbeats = new Map<string, { beat: string; at: number; beaten: boolean }>();
+  const listen = ({ metadata: { name }, status }: NodeAgent): Pick<FencingView, "silentMs" | "beaten"> => {
     const now = clock.sinceBoot();
     const beat = status?.heartbeat ?? "";
     const seen = heartbeats.get(name);
-    if (seen?.beat === beat) return now - seen.at;
-    heartbeats.set(name, { beat, at: now });
-    return 0;
+    if (seen?.beat === beat) return { silentMs: now - seen.at, beaten: seen.beaten };
+    const beaten = seen !== undefined;
+    heartbeats.set(name, { beat, at: now, beaten });
+    return { silentMs: 0, beaten };
   };
   agents.onChange((_old, agent) => {
-    if (agent !== undefined) silentMs(agent);
+    if (agent !== undefined) listen(agent);
   });
   const look = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      const silence = silentMs(agent);
-      if (silence < (options.graceMs ?? DEFAULT_GRACE_MS)) continue;
-      await judge(options, watch, agent, silence, nodes.get(agent.metadata.name));
+      await judge(options, watch, agent, listen(agent), nodes.get(agent.metadata.name));
     }
   };
   const done = (async () => {
@@ -81,21 +80,26 @@ async function judge(
   { store, clock, logger, graceMs = DEFAULT_GRACE_MS, leases: times, signal }: FencingOptions,
   watch: LeaseWatch,
   agent: NodeAgent,
-  silentMs: number,
+  heard: Pick<FencingView, "silentMs" | "beaten">,
   node: Node | undefined,
 ): Promise<void> {
   const { name } = agent.metadata;
   const { safetyMs } = { ...LEASE_TIMES, ...times };
-  const leases = (await freshLeases(store, signal))
+  // Nothing is asked of the store about nodes that answer.
+  const silent = heard.silentMs >= graceMs;
+  const leases = (silent ? await freshLeases(store, signal) : [])
     .filter((lease) => holderOf(lease) === name)
     .map((lease) => ({
       image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
       leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
     }));
   const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
-  const word = decide({ agent, silentMs, graceMs, outOfService, leases });
+  const word = decide({ agent, ...heard, graceMs, outOfService, leases });
   if (word === undefined) return;
-  logger.warn({ node: name, ...word }, "a node does not answer");
+  logger.warn(
+    { node: name, ...word },
+    silent ? "a node does not answer" : "a node was called lost and is not",
+  );
   await say(store, agent, word, clock.now(), signal);
 }
 

@@ -16,11 +16,12 @@ import {
   waitFor,
 } from "@mooring/store";
 import { startAgent } from "../agent/index.ts";
-import { type NodeAgent, NodeAgents } from "../api/node-agent.ts";
+import { NodeAgents } from "../api/node-agent.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { engineRegistry, POOL, until, volumeObject } from "./agent.ts";
+import { sayOfNode } from "./say-of-node.ts";
 
 const NAME = "v-p-1";
 const WAIT_MS = 90_000;
@@ -46,10 +47,7 @@ const agent = await startAgent({
 async function fenceOthers(): Promise<void> {
   for (const { metadata, status } of (await listAll(store, NodeAgents)).items) {
     if (metadata.name === nodeID || status?.state !== "Ready") continue;
-    const fence = (other: NodeAgent): void => {
-      other.status = { ...other.status, state: "Fenced" };
-    };
-    await mutate(store, NodeAgents, { name: metadata.name }, fence, { subresource: "status" });
+    await mutate(store, NodeAgents, { name: metadata.name }, sayOfNode("Fenced"), { subresource: "status" });
   }
 }
 

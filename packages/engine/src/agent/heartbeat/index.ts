@@ -1,7 +1,7 @@
-import { apiVersionOf, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
+import { apiVersionOf, createInformer, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
-import { nodeConditions } from "../../fencing/conditions.ts";
+import { isSaid, nodeConditions } from "../../fencing/conditions.ts";
 import type { AgentContext } from "../context.ts";
 import { NodeInUse } from "./holder.ts";
 
@@ -46,12 +46,47 @@ async function register({ store, nodeID, signal }: AgentContext): Promise<void> 
   });
 }
 
-/** Beats until the signal. Rejects with NodeInUse when another agent has taken the node, which we were silent for. */
+/**
+ * Beats until the signal, and at once when anybody has written that this node is not ready, or has deleted its object:
+ * others would believe it. Rejects with NodeInUse when another agent has taken the node, which we were silent for.
+ */
 export async function keepBeating(context: AgentContext): Promise<void> {
+  const { store, nodeID, signal, logger } = context;
+  const own = createInformer(store, NodeAgents, { fieldSelector: `metadata.name=${nodeID}`, logger });
+  const contradicted = new Contradiction();
+  own.onChange((_old, agent) => {
+    if (!isSaid(agent?.status, "Ready")) contradicted.happens();
+  });
+  const watching = own.run(signal);
+  await beatUntilEnd(context, contradicted);
+  await watching;
+}
+
+/** Something is wrong in the object of this node; it is remembered until the next beat. */
+class Contradiction {
+  #wake = new AbortController();
+
+  happens(): void {
+    this.#wake.abort();
+  }
+
+  /** Aborted when it happens, or has since the last reset. */
+  get signal(): AbortSignal {
+    return this.#wake.signal;
+  }
+
+  reset(): void {
+    this.#wake = new AbortController();
+  }
+}
+
+async function beatUntilEnd(context: AgentContext, contradicted: Contradiction): Promise<void> {
   const { host, signal, logger } = context;
   while (!signal.aborted) {
-    await host.clock.sleep(HEARTBEAT_MS, signal).catch(() => {});
+    const early = AbortSignal.any([signal, contradicted.signal]);
+    await host.clock.sleep(HEARTBEAT_MS, early).catch(() => {});
     if (signal.aborted) return;
+    contradicted.reset();
     await beat(context).catch((error: unknown) => {
       if (error instanceof NodeInUse) throw error;
       // A missed beat is made up by the next one.

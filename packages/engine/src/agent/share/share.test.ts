@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { access, readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { mutate } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
@@ -102,6 +103,45 @@ test("tickets that are torn out of a served volume come back, and its server nev
   }
   assert.equal(await read(bench, "f"), "kept");
   assert.deepEqual(await findServers(layout(bench)), before);
+  await over(bench);
+});
+
+test("whatever is written by hand into a ShareManager, it says again what is, and clients read on", async (t) => {
+  const bench = await served(t);
+  const endpoint = await running(bench);
+  await write(bench, "f", "kept");
+  const whole = ({ spec, status }: ShareManager): boolean =>
+    spec.nodeID === NODE &&
+    spec.users?.join() === NODE &&
+    status?.state === "running" &&
+    status.endpoint === endpoint;
+  const wrong: ShareManager["status"] = {
+    state: "running",
+    nodeID: "nobody",
+    endpoint: "nfs://192.0.2.1:1/x",
+  };
+  const edits: readonly [string, "status" | undefined, (share: ShareManager) => ShareManager][] = [
+    ["another node", undefined, (share) => ({ ...share, spec: { ...share.spec, nodeID: "nobody" } })],
+    ["no node and no users", undefined, (share) => ({ ...share, spec: { nodeID: "" } })],
+    ["another address", "status", (share) => ({ ...share, status: wrong })],
+    ["stopped", "status", (share) => ({ ...share, status: { state: "stopped", nodeID: NODE } })],
+    ["no status", "status", ({ status: _, ...share }) => share],
+  ];
+  const healed = async (what: string): Promise<void> => {
+    await share(bench, whole).catch((cause: unknown) => assert.fail(`${what}: ${String(cause)}`));
+    await bench.ticketsUntil(NAME, (a) => ticketStatus(a, "csi-w")?.satisfied === true);
+    assert.equal((await bench.store.get(Volumes, { name: NAME })).spec.nodeID, NODE, what);
+  };
+  for (const [what, subresource, edit] of edits) {
+    const options = subresource === undefined ? {} : { subresource };
+    await mutate(bench.store, ShareManagers, { name: NAME }, edit, options);
+    await healed(what);
+  }
+  await bench.store.delete(ShareManagers, { name: NAME });
+  await until(bench.store, ShareManagers, NAME, whole);
+  await healed("deleted");
+  const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, "f")];
+  assert.equal((await bench.host.exec.run("timeout", patient)).stdout, "kept");
   await over(bench);
 });
 

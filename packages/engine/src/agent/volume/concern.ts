@@ -1,4 +1,4 @@
-import type { NodeAgent } from "../../api/node-agent.ts";
+import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { Volume } from "../../api/volume.ts";
 
 export interface ConcernView {
@@ -22,7 +22,7 @@ export function concernedNode({ volume, poolNodes, agents }: ConcernView): strin
   const owner = volume.status?.ownerID ?? "";
   const wanted = volume.spec.nodeID ?? "";
   const state = (node: string) => agents.get(node)?.status?.state;
-  const lost = state(owner) === "Fenced" || state(owner) === "Gone" || !agents.has(owner);
+  const lost = isFencedNode(agents.get(owner)) || !agents.has(owner);
   if (owner !== "" && (wanted === owner || !lost)) return owner;
   if (wanted !== "") return wanted;
   return poolNodes.filter((node) => state(node) === "Ready").sort()[0];

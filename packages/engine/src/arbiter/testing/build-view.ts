@@ -2,6 +2,7 @@ import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../../api
 import type { NodeAgent } from "../../api/node-agent.ts";
 import type { VolumeSalvage } from "../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
+import { nodeConditions } from "../../fencing/conditions.ts";
 import { newAttachment } from "../attachment-object.ts";
 import type { ArbiterView } from "../view.ts";
 
@@ -9,7 +10,8 @@ export const NOW = new Date("2026-01-01T00:00:00Z");
 export type NodeState = NonNullable<NodeAgent["status"]>["state"];
 
 export function node(name: string, state: NodeState = "Ready"): NodeAgent {
-  return { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state } };
+  const conditions = nodeConditions(undefined, { state, reason: "Test", message: "" }, NOW);
+  return { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state, conditions } };
 }
 
 export function ticket(id: string, type: AttacherType, nodeID: string, more: Partial<AttachmentTicket> = {}) {

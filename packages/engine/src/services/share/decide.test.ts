@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AttachmentTicket } from "../../api/attachment.ts";
-import type { NodeAgent } from "../../api/node-agent.ts";
+import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { VolumeSpec } from "../../api/volume.ts";
+import { node } from "../../arbiter/testing/build-view.ts";
 import { volumeObject } from "../../testing/agent.ts";
+import { Absences } from "./absences.ts";
 import { decide, type SharePlan } from "./decide.ts";
 
 type State = NonNullable<NodeAgent["status"]>["state"];
@@ -15,13 +17,22 @@ interface Setup {
   owner?: string;
   nodes?: Record<string, State>;
   shared?: boolean;
+  vanished?: string[];
   spec?: Partial<VolumeSpec>;
 }
 
 const ID = "share-manager-controller-v-p-1";
 const ALL: Record<string, State> = { a: "Ready", b: "Ready", c: "Ready" };
 
-function plan({ users = [], serving, owner = "", nodes = ALL, shared = true, spec }: Setup): SharePlan {
+function plan({
+  users = [],
+  serving,
+  owner = "",
+  nodes = ALL,
+  shared = true,
+  spec,
+  vanished = [],
+}: Setup): SharePlan {
   const volume = volumeObject("v-p-1", { accessMode: "rwx", ...spec });
   volume.status = { state: "detached", ownerID: owner };
   const tickets: AttachmentTicket[] = users.map((nodeID) => ({
@@ -30,12 +41,9 @@ function plan({ users = [], serving, owner = "", nodes = ALL, shared = true, spe
     nodeID,
   }));
   if (serving !== undefined) tickets.push({ id: ID, type: "share-manager-controller", nodeID: serving });
-  const agents = Object.entries(nodes).map(([name, state]): [string, NodeAgent] => [
-    name,
-    { apiVersion: "v1", kind: "NodeAgent", metadata: { name }, spec: {}, status: { state } },
-  ]);
+  const agents = Object.entries(nodes).map(([name, state]): [string, NodeAgent] => [name, node(name, state)]);
   const sharedBy = shared ? { sharedBy: ["a", "b", "c"] } : {};
-  return decide({ volume, tickets, nodes: new Map(agents), ...sharedBy });
+  return decide({ volume, tickets, nodes: new Map(agents), vanished: new Set(vanished), ...sharedBy });
 }
 
 const server = (setup: Setup): string | undefined => plan(setup).holds[0]?.wanted?.nodeID;
@@ -66,6 +74,32 @@ test("9089, 9093, 9225: only a server that is known to be unable to write is rep
   const unserved = plan({ users: ["a"], nodes: none });
   assert.deepEqual(unserved.holds, []);
   assert.ok((unserved.afterMs ?? 0) > 0);
+});
+
+test("a node whose object was deleted serves on, until nobody has written it again for a while", () => {
+  const deleted = { b: "Ready", c: "Ready" } as const;
+  const waiting = plan({ users: ["b"], serving: "a", nodes: deleted });
+  assert.equal(waiting.holds[0]?.wanted?.nodeID, "a");
+  assert.ok((waiting.afterMs ?? 0) > 0);
+  assert.equal(server({ users: ["b"], serving: "a", nodes: deleted, vanished: ["a"] }), "b");
+  let now = 0;
+  const absences = new Absences(() => now);
+  const look = (present: string[]) => [...absences.look(["a", ""], new Set(present))];
+  assert.deepEqual(look([]), []);
+  now = 39_999;
+  assert.deepEqual(look([]), []);
+  now = 40_000;
+  assert.deepEqual(look([]), ["a"]);
+  assert.deepEqual(look(["a"]), []);
+  assert.deepEqual(look([]), [], "it has all its time again");
+});
+
+test("a state that somebody typed moves no share", () => {
+  const typed = (state: State): NodeAgent => ({ ...node("a"), status: { ...node("a").status, state } });
+  for (const state of ["Fenced", "Gone"] as const) {
+    assert.equal(isFencedNode(node("a", state)), true);
+    assert.equal(isFencedNode(typed(state)), false);
+  }
 });
 
 test("a volume of a local pool is served where its data is, whoever uses it", () => {

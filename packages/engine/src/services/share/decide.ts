@@ -1,5 +1,5 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
-import type { NodeAgent } from "../../api/node-agent.ts";
+import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import { isServed, type Volume } from "../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../arbiter/share-ticket.ts";
 import { type Hold, type HoldPlan, noHold } from "../hold/plan.ts";
@@ -12,6 +12,8 @@ export interface ShareView {
   tickets: readonly AttachmentTicket[];
   /** All nodes, by id. */
   nodes: ReadonlyMap<string, NodeAgent>;
+  /** Nodes whose object has been away for so long that no agent of theirs is alive to write it again. */
+  vanished?: ReadonlySet<string>;
   /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
   sharedBy?: readonly string[];
 }
@@ -35,7 +37,9 @@ export function decide(view: ShareView): SharePlan {
   const nodeID = serverOf(view, tickets.find(({ id }) => id === none.id)?.nodeID, users);
   // Those who use it stay as they are until a node can serve it.
   if (nodeID === undefined) return { holds: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
-  return { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
+  const plan = { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
+  // Whoever deleted its object: an agent that is alive writes it again at once.
+  return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
 }
 
 function holdOn(volume: Volume, nodeID: string): Hold {
@@ -52,11 +56,11 @@ function serverOf(
   present: string | undefined,
   users: readonly string[],
 ): string | undefined {
-  const { volume, nodes, sharedBy } = view;
+  const { volume, nodes, sharedBy, vanished } = view;
   const state = (node: string) => nodes.get(node)?.status?.state;
   const { ownerID = "" } = volume.status ?? {};
   if (sharedBy === undefined) return ownerID === "" ? present : ownerID;
-  const lost = (node: string) => state(node) === "Fenced" || state(node) === "Gone" || !nodes.has(node);
+  const lost = (node: string) => isFencedNode(nodes.get(node)) || vanished?.has(node) === true;
   const ready = sharedBy.filter((node) => state(node) === "Ready").sort();
   const next = ready.find((node) => users.includes(node)) ?? ready[0];
   return present !== undefined && (!lost(present) || next === undefined) ? present : next;

@@ -5,6 +5,7 @@ import { getAttachment } from "../../arbiter/attachment-object.ts";
 import { ticketsOf } from "../../arbiter/view.ts";
 import type { ServicesContext } from "../context.ts";
 import { settleHolds } from "../hold/settle.ts";
+import { Absences } from "./absences.ts";
 import { recordShare, removeShare } from "./apply.ts";
 import { decide, type ShareView } from "./decide.ts";
 
@@ -17,6 +18,7 @@ const gaps = {
 export function runShares(context: ServicesContext): Promise<void> {
   const { volumes, attachments, shares, nodes } = context.informers;
   const queue = new WorkQueue({ maxMs: 10_000 });
+  const absences = new Absences(() => performance.now());
   // Heartbeats change agents all the time; only a change of state can change who serves.
   nodes.onChange((old, agent) => {
     if (old?.status?.state === agent?.status?.state) return;
@@ -33,7 +35,7 @@ export function runShares(context: ServicesContext): Promise<void> {
         source(shares, ({ metadata }) => [metadata.name]),
         source(nodes, () => []),
       ],
-      reconcile: (name) => reconcileShare(context, name),
+      reconcile: (name) => reconcileShare(context, absences, name),
     },
     context.signal,
   );
@@ -44,8 +46,12 @@ function needsShare(volume: Volume | undefined): boolean {
   return volume === undefined || isServed(volume);
 }
 
-async function reconcileShare(context: ServicesContext, name: string): Promise<{ requeueAfterMs?: number }> {
-  const view = await read(context, name);
+async function reconcileShare(
+  context: ServicesContext,
+  absences: Absences,
+  name: string,
+): Promise<{ requeueAfterMs?: number }> {
+  const view = await read(context, absences, name);
   if (view === undefined) {
     await removeShare(context, name);
     return {};
@@ -57,6 +63,7 @@ async function reconcileShare(context: ServicesContext, name: string): Promise<{
 
 async function read(
   { store, informers, signal }: ServicesContext,
+  absences: Absences,
   name: string,
 ): Promise<ShareView | undefined> {
   const volume = await store.get(Volumes, { name }, signal).catch((error: unknown) => {
@@ -69,5 +76,6 @@ async function read(
   const nodes = new Map(informers.nodes.list().map((agent) => [agent.metadata.name, agent]));
   const pool = informers.pools.get(volume.spec.pool);
   const sharedBy = pool !== undefined && isShared(pool) ? { sharedBy: poolNodes(pool) } : {};
-  return { volume, tickets, nodes, ...sharedBy };
+  const vanished = absences.look([...(pool?.status?.nodes ?? []), ...tickets.map((t) => t.nodeID)], nodes);
+  return { volume, tickets, nodes, vanished, ...sharedBy };
 }

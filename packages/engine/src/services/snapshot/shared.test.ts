@@ -8,6 +8,7 @@ import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { addTicket, removeTickets } from "../../arbiter/tickets.ts";
 import { snapshotObject, until, volumeObject } from "../../testing/agent.ts";
+import { sayOfNode } from "../../testing/say-of-node.ts";
 import { twoNodes } from "../../testing/two-nodes.ts";
 
 const detached = (store: LocalStore, name: string) =>
@@ -72,10 +73,7 @@ test("a volume that nobody has is copied on a ready node when the last one that 
   // A node that died between closing the volume and saying so.
   const lost = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: "lost" } };
   await store.create(NodeAgents, { ...lost, spec: {} });
-  const fence = (agent: NodeAgent): void => {
-    agent.status = { ...agent.status, state: "Fenced" };
-  };
-  await mutate(store, NodeAgents, { name: "lost" }, fence, { subresource: "status" });
+  await mutate(store, NodeAgents, { name: "lost" }, sayOfNode("Fenced"), { subresource: "status" });
   const leave = (volume: Volume): void => {
     if (volume.status !== undefined) volume.status.ownerID = "lost";
   };

@@ -1,4 +1,4 @@
-import { NodeAgents } from "@mooring/engine";
+import { isFencedNode, NodeAgents } from "@mooring/engine";
 import {
   createInformer,
   delay,
@@ -41,7 +41,9 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   async function reconcile(node: Node, silentMs: number | undefined): Promise<void> {
     const { name } = node.metadata;
     const now = Date.now();
-    const agentFenced = agents.get(name)?.status?.state === "Fenced";
+    const agent = agents.get(name);
+    // One that said good-bye has its own word for that.
+    const agentFenced = agent?.status?.state === "Fenced" && isFencedNode(agent);
     const pods = view.pods.byIndex("node", name);
     const steps = decideNodeLife({ node, pods, silentMs, graceMs, agentFenced, now });
     const time = `${new Date(now).toISOString().slice(0, 19)}Z`;

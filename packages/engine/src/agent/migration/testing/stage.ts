@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, mutate, silentLogger } from "@mooring/store";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
-import { type NodeAgent, NodeAgents } from "../../../api/node-agent.ts";
+import { NodeAgents } from "../../../api/node-agent.ts";
 import { Pools } from "../../../api/pool.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { startArbiter } from "../../../arbiter/index.ts";
@@ -12,6 +12,7 @@ import { addTicket, removeTickets, ticketStatus } from "../../../arbiter/tickets
 import { createHost } from "../../../host/create-host.ts";
 import type { Host, LoopDevice } from "../../../host/host.ts";
 import { engineRegistry, POOL, until, volumeObject } from "../../../testing/agent.ts";
+import { sayOfNode } from "../../../testing/say-of-node.ts";
 import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.ts";
 import { startAgent } from "../../index.ts";
 
@@ -148,10 +149,7 @@ export class Stage {
 
   /** What the observer of silent nodes would say. */
   async say(nodeID: string, state: "Suspect" | "Fenced"): Promise<void> {
-    const put = (agent: NodeAgent): void => {
-      agent.status = { ...agent.status, state };
-    };
-    await mutate(this.store, NodeAgents, { name: nodeID }, put, { subresource: "status" });
+    await mutate(this.store, NodeAgents, { name: nodeID }, sayOfNode(state), { subresource: "status" });
   }
 
   async #close(): Promise<void> {

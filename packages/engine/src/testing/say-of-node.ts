@@ -1,0 +1,11 @@
+import type { NodeAgent } from "../api/node-agent.ts";
+import { nodeConditions } from "../fencing/conditions.ts";
+
+/** As the observer of silent nodes writes it. */
+export function sayOfNode(state: "Suspect" | "Fenced"): (agent: NodeAgent) => void {
+  return (agent) => {
+    const word = { state, reason: "Test", message: "a test says so" };
+    const conditions = nodeConditions(agent.status, word, new Date());
+    agent.status = { ...agent.status, state, conditions };
+  };
+}
