@@ -1,5 +1,6 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import { isServed, type Volume } from "../../api/volume.ts";
+import { placed } from "../apply.ts";
 import { ruleOf, yieldsToWorkload } from "../attacher-types.ts";
 import { ineligible, isFenced, parametersFit } from "../eligible.ts";
 import { mayBeOpenOn } from "../exposure.ts";
@@ -8,7 +9,7 @@ import { workloadsOn } from "../migration/decide.ts";
 import { migrationOf } from "../migration/phase.ts";
 import { claimants } from "../pick.ts";
 import { ticketStatus } from "../tickets.ts";
-import { type ArbiterView, ticketsOf } from "../view.ts";
+import { type ArbiterView, type Decision, ticketsOf } from "../view.ts";
 import type { World } from "./world.ts";
 
 /** A broken property, by its name in `properties.json`. */
@@ -163,10 +164,38 @@ export function expired(ticket: AttachmentTicket, now: Date): boolean {
   return ticket.expiresAt !== undefined && Date.parse(ticket.expiresAt) <= now.getTime();
 }
 
+function checkWriters({ open }: Pick<World, "open">): void {
+  must(open.length <= 1, "S1", `nodes ${open.join(" and ")} can both write`);
+}
+
+/** One small state: what the machines have, and what the arbiter tells the tickets before it does anything else. */
+export function checkState(
+  world: Pick<World, "open">,
+  seen: ArbiterView,
+  { verdicts, placement }: Pick<Decision, "verdicts" | "placement">,
+): void {
+  checkWriters(world);
+  const { volume } = seen;
+  for (const node of world.open) {
+    // Whoever asks for an unpublish is answered by this.
+    must(mayBeOpenOn(volume, node), "S21", `unpublish is answered while node "${node}" has the device`);
+  }
+  const next = placement === undefined ? volume : placed(volume, placement);
+  const content = ticketsOf(seen.attachment).filter(({ id }) => verdicts[id]?.satisfied === true);
+  for (const ticket of content) {
+    // It is told before the volume is placed, and stays told until it is told otherwise.
+    for (const told of [volume, next]) checkSatisfied(ticket, told);
+    const here = world.open.includes(ticket.nodeID);
+    must(here, "S6", `ticket "${ticket.id}" is satisfied and node "${ticket.nodeID}" has no device`);
+  }
+  const shown = content.find((t) => !parametersFit(t, true));
+  const hidden = content.find((t) => !parametersFit(t, false));
+  must(!(shown && hidden), "D4", `"${shown?.id}" and "${hidden?.id}" are both satisfied`);
+}
+
 /** Between any two steps, on what the machines really have. */
 export function checkWorld(world: World): void {
-  const open = [...world.nodes].filter(([, { open }]) => open).map(([name]) => name);
-  must(open.length <= 1, "S1", `nodes ${open.join(" and ")} can both write`);
+  checkWriters(world);
   const { migrationNodeID = "" } = world.volume.spec;
   const early = migrationNodeID !== "" && world.node(migrationNodeID).open;
   must(!early || world.lease.holder === migrationNodeID, "S14", `node "${migrationNodeID}" writes too early`);
@@ -182,23 +211,22 @@ export function checkWorld(world: World): void {
 
 function checkTickets(world: World): void {
   const { attachment, volume } = world;
-  const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
   for (const ticket of ticketsOf(attachment)) {
-    const { id } = ticket;
     checkNumber(world, ticket);
-    if (ticketStatus(attachment, id)?.satisfied !== true) continue;
-    if (isServed(volume) && ticket.type === "csi-attacher") {
-      must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
-    } else {
-      const there = nodeID === ticket.nodeID || migrationNodeID === ticket.nodeID;
-      const here = there && parametersFit(ticket, disableFrontend);
-      must(
-        here,
-        "S6",
-        `ticket "${id}" is satisfied for "${ticket.nodeID}", the volume is to be on "${nodeID}"`,
-      );
-    }
+    if (ticketStatus(attachment, ticket.id)?.satisfied === true) checkSatisfied(ticket, volume);
   }
+}
+
+/** A ticket that has been told so. */
+export function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): void {
+  const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
+  if (isServed(volume) && ticket.type === "csi-attacher") {
+    must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);
+    return;
+  }
+  const there = nodeID === ticket.nodeID || migrationNodeID === ticket.nodeID;
+  const here = there && parametersFit({ id, ...ticket }, disableFrontend);
+  must(here, "S6", `ticket "${id}" is satisfied for "${ticket.nodeID}", the volume is to be on "${nodeID}"`);
 }
 
 /**
@@ -237,8 +265,8 @@ function checkEnded({ attachment, judged, ended }: World): void {
 }
 
 /** When a node's agent, or the fence, says what became of the device. */
-export function checkRecord(world: World, nodeID: string, state: string): void {
-  const { open } = world.node(nodeID);
+export function checkRecord(world: Pick<World, "open">, nodeID: string, state: string): void {
+  const open = world.open.includes(nodeID);
   if (state === "attached") must(open, "S2", `"attached" was said of node "${nodeID}" without a device`);
   if (state === "detached") must(!open, "S2", `"detached" was said of node "${nodeID}" with its device open`);
 }

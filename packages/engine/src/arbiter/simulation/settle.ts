@@ -12,6 +12,11 @@ import { endMigration } from "./migration.ts";
 import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 
+/** What a ticket has been told. */
+type Told = Pick<AttachmentTicketStatus, "satisfied"> & {
+  conditions: readonly { reason: string; message: string }[];
+};
+
 /** Rounds in which everybody acts once; far more than a detach and an attach need. */
 const ROUNDS = 60;
 /** Detach from where it was, one attach that a job loses to a workload, its detach, and the last attach. */
@@ -78,25 +83,36 @@ function pauseEnds({ world }: History): boolean {
 }
 
 function checkRest({ world }: History): void {
-  const { volume, attachment } = world;
-  const nodes = world.agents();
-  const seen = world.view(nodes);
-  const tickets = ticketsOf(attachment);
-  const holders = claimants(seen, tickets);
-  const { nodeID = "", disableFrontend = false } = volume.spec;
+  const { volume, attachment, tickets, open } = world;
+  const seen = world.view(world.agents());
   must(volume.status.robustness !== "faulted", "L5", "it stays faulted");
   const stale = tickets.find((t) => world.ownersGone.has(t.id) || expired(t, world.date));
   must(stale === undefined, "S23", `ticket "${stale?.id}" outlived its owner or its time`);
   const csi = new Set(tickets.filter((t) => t.type === "csi-attacher").map((t) => t.nodeID));
   const lost = seen.claims?.find((c) => c.attached && !c.deleting && !csi.has(c.nodeID));
   must(lost === undefined, "S10", `node "${lost?.nodeID}" uses the volume and has no ticket`);
-  const open = NODES.filter((name) => world.node(name).open);
+  checkCalm(seen, attachment.status?.attachmentTicketStatuses ?? {}, open);
+  // Where every node is lost, nobody is left to clear away after the last migration's target.
+  const ready = NODES.some((name) => world.node(name).believed === "Ready");
+  must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
+  checkVerdicts(seen);
+}
+
+/** Nobody has anything left to do, and every node that matters is either ready or known to be lost. */
+export function checkCalm(
+  seen: ArbiterView,
+  statuses: Readonly<Record<string, Told>>,
+  open: readonly string[],
+): void {
+  const { volume, attachment } = seen;
+  const tickets = ticketsOf(attachment);
+  const holders = claimants(seen, tickets);
+  const { nodeID = "", disableFrontend = false } = volume.spec;
   if (tickets.length === 0) {
-    const { state, currentNodeID = "" } = volume.status;
+    const { state, currentNodeID = "" } = volume.status ?? {};
     const free = nodeID === "" && currentNodeID === "" && state === "detached" && open.length === 0;
     must(free, "L4", `without tickets it is ${state}, wanted on "${nodeID}", open on "${open.join()}"`);
   }
-  const statuses = attachment.status?.attachmentTicketStatuses ?? {};
   const able = holders.filter((t) => ineligible(seen, t) === undefined);
   const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
   // Two workloads that meet on a detached migratable volume: one of them has to leave.
@@ -111,10 +127,6 @@ function checkRest({ world }: History): void {
   const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
   must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
   checkParameters(holders, keepers, nodeID, statuses);
-  // Where every node is lost, nobody is left to clear away after the last migration's target.
-  const ready = NODES.some((name) => world.node(name).believed === "Ready");
-  must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
-  checkVerdicts(seen);
 }
 
 /** Who is on the right node and wants it otherwise learns by whose ticket it is as it is; the others are content together. */
@@ -122,7 +134,7 @@ function checkParameters(
   holders: readonly AttachmentTicket[],
   keepers: readonly AttachmentTicket[],
   nodeID: string,
-  statuses: Readonly<Record<string, AttachmentTicketStatus>>,
+  statuses: Readonly<Record<string, Told>>,
 ): void {
   const content = keepers.filter(({ id }) => statuses[id]?.satisfied === true);
   const shown = content.find((t) => !parametersFit(t, true));

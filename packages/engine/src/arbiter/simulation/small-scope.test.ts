@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AttacherType, AttachmentTicket } from "../../api/attachment.ts";
+import { placed } from "../apply.ts";
 import { ATTACHER_RULES } from "../attacher-types.ts";
 import { decide } from "../decide.ts";
 import { isFenced } from "../eligible.ts";
-import { type NodeState, node, ticket, view } from "../testing/build-view.ts";
-import type { ArbiterView } from "../view.ts";
+import { FAULT, type NodeState, node, ticket, view } from "../testing/build-view.ts";
+import type { ArbiterView, Decision } from "../view.ts";
 import { agentStep, type SimVolume } from "./agent.ts";
 import { explore } from "./explore.ts";
-import { checkPlacement } from "./safety.ts";
+import { checkPlacement, checkRecord, checkState } from "./safety.ts";
+import { checkCalm } from "./settle.ts";
 import { NODES } from "./world.ts";
 
 const DEEP = process.env["MOORING_DEEP"] === "1";
@@ -20,35 +22,65 @@ interface State {
   open: ReadonlySet<string>;
 }
 
-const keyOf = ({ volume: { spec, status, opener }, open }: State): string =>
-  JSON.stringify([spec, status, opener, [...open]]);
+/** Of the health of its data only whether they have failed makes a difference. */
+const keyOf = ({ volume: { spec, status, opener }, open }: State): string => {
+  const { robustness, salvage: _, ...rest } = status;
+  return JSON.stringify([spec, rest, robustness === "faulted", opener, [...open]]);
+};
 
-/** Everything that can happen next: the arbiter, an agent, or the clean-up after a fence. */
+/** Everything that can happen next: the arbiter, an agent, a repair, or the clean-up after a fence. */
 function nextStates(state: State, seen: Omit<ArbiterView, "volume">): State[] {
   const { volume, open } = state;
-  assert.ok(open.size <= 1, `S1: nodes ${[...open].join()} can write`);
   const full: ArbiterView = { ...seen, volume };
+  const machines = { open: [...open] };
+  const decision = decide(full);
+  checkState(machines, full, decision);
   const next: State[] = [];
-  const { placement } = decide(full);
+  const { placement } = decision;
   if (placement !== undefined) {
-    const placed: SimVolume = { ...volume, spec: { ...volume.spec, ...placement } };
-    checkPlacement(volume, placed, full);
-    next.push({ volume: placed, open });
+    const after: SimVolume = { ...volume, spec: placed(volume, placement).spec };
+    checkPlacement(volume, after, full);
+    next.push({ volume: after, open });
+  }
+  if (mayBeRepaired(volume)) {
+    const { salvage: _, ...status } = volume.status;
+    next.push({ volume: { ...volume, status: { ...status, robustness: "unknown" } }, open });
   }
   for (const nodeID of NODES) {
     if (isFenced(full, nodeID)) {
       if (volume.opener === nodeID) {
+        checkRecord(machines, nodeID, "detached");
         const status = { ...volume.status, state: "detached" as const, currentNodeID: "" };
         next.push({ volume: { ...volume, status, opener: "" }, open: new Set() });
       }
       continue;
     }
     const step = agentStep(nodeID, volume, open.has(nodeID));
-    if (step === undefined) continue;
-    if (step.do === "record") next.push({ volume: step.next, open });
-    else next.push({ volume, open: new Set(step.do === "open" ? [...open, nodeID] : []) });
+    if (step?.do === "record") {
+      checkRecord(machines, nodeID, step.state);
+      next.push({ volume: step.next, open });
+    } else if (step?.do === "open") next.push({ volume, open: new Set([...open, nodeID]) });
+    else if (step?.do === "close") next.push({ volume, open: new Set() });
   }
+  if (next.length === 0) checkRest(state, full, decision);
   return next;
+}
+
+/** Nothing is left to do. A node that is silent may keep the volume from those who could have it. */
+function checkRest({ volume, open }: State, seen: ArbiterView, { verdicts }: Decision): void {
+  const silent = (name = "") => name !== "" && seen.nodes.get(name)?.status?.state === "Suspect";
+  if (silent(volume.spec.nodeID) || silent(volume.opener)) return;
+  const told = Object.entries(verdicts).map(([id, { satisfied, reason, message }]) => [
+    id,
+    { satisfied, conditions: [{ reason, message }] },
+  ]);
+  checkCalm(seen, Object.fromEntries(told), [...open]);
+}
+
+/** Where its data can be mended: with nobody near, or in the hand of a ticket that mends. */
+function mayBeRepaired({ spec, status }: SimVolume): boolean {
+  const inHand = status.state === "attached" && spec.disableFrontend === true;
+  return status.robustness === "faulted" && (status.state === "detached" || inHand);
 }
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];
@@ -111,7 +143,7 @@ function isFirstOfItsLike(tickets: readonly AttachmentTicket[], health: readonly
   return true;
 }
 
-/** Where the tickets may find the volume: nowhere, and with or without its device held on each node, half-way in or out. */
+/** Where the tickets may find the volume: nowhere, and with or without its device held on each node, half-way in or out, whole or failed. */
 function starts(volume: SimVolume): State[] {
   const held = NODES.flatMap((nodeID) =>
     [false, true].flatMap((disableFrontend): State[] => {
@@ -129,7 +161,12 @@ function starts(volume: SimVolume): State[] {
       ];
     }),
   );
-  return [{ volume, open: new Set() }, ...held];
+  const whole = [{ volume, open: new Set<string>() }, ...held];
+  const fault = { robustness: "faulted" as const, salvage: FAULT };
+  const failed = whole.map(({ volume: { status, ...rest }, open }) => {
+    return { volume: { ...rest, status: { ...status, ...fault } }, open };
+  });
+  return [...whole, ...failed];
 }
 
 /** A volume that may be used by many nodes is another case only where its share is asked for. */

@@ -115,6 +115,11 @@ export class World {
     return found;
   }
 
+  /** Who can write now. */
+  get open(): string[] {
+    return [...this.nodes].filter(([, { open }]) => open).map(([name]) => name);
+  }
+
   tell(line: string): void {
     this.story.push(line);
   }
