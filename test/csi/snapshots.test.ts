@@ -15,6 +15,7 @@ import {
   fails,
   MIB,
   remove,
+  type Staged,
   staged,
   volumeId,
 } from "./support/volumes.ts";
@@ -32,6 +33,11 @@ for (const pool of ["xfs", "btrfs"] as const) {
   const { controller } = driver;
   const choice = { fsType: fsTypes[pool] };
   const size = 320n * MIB;
+  /** Bytes of the file system at the staging path. */
+  const totalOf = async ({ id, staging }: Staged): Promise<bigint> => {
+    const { usage } = await driver.node.nodeGetVolumeStats({ volumeId: id, volumePath: staging });
+    return usage.find(({ unit }) => unit === v1.VolumeUsage_Unit.BYTES)?.total ?? 0n;
+  };
 
   test(`${pool}: [CSI-201] [CSI-204] [CSI-209] [CSI-211] [CSI-213] [CSI-215] [CSI-245] a snapshot is cut and ready when the call returns`, async () => {
     const id = await volumeId(driver, "source");
@@ -74,8 +80,7 @@ for (const pool of ["xfs", "btrfs"] as const) {
     const copy = await staged(driver, "restored", larger);
     assert.equal(await readFile(join(copy.staging, "file"), "utf8"), "before the cut");
     assert.equal(await readFile(join(source.staging, "file"), "utf8"), "after the cut!");
-    const stats = await driver.node.nodeGetVolumeStats({ volumeId: copy.id, volumePath: copy.staging });
-    assert.ok((stats.usage.find((u) => u.unit === v1.VolumeUsage_Unit.BYTES)?.total ?? 0n) > 400n * MIB);
+    assert.ok((await totalOf(copy)) > 400n * MIB);
     await copy.undo();
     await source.undo();
     await controller.deleteSnapshot({ snapshotId });
@@ -92,6 +97,23 @@ for (const pool of ["xfs", "btrfs"] as const) {
     assert.equal(await readFile(join(copy.staging, "file"), "utf8"), "original");
     await copy.undo();
     await fails("NOT_FOUND", createVolume(driver, "clone 2", wanted), /does not exist/);
+  });
+
+  test(`${pool}: [CSI-076] [CSI-101] a clone that is larger than its source has a file system of its own size, also while the source is written to`, async () => {
+    const source = await staged(driver, "grown source", { choice, size });
+    await writeFile(join(source.staging, "file"), "original");
+    const small = await totalOf(source);
+    const wanted = { choice, size: 512n * MIB, ...volumeSource(source.id) };
+    const copy = await staged(driver, "larger clone", wanted);
+    await writeFile(join(source.staging, "file"), "changed!");
+    assert.ok(
+      (await totalOf(copy)) >= small + 160n * MIB,
+      `${await totalOf(copy)} bytes, the source has ${small}`,
+    );
+    assert.equal(await totalOf(source), small);
+    assert.equal(await readFile(join(copy.staging, "file"), "utf8"), "original");
+    await copy.undo();
+    await source.undo();
   });
 
   test(`${pool}: [CSI-202] [CSI-212] [CSI-222] [CSI-347] names are unique over all volumes; the source is always a volume`, async () => {

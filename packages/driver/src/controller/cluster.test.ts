@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { csiTicketId, ensureAttachment, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  csiTicketId,
+  ensureAttachment,
+  Pools,
+  Snapshots,
+  TOPOLOGY_NODE_KEY,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
 import { mutate, waitFor } from "@mooring/store";
 import { snapshotIdOf, volumeIdOf } from "../names.ts";
-import { type Cluster, startCluster } from "../testing/scripted-node.ts";
+import { addSharedPool, type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { type CapabilityChoice, capability, codeOf, failureOf, MIB } from "../testing/world.ts";
 
 describe("the controller service of a cluster", () => {
@@ -124,6 +132,22 @@ describe("the controller service of a cluster", () => {
       assert.deepEqual(volume?.accessibleTopology, []);
       await remove(volume?.volumeId ?? "");
     }
+  });
+
+  test("[CSI-108] a volume of a shared pool is where it is asked for and on every other node that has the pool, or is not made", async () => {
+    await addSharedPool(cluster.store, "common", ["n1", "n2"]);
+    const segments = (node: string) => ({ [TOPOLOGY_NODE_KEY]: node });
+    const requisite = (node: string) => ({
+      accessibilityRequirements: { requisite: [{ segments: segments(node) }] },
+    });
+    const { volume } = await create("on both", "common", {}, requisite("n1"));
+    assert.deepEqual(
+      volume?.accessibleTopology.map((topology) => ({ ...topology.segments })),
+      [segments("n1"), segments("n2")],
+    );
+    assert.equal(await codeOf(create("on a third", "common", {}, requisite("n3"))), "RESOURCE_EXHAUSTED");
+    await remove(volume?.volumeId ?? "");
+    await cluster.store.delete(Pools, { name: "common" });
   });
 
   for (const code of ["RESOURCE_EXHAUSTED", "DATA_LOSS", "OUT_OF_RANGE"]) {

@@ -107,6 +107,22 @@ async function addNode(store: LocalStore, name: string): Promise<void> {
   await store.updateStatus(Pools, { ...pool, status });
 }
 
+/** A pool that several nodes have open. */
+export async function addSharedPool(
+  store: LocalStore,
+  name: string,
+  nodes: readonly string[],
+): Promise<void> {
+  const meta = { apiVersion: MOORING_API_VERSION, metadata: { name } };
+  const spec = { type: "xfs" as const, mode: "shared" as const, path: "/shared" };
+  const pool = await store.create(Pools, { ...meta, kind: "Pool", spec });
+  const status = {
+    ...{ ready: true, totalBytes: 100 * GIB, freeBytes: 100 * GIB, promisedBytes: 0 },
+    nodes: [...nodes],
+  };
+  await store.updateStatus(Pools, { ...pool, status });
+}
+
 async function play(store: LocalStore, script: Script, signal: AbortSignal): Promise<void> {
   const volumes = createInformer(store, Volumes);
   const snapshots = createInformer(store, Snapshots);
