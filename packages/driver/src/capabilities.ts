@@ -38,6 +38,15 @@ const NODE = [
   NodeRpc.GET_STORAGE_HEALTH,
 ];
 
+/** Of the plugin as a whole. */
+const SERVICES = [
+  Service.CONTROLLER_SERVICE,
+  Service.GROUP_CONTROLLER_SERVICE,
+  Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
+  Service.SNAPSHOT_METADATA_SERVICE,
+  Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
+];
+
 export function controllerCapabilities() {
   return { capabilities: CONTROLLER.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
@@ -52,19 +61,16 @@ export function nodeCapabilities() {
 
 /**
  * What the plugin can do as a whole: every instance says the same, whatever it serves itself (section
- * "GetPluginCapabilities"). A node-only plugin has no controller services, nowhere.
+ * "GetPluginCapabilities"). A node-only plugin has no controller services anywhere: nothing in it makes a snapshot or
+ * asks for a larger volume.
  */
 export function pluginCapabilities({ nodeOnly }: Pick<DriverContext, "nodeOnly">) {
-  const services = [
-    ...(nodeOnly ? [] : [Service.CONTROLLER_SERVICE, Service.GROUP_CONTROLLER_SERVICE]),
-    Service.VOLUME_ACCESSIBILITY_CONSTRAINTS,
-    Service.SNAPSHOT_METADATA_SERVICE,
-    Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
-  ];
+  const services = nodeOnly ? [Service.VOLUME_ACCESSIBILITY_CONSTRAINTS] : SERVICES;
+  const expansions = nodeOnly ? [] : [Expansion.ONLINE];
   return {
     capabilities: [
       ...services.map((type) => ({ type: { case: "service" as const, value: { type } } })),
-      { type: { case: "volumeExpansion" as const, value: { type: Expansion.ONLINE } } },
+      ...expansions.map((type) => ({ type: { case: "volumeExpansion" as const, value: { type } } })),
     ],
   };
 }

@@ -70,7 +70,8 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
       ? {}
       : { controller: controllerService(driver), groupController: groupService(driver) }),
     ...(node === undefined ? {} : { node: nodeService(node) }),
-    snapshotMetadata: snapshotMetadataService(driver),
+    // In a plugin without controllers there are no snapshots.
+    ...(driver.nodeOnly ? {} : { snapshotMetadata: snapshotMetadataService(driver) }),
     // Its answers follow from the other services.
     addonsIdentity: {},
   };

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CsiClient, v1 } from "@mooring/csi";
+import { prepareDriver } from "./support/driver.ts";
+import { startTwoNodes } from "./support/two-nodes.ts";
+import { codeOf } from "./support/volumes.ts";
+
+/** What a client is told, by name, in alphabetical order; a code where the service is not served. */
+interface Told {
+  plugin: readonly string[];
+  controller: readonly string[] | string;
+  group: readonly string[] | string;
+  node: readonly string[] | string;
+  /** GetMetadataAllocated of a snapshot that is not there. */
+  metadata: string;
+}
+
+const PLUGIN = [
+  "service CONTROLLER_SERVICE",
+  "service GROUP_CONTROLLER_SERVICE",
+  "service SNAPSHOT_ACCESSIBILITY_CONSTRAINTS",
+  "service SNAPSHOT_METADATA_SERVICE",
+  "service VOLUME_ACCESSIBILITY_CONSTRAINTS",
+  "volumeExpansion ONLINE",
+];
+const CONTROLLER = [
+  "CLONE_VOLUME",
+  "CREATE_DELETE_SNAPSHOT",
+  "CREATE_DELETE_VOLUME",
+  "EXPAND_VOLUME",
+  "GET_CAPACITY",
+  "GET_SNAPSHOT",
+  "GET_VOLUME",
+  "GET_VOLUME_HEALTH",
+  "LIST_SNAPSHOTS",
+  "LIST_VOLUMES",
+  "LIST_VOLUMES_PUBLISHED_NODES",
+  "LIST_VOLUME_HEALTH",
+  "MODIFY_VOLUME",
+  "PUBLISH_READONLY",
+  "PUBLISH_UNPUBLISH_VOLUME",
+  "SINGLE_NODE_MULTI_WRITER",
+  "VOLUME_CONDITION",
+];
+const GROUP = ["CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT"];
+const NODE = [
+  "EXPAND_VOLUME",
+  "GET_STORAGE_HEALTH",
+  "GET_VOLUME_HEALTH",
+  "GET_VOLUME_STATS",
+  "SINGLE_NODE_MULTI_WRITER",
+  "STAGE_UNSTAGE_VOLUME",
+  "VOLUME_CONDITION",
+];
+const NONE = "UNIMPLEMENTED";
+
+const TOLD: Readonly<Record<"all" | "controller" | "node" | "cluster controller" | "cluster node", Told>> = {
+  all: { plugin: PLUGIN, controller: CONTROLLER, group: GROUP, node: NODE, metadata: "NOT_FOUND" },
+  controller: { plugin: PLUGIN, controller: CONTROLLER, group: GROUP, node: NONE, metadata: "NOT_FOUND" },
+  node: {
+    plugin: ["service VOLUME_ACCESSIBILITY_CONSTRAINTS"],
+    ...{ controller: NONE, group: NONE, node: NODE, metadata: NONE },
+  },
+  // Parts of one plugin, which tells the same everywhere.
+  "cluster controller": {
+    plugin: PLUGIN,
+    ...{ controller: CONTROLLER, group: GROUP, node: NONE, metadata: "NOT_FOUND" },
+  },
+  "cluster node": { plugin: PLUGIN, controller: NONE, group: NONE, node: NODE, metadata: "NOT_FOUND" },
+};
+
+interface Typed {
+  type: { case?: string | undefined; value?: { type: number } | undefined };
+}
+type Names = Readonly<Record<number, string>>;
+
+/** The names of what is answered, or the code of the refusal. */
+async function named(call: Promise<{ capabilities: readonly Typed[] }>, names: Names) {
+  const { capabilities } = await call.catch((error: { codeName?: string }) => ({ capabilities: error }));
+  if (!Array.isArray(capabilities)) return (capabilities as { codeName?: string }).codeName ?? "";
+  return (capabilities as readonly Typed[]).map(({ type }) => names[type.value?.type ?? -1] ?? "").sort();
+}
+
+async function told({
+  identity,
+  controller,
+  groupController,
+  node,
+  snapshotMetadata,
+}: CsiClient): Promise<Told> {
+  const { capabilities } = await identity.getPluginCapabilities({});
+  const plugin = capabilities.map(({ type }) => {
+    const names: Names =
+      type.case === "service" ? v1.PluginCapability_Service_Type : v1.PluginCapability_VolumeExpansion_Type;
+    return `${type.case} ${names[type.value?.type ?? -1]}`;
+  });
+  const allocated = async () => {
+    for await (const _ of snapshotMetadata.getMetadataAllocated({ snapshotId: "s-none" }));
+  };
+  return {
+    plugin: plugin.sort(),
+    controller: await named(
+      controller.controllerGetCapabilities({}),
+      v1.ControllerServiceCapability_RPC_Type,
+    ),
+    group: await named(
+      groupController.groupControllerGetCapabilities({}),
+      v1.GroupControllerServiceCapability_RPC_Type,
+    ),
+    node: await named(node.nodeGetCapabilities({}), v1.NodeServiceCapability_RPC_Type),
+    metadata: await codeOf(allocated()),
+  };
+}
+
+for (const mode of ["all", "controller", "node"] as const) {
+  test(`[CSI-048] [CSI-197] mode ${mode} announces what it serves, and nothing else`, async () => {
+    const driver = await prepareDriver({ mode, pool: "directory" });
+    try {
+      await driver.start();
+      assert.deepEqual(await told(driver.client), TOLD[mode]);
+    } finally {
+      await driver.dispose();
+    }
+  });
+}
+
+test("[CSI-048] [CSI-049] the parts of a plugin with several processes announce the whole, and serve their own", async () => {
+  const cluster = await startTwoNodes();
+  assert.deepEqual(await told(cluster.controller), TOLD["cluster controller"]);
+  assert.deepEqual(await told(cluster.nodes["node-2"]), TOLD["cluster node"]);
+});
