@@ -53,6 +53,19 @@ function recorder(answers: Record<string, object> = {}): {
   };
 }
 
+test("[CSI-355] a key of a topology that only csi.v0 takes comes through it, and is refused in csi.v1", async (t) => {
+  const { services, seen } = recorder({ createVolume: { volume: { volumeId: "id" } } });
+  const { client } = await pair(t, services);
+  const request = {
+    ...{ name: "n", volumeCapabilities: [mounted] },
+    accessibilityRequirements: { requisite: [{ segments: { "Com_Company/zone": "z1" } }] },
+  };
+  await client.v0.controller.createVolume(request);
+  const { accessibilityRequirements } = seen["createVolume"] as v1.CreateVolumeRequest;
+  assert.deepEqual(accessibilityRequirements?.requisite[0]?.segments, { "Com_Company/zone": "z1" });
+  await assert.rejects(client.controller.createVolume(request), /"Com_Company\/zone".*lower-case/);
+});
+
 test("[CSI-076] [CSI-097] [CSI-101] a volume is made through csi.v0 with every field in its place", async (t) => {
   const { services, seen } = recorder({
     createVolume: {

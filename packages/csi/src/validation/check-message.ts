@@ -12,7 +12,7 @@ import {
   SECRET_KEY,
   STRING_LIMITS,
 } from "./rules.ts";
-import { SPECIAL } from "./special.ts";
+import { SPECIAL, type Version } from "./special.ts";
 
 /** What is wrong with a message, as one sentence that begins with the field; undefined when nothing is. */
 export type Problem = string | undefined;
@@ -26,7 +26,7 @@ interface Plan {
   readonly fields: readonly DescField[];
   readonly secrets: ReadonlySet<DescField>;
   readonly required: readonly { text: string; isSet: (values: Values) => boolean }[];
-  readonly special: ((message: Message) => Problem) | undefined;
+  readonly special: ((message: Message, caller: Version) => Problem) | undefined;
 }
 
 const plans = new Map<DescMessage, Plan>();
@@ -95,24 +95,24 @@ function checkMap(field: DescField, map: Values): Problem {
   return bytes > MAX_MAP_BYTES ? ` has ${bytes} bytes, at most ${MAX_MAP_BYTES} are allowed` : undefined;
 }
 
-function checkList(field: DescField, items: readonly unknown[]): Problem {
+function checkList(field: DescField, items: readonly unknown[], caller: Version): Problem {
   const total = LIST_LIMITS[field.name];
   if (total !== undefined) {
     const bytes = items.reduce<number>((sum, item) => sum + (typeof item === "string" ? size(item) : 0), 0);
     return bytes > total ? ` has ${bytes} bytes, at most ${total} are allowed` : undefined;
   }
   for (const [index, item] of items.entries()) {
-    const problem = item === "" ? " is empty" : checkOne(field, item);
+    const problem = item === "" ? " is empty" : checkOne(field, item, caller);
     if (problem !== undefined) return `[${index}]${problem}`;
   }
   return undefined;
 }
 
 /** One value that is no list and no map. Wrapped numbers (`google.protobuf.Int64Value`) are plain ones here. */
-function checkOne(field: DescField, value: unknown): Problem {
+function checkOne(field: DescField, value: unknown, caller: Version): Problem {
   if (typeof value === "string") return checkString(field, value);
   if (field.message !== undefined && typeof value === "object") {
-    const problem = checkMessage(field.message, value as Message);
+    const problem = checkMessage(field.message, value as Message, caller);
     return problem === undefined ? undefined : `.${problem}`;
   }
   if (field.enum !== undefined) {
@@ -124,19 +124,22 @@ function checkOne(field: DescField, value: unknown): Problem {
   return isNumber && value < 0 && !OFFSETS.has(field.name) ? " is negative" : undefined;
 }
 
-function checkField(field: DescField, value: unknown): Problem {
+function checkField(field: DescField, value: unknown, caller: Version): Problem {
   switch (field.fieldKind) {
     case "map":
       return checkMap(field, value as Values);
     case "list":
-      return checkList(field, value as unknown[]);
+      return checkList(field, value as unknown[], caller);
     default:
-      return checkOne(field, value);
+      return checkOne(field, value, caller);
   }
 }
 
-/** Checks a request or an answer by the rules that csi.v1 has for all plugins. */
-export function checkMessage(desc: DescMessage, message: Message): Problem {
+/**
+ * Checks a request or an answer by the rules that csi.v1 has for all plugins. `caller`: what was spoken, where a message
+ * of csi.v1 stands for one of csi.v0, which allows more.
+ */
+export function checkMessage(desc: DescMessage, message: Message, caller: Version = "csi.v1"): Problem {
   const values = message as unknown as Values;
   const { required, fields, special } = planOf(desc);
   for (const rule of required) {
@@ -145,8 +148,8 @@ export function checkMessage(desc: DescMessage, message: Message): Problem {
   for (const field of fields) {
     const value = fieldOf(values, field);
     if (!isSet(value)) continue;
-    const problem = checkField(field, value);
+    const problem = checkField(field, value, caller);
     if (problem !== undefined) return field.name + problem;
   }
-  return special?.(message);
+  return special?.(message, caller);
 }

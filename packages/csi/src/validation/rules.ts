@@ -96,7 +96,14 @@ export const NAMES: ReadonlySet<string> = new Set(["name"]);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are banned
 export const BANNED = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/;
 
-/** One segment of a topology key, and every topology value. */
+/** One segment of a topology key of csi.v0, the name in one of csi.v1, and every topology value. */
 const SEGMENT = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
-export const TOPOLOGY_KEY = new RegExp(`^(?:${SEGMENT}/)?${SEGMENT}$`);
+/** Prefix of a topology key of csi.v1: at most 63 characters of lower-case labels, as in domain names. */
+const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const PREFIX_V1 = `(?=[^/]{1,63}/)${LABEL}(?:\\.${LABEL})*`;
+/** `prefix/name` or `name` (section "Topology"). csi.v0 takes upper case and underscores in the prefix, too. */
+export const TOPOLOGY_KEY = {
+  "csi.v1": new RegExp(`^(?:${PREFIX_V1}/)?${SEGMENT}$`),
+  "csi.v0": new RegExp(`^(?:${SEGMENT}/)?${SEGMENT}$`),
+} as const;
 export const TOPOLOGY_VALUE = new RegExp(`^${SEGMENT}$`);

@@ -2,13 +2,22 @@ import type { Message } from "@bufbuild/protobuf";
 import type * as v1 from "../gen/csi/v1/csi_pb.ts";
 import { PLUGIN_NAME, TOPOLOGY_KEY, TOPOLOGY_VALUE } from "./rules.ts";
 
-type Check = (message: Message) => string | undefined;
+/** The version of the specification that a caller speaks. */
+export type Version = "csi.v1" | "csi.v0";
 
-function topology(message: Message): string | undefined {
+type Check = (message: Message, caller: Version) => string | undefined;
+
+/** What a key of the version looks like, for people. */
+const KEY_FORM = {
+  "csi.v1": "a name, or a prefix of lower-case letters, digits, '-' and '.' before a slash and a name",
+  "csi.v0": "a name, or a prefix before a slash and a name; letters, digits, '-', '_' and '.'",
+} as const;
+
+function topology(message: Message, caller: Version): string | undefined {
   const seen = new Set<string>();
   for (const [key, value] of Object.entries((message as v1.Topology).segments)) {
-    if (!TOPOLOGY_KEY.test(key))
-      return `segments has the key ${JSON.stringify(key)}, which is no topology key`;
+    if (!TOPOLOGY_KEY[caller].test(key))
+      return `segments has the key ${JSON.stringify(key)}, which is no topology key: use ${KEY_FORM[caller]}`;
     if (!TOPOLOGY_VALUE.test(value))
       return `segments[${key}] is ${JSON.stringify(value)}, which is no topology value`;
     // Keys are compared without case (section "Topology").
@@ -49,7 +58,7 @@ export const SPECIAL: Readonly<Record<string, Check>> = {
   "csi.v1.CapacityRange": capacityRange,
   "csi.v1.GetPluginInfoResponse": pluginName,
   "identity.GetIdentityResponse": pluginName,
-  "csi.v0.Topology": topology,
+  "csi.v0.Topology": (message) => topology(message, "csi.v0"),
   "csi.v0.TopologyRequirement": requirement,
   "csi.v0.CapacityRange": capacityRange,
 };

@@ -16,7 +16,7 @@ function negativeOffset({ method, request }: Call): string | undefined {
  * breaks a rule of the wire.
  */
 export const validateRequests: Interceptor = (next) => async (call) => {
-  const problem = checkMessage(call.method.input, call.request);
+  const problem = checkMessage(call.method.input, call.request, call.context.protocol);
   if (problem !== undefined) {
     throw CsiError.invalidArgument(`${call.method.name}: ${problem}`, { reason: "CSI_INVALID_FIELD" });
   }

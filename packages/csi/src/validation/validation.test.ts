@@ -109,6 +109,39 @@ test("[CSI-104] [CSI-111] [CSI-118] topology: something is asked for, preferred 
   assert.equal(ask({ preferred: [b] }), "");
 });
 
+/** Topology key -> versions that take it. */
+const KEYS: readonly [string, readonly ("v0" | "v1")[]][] = [
+  ["zone", ["v0", "v1"]],
+  ["Zone_1.a-b", ["v0", "v1"]],
+  ["com.company.example/zone", ["v0", "v1"]],
+  ["com.company-2.example/Zone_1", ["v0", "v1"]],
+  [`${"a".repeat(63)}/${"b".repeat(63)}`, ["v0", "v1"]],
+  ["Com.Company.Example/zone", ["v0"]],
+  ["com_company.example/zone", ["v0"]],
+  ["com..example/zone", ["v0"]],
+  ["com.-example/zone", ["v0"]],
+  [`${"a".repeat(64)}/zone`, []],
+  [`zone/${"b".repeat(64)}`, []],
+  ["-com.example/zone", []],
+  ["com.example./zone", []],
+  ["com.example/", []],
+  ["/zone", []],
+  ["a/b/c", []],
+  ["z ne", []],
+  ["", []],
+];
+
+test("[CSI-115] [CSI-355] keys of topologies: csi.v1 takes lower-case domain names as prefixes, csi.v0 more", () => {
+  for (const [key, versions] of KEYS) {
+    const segments = { [key]: "a" };
+    const judged = { v1: judge(v1.TopologySchema, { segments }), v0: judge(v0.TopologySchema, { segments }) };
+    for (const version of ["v0", "v1"] as const) {
+      if (versions.includes(version)) assert.equal(judged[version], undefined, `${version} ${key}`);
+      else assert.match(judged[version] ?? "", /no topology key: use |empty key/, `${version} ${key}`);
+    }
+  }
+});
+
 test("[CSI-080] a content source has a kind and an id, in both versions", () => {
   assert.match(createVolume({ volumeContentSource: {} }) ?? "", /type is required/);
   const snapshot = { type: { case: "snapshot" as const, value: {} } };
