@@ -1,15 +1,18 @@
 import type { AttachmentAction, Place } from "../../agent/volume/attachment-table.ts";
 import { ATTACHER_RULES } from "../attacher-types.ts";
 import { WAITS } from "../waits.ts";
+import type { LifeAction } from "./life.ts";
 import { type Answer, PLACES, type StateRow, stateRows } from "./rows.ts";
 
-const AGENT: Readonly<Record<AttachmentAction, string>> = {
+const AGENT: Readonly<Record<AttachmentAction | LifeAction, string>> = {
+  make: "makes the image, then records `detached`, its size and no current node",
   "begin-attach": "records `attaching`",
   open: "opens the device, then records `attached` and the current node",
   keep: "keeps the device open; shows or hides it as the spec says",
   "begin-detach": "records `detaching`",
   close: "closes the device, then records `detached` and no current node",
   rest: "nothing; a device that is open is closed",
+  remove: "closes a device that is open, removes the image, then its finalizer",
 };
 
 const NODE: Readonly<Record<Place, string>> = { nowhere: "empty", here: "this node", elsewhere: "another" };
@@ -31,7 +34,8 @@ the same rows. Two loops work on a volume and never on the same field:
 "This node" is the node whose agent is looked at. The columns of the arbiter say what it does to \`spec.nodeID\` when there
 is no ticket, a workload's ticket for this node, or one for another node only, and what that ticket is told. In the
 last column the data have failed and there is a ticket for the wanted node. A new volume is \`creating\` until its image
-is there, one that goes is \`deleting\` from the moment nobody holds it: in both, tickets wait and nothing is placed.
+is there, one that goes is \`deleting\` from the moment nobody holds it: whatever else its record says then, nothing is
+placed and nothing is opened.
 `;
 
 function section(wanted: Place, rows: readonly StateRow[]): string {

@@ -6,17 +6,20 @@ import {
 } from "../../agent/volume/attachment-table.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
 import type { VolumeSalvage } from "../../api/salvage.ts";
-import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
+import type { Volume, VolumeSpec, VolumeState, VolumeStatus } from "../../api/volume.ts";
 import { newAttachment } from "../attachment-object.ts";
 import { decide } from "../decide.ts";
 import type { ArbiterView, VerdictReason } from "../view.ts";
+import { type LifeAction, liveOn } from "./life.ts";
 
 /** The node whose agent is looked at, and one that is not. */
 export const HERE = "here";
 export const ELSEWHERE = "elsewhere";
 
 export const PLACES: readonly Place[] = ["nowhere", "here", "elsewhere"];
-export const STATES: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
+const ATTACHMENT_STATES: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
+/** In the order of a volume's life. */
+export const STATES: readonly VolumeState[] = ["creating", ...ATTACHMENT_STATES, "deleting"];
 
 /** What tickets there are besides the row itself. */
 export const CASES = {
@@ -36,9 +39,9 @@ export interface Answer {
 export interface StateRow {
   wanted: Place;
   current: Place;
-  state: AttachmentState;
+  state: VolumeState;
   /** The agent of the node where the data is. */
-  agent: AttachmentAction;
+  agent: AttachmentAction | LifeAction;
   arbiter: Readonly<Record<Case, Answer>>;
   /** With a ticket for the wanted node, when the volume's data fail. */
   faulted: Answer;
@@ -51,15 +54,20 @@ export function stateRows(): StateRow[] {
   );
 }
 
-function rowOf(wanted: Place, current: Place, state: AttachmentState): StateRow {
+function rowOf(wanted: Place, current: Place, state: VolumeState): StateRow {
   const ask = (nodes: readonly string[], more: Partial<VolumeStatus> = {}) =>
     answerOf(viewOf({ wanted, current, state }, nodes, more), nodes[0]);
   return {
     ...{ wanted, current, state },
-    agent: ATTACHMENT_TABLE[wanted][current][state],
+    agent: agentOf(wanted, current, state),
     arbiter: { none: ask(CASES.none), here: ask(CASES.here), elsewhere: ask(CASES.elsewhere) },
     faulted: ask([wanted === "elsewhere" ? ELSEWHERE : HERE], { robustness: "faulted" }),
   };
+}
+
+function agentOf(wanted: Place, current: Place, state: VolumeState): StateRow["agent"] {
+  if (state !== "creating" && state !== "deleting") return ATTACHMENT_TABLE[wanted][current][state];
+  return liveOn(viewOf({ wanted, current, state }, []).volume, HERE).action;
 }
 
 function answerOf(view: ArbiterView, asker: string | undefined): Answer {
@@ -72,9 +80,11 @@ const FAULT: VolumeSalvage = {
   ...{ cause: "filesystem", faultedAt: "2026-01-01T00:00:00Z", state: "Faulted", message: "it has failed" },
 };
 
+const EPOCH = "1970-01-01T00:00:00Z";
+
 const nodeOf = (place: Place): string => (place === "nowhere" ? "" : place);
 
-/** Both nodes are ready and can reach the data; the tickets are those of workloads, named by their nodes. */
+/** Both nodes are ready and can reach the data, and a volume is `deleting` because somebody deletes it; the tickets are those of workloads, named by their nodes. */
 export function viewOf(
   { wanted, current, state }: Pick<StateRow, "wanted" | "current" | "state">,
   nodes: readonly string[],
@@ -85,7 +95,8 @@ export function viewOf(
     nodeID: nodeOf(wanted),
   };
   const volume: Volume = {
-    ...{ apiVersion: "v1", kind: "Volume", metadata: { name: "v", uid: "u" }, spec },
+    ...{ apiVersion: "v1", kind: "Volume", spec },
+    metadata: { name: "v", uid: "u", ...(state === "deleting" ? { deletionTimestamp: EPOCH } : {}) },
     status: {
       state,
       currentNodeID: nodeOf(current),

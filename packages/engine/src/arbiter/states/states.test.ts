@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { decide } from "../decide.ts";
 import { agentStep, type SimVolume } from "../simulation/agent.ts";
 import type { ArbiterView } from "../view.ts";
+import { liveOn } from "./life.ts";
 import { statesPage } from "./page.ts";
 import { CASES, type Case, ELSEWHERE, HERE, type StateRow, stateRows, viewOf } from "./rows.ts";
 
@@ -35,8 +36,13 @@ function openerOf({ wanted, current, state }: StateRow): string {
   return wanted === "nowhere" ? HERE : wanted;
 }
 
+/** Those that the attachment machine has to do with, and those of a volume that is made or goes. */
+const isAttachment = ({ state }: StateRow): boolean => state !== "creating" && state !== "deleting";
+const ATTACHMENTS = stateRows().filter(isAttachment);
+const LIVES = stateRows().filter((row) => !isAttachment(row));
+
 describe("[LHA-004] [LHA-080] every combination of wanted node, current node and state", () => {
-  for (const row of stateRows()) {
+  for (const row of ATTACHMENTS) {
     const { wanted, current, state } = row;
     for (const tickets of Object.keys(CASES) as Case[]) {
       test(`wanted ${wanted}, current ${current}, ${state}; ticket: ${tickets}`, () => {
@@ -49,8 +55,32 @@ describe("[LHA-004] [LHA-080] every combination of wanted node, current node and
     }
   }
 
+  for (const row of LIVES) {
+    const { wanted, current, state } = row;
+    for (const tickets of Object.keys(CASES) as Case[]) {
+      test(`wanted ${wanted}, current ${current}, ${state}; ticket: ${tickets}`, () => {
+        const view = viewOf(row, CASES[tickets]);
+        // While it is made, or goes, nothing is placed; a volume without a ticket is wanted nowhere any more.
+        const { placement } = decide(view);
+        assert.equal(placement?.nodeID ?? "", "");
+        const { action, end } = liveOn(view.volume, HERE);
+        assert.deepEqual([action, end === undefined], [row.agent, state === "deleting"]);
+        if (end === undefined) return;
+        // The image was made here, and no other node can reach it.
+        const holder = CASES[tickets].some((node) => node === HERE) ? HERE : "";
+        const { status, spec } = settle({ ...view, volume: end }, "");
+        assert.deepEqual([spec.nodeID, status.currentNodeID ?? ""], [holder, holder]);
+      });
+    }
+  }
+
+  test("there are as many rows as combinations", () => {
+    const rows = stateRows().map(({ wanted, current, state }) => [wanted, current, state].join());
+    assert.deepEqual([rows.length, new Set(rows).size], [3 * 3 * 6, 3 * 3 * 6]);
+  });
+
   test("[LHA-028] without a ticket nothing is attached again, whatever the record says, faulted or repaired", async () => {
-    for (const row of stateRows()) {
+    for (const row of ATTACHMENTS) {
       for (const robustness of ["healthy", "unknown", "faulted"] as const) {
         const { status, spec } = settle(viewOf(row, [], { robustness }), openerOf(row));
         assert.deepEqual([status.state, status.currentNodeID ?? "", spec.nodeID], ["detached", "", ""]);
