@@ -74,7 +74,7 @@ const MULTI = [
   "SINGLE_NODE_MULTI_WRITER",
 ] as const;
 for (const mode of MULTI) {
-  test(`[CSI-273] [CSI-274] [CSI-275] [CSI-276] [CSI-281] [CSI-360] the second publish, ${mode}: every cell`, () =>
+  test(`[CSI-273] [CSI-274] [CSI-275] [CSI-276] [CSI-281] [CSI-360] the second publish of a file system, ${mode}: every cell`, () =>
     withVolume({ mode }, async (volume) => {
       const [t1, t2, t3] = ["1", "2", "3"].map((n) => driver.path(`${mode}-${n}`)) as [
         string,
@@ -91,6 +91,35 @@ for (const mode of MULTI) {
       for (const target of [t1, t2, t3]) await volume.unpublish(target);
     }));
 }
+
+test("[CSI-273] [CSI-274] [CSI-275] [CSI-084] the second publish of a block volume: all targets are writable, or all are read-only until the last of them has gone", () =>
+  withVolume({ access: "block", mode: "MULTI_NODE_MULTI_WRITER" }, async (volume) => {
+    const [t1, t2, t3] = ["1", "2", "3"].map((n) => driver.path(`block-cells-${n}`)) as [
+      string,
+      string,
+      string,
+    ];
+    const takesWrites = async (target: string) => {
+      const { stdout } = await host.exec.run("blockdev", ["--getro", target]);
+      return stdout.trim() === "0";
+    };
+    for (const readonly of [false, true]) {
+      await volume.publish(t1, { readonly });
+      await volume.publish(t1, { readonly });
+      await fails("ALREADY_EXISTS", volume.publish(t1, { readonly: !readonly }), /other arguments/);
+      await volume.publish(t2, { readonly });
+      // The cell of the table that a device cannot have.
+      await fails("FAILED_PRECONDITION", volume.publish(t3, { readonly: !readonly }), new RegExp(t1));
+      assert.equal(await missing(t3), true);
+      for (const target of [t1, t2]) assert.equal(await takesWrites(target), !readonly);
+      await volume.unpublish(t1);
+      assert.equal(await takesWrites(t2), !readonly, "as it was for those who stay");
+      await volume.unpublish(t2);
+    }
+    await volume.publish(t3);
+    assert.equal(await takesWrites(t3), true);
+    await volume.unpublish(t3);
+  }));
 
 for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_NODE_READER_ONLY"] as const) {
   test(`[CSI-277] [CSI-278] [CSI-279] [CSI-280] [CSI-281] [CSI-288] [CSI-290] [CSI-088] the second publish, ${mode}: every cell`, () =>

@@ -112,7 +112,7 @@ describe("volumes on the node", () => {
     await remove(id);
   });
 
-  test("[CSI-273] [CSI-274] [CSI-275] [CSI-276] second publish, several targets allowed: every cell", async () => {
+  test("[CSI-273] [CSI-274] [CSI-275] [CSI-276] second publish of a file system, several targets allowed: every cell", async () => {
     const id = await createVolume(world, "many", WRITERS);
     const { path, undo } = await stage(world, id, WRITERS);
     const [t1, t2, t3] = [world.path("many-1"), world.path("many-2"), world.path("many-3")];

@@ -14,6 +14,10 @@ export interface Publication {
  * | MULTI_NODE_*, SINGLE_NODE_MULTI_WRITER | OK | ALREADY_EXISTS | OK |
  * | all others | OK | ALREADY_EXISTS | FAILED_PRECONDITION |
  *
+ * One cell is answered otherwise than the table has it: a block volume whose mode allows other targets is
+ * FAILED_PRECONDITION at another target with another `readonly`. What is published is the device, and a device either
+ * takes writes or refuses them, at all its targets alike: OK would make the reader writable, or stop the writer.
+ *
  * `present` holds what is mounted now. "done": nothing is left to do.
  */
 export function decidePublish(present: readonly Publication[], wanted: Publication): "done" | "publish" {
@@ -37,7 +41,8 @@ export function decidePublish(present: readonly Publication[], wanted: Publicati
   const block = wanted.record.access === "block";
   if (block && present.some(({ record }) => record.readOnly !== wanted.record.readOnly)) {
     throw CsiError.failedPrecondition(
-      "one block device cannot be published read-only and writable at the same time",
+      `the block volume is published at ${other.path} ${other.record.readOnly ? "read-only" : "writable"}, and its device is the same for all targets`,
+      { hint: "Unpublish it there first, or use the same readonly." },
     );
   }
   return "publish";

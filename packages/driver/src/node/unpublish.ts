@@ -37,7 +37,11 @@ export async function unpublishOnNode(
     await node.host.mounts.unmount(target, signal);
     unmounted();
   }
-  if (volume !== undefined && published?.access === "block" && published.readOnly) await unlock(node, volume);
+  if (volume !== undefined && published?.access === "block" && published.readOnly) {
+    // The device is the same for all targets: it goes on refusing writes until the last of its readers has left.
+    const { [target]: _, ...others } = record?.published ?? {};
+    if (!Object.values(others).some(({ readOnly }) => readOnly)) await unlock(node, volume);
+  }
   // Without a record, a mount of ours tells that the mount point was ours as well.
   const made = published?.made ?? mounted === "volume";
   if (made && mounted !== "other") await removeTarget(target);
