@@ -25,7 +25,7 @@ export * from "./api/share-manager.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
 export { ATTACHER_RULES, type AttacherRule } from "./arbiter/attacher-types.ts";
-export { ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts";
+export { belongsTo, ensureAttachment, getAttachment } from "./arbiter/attachment-object.ts";
 export { decide } from "./arbiter/decide.ts";
 export { wantsDevice } from "./arbiter/eligible.ts";
 export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";

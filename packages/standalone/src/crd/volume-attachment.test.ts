@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { type AttachmentTicket, ticketStatus, type VolumeAttachment } from "@mooring/engine";
+import {
+  type AttachmentTicket,
+  ticketStatus,
+  type VolumeAttachment,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import { parseAllDocuments } from "yaml";
 import { mustRun, programs, type Run, runner } from "../apiserver/testing/kubectl.ts";
 import { startVolumeServer, type VolumeServer } from "../apiserver/testing/volumes.ts";
+import { compile } from "../schema/cel/environment.ts";
 
 const KIND = "volumeattachments.storage.mooring.dev";
 
@@ -243,9 +252,65 @@ test("where a volume is wanted is the arbiter's to write: clearing it by hand is
   assert.match(stderr, /change tickets instead \(mooring ticket\)/);
 });
 
-test("deleting the object takes no device away: it waits for its tickets and is made again", async () => {
+test("deleting the object is refused while its volume lives, alone and with all others", async () => {
   const before = await server.until((a) => a !== undefined);
-  await kubectl(["delete", KIND, "v-1", "--wait=false"]);
+  for (const which of [["v-1"], ["--all"], ["-l", "storage.mooring.dev/volume=v-1"]]) {
+    const { code, stderr } = await run(["delete", KIND, ...which, "--wait=false"]);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /is forbidden: the tickets of a volume stay as long as the volume: .*mooring ticket rm v-1/,
+    );
+  }
+  const whole = await run(["delete", "--raw", "/apis/storage.mooring.dev/v1alpha1/volumeattachments"]);
+  assert.match(whole.stderr, /stay as long as the volume/);
+  const after = await server.until((a) => a !== undefined);
+  assert.equal(after?.metadata.uid, before?.metadata.uid);
+  assert.equal(after?.metadata.deletionTimestamp, undefined);
+});
+
+test("an object without volume, and one of an earlier volume, may be deleted", async () => {
+  const { metadata, ...volume } = await server.volume((v) => v.metadata.name === "v-1");
+  const attachment = { apiVersion: volume.apiVersion, kind: "VolumeAttachment" };
+  for (const name of ["v-left", "v-again"]) {
+    const ownerReferences = [{ ...owner, name, uid: "earlier" }];
+    const finalizers = ["example.com/kept"];
+    const object = { ...attachment, metadata: { name, ownerReferences, finalizers }, spec: { volume: name } };
+    await server.store.create(VolumeAttachments, object);
+  }
+  const { nodeID: _, lastAttachedBy: __, ...spec } = volume.spec;
+  await server.store.create(Volumes, { ...volume, metadata: { name: "v-again" }, spec });
+  for (const name of ["v-left", "v-again"]) {
+    await kubectl(["delete", KIND, name, "--wait=false"]);
+    const free = JSON.stringify([{ op: "remove", path: "/metadata/finalizers" }]);
+    // The arbiter may have done it meanwhile.
+    await run(["patch", KIND, name, "--type=json", "-p", free]);
+  }
+});
+
+test("the policy for clusters refuses the same", async () => {
+  const file = new URL(
+    "../../../../deploy/admission/storage.mooring.dev_volumeattachments.yaml",
+    import.meta.url,
+  );
+  const [policy] = parseAllDocuments(await readFile(file, "utf8")).map((document) => document.toJS());
+  const [{ expression }] = policy.spec.validations as [{ expression: string }];
+  // The rules of this API server have two variables, too, and other names for them.
+  const rule = compile(expression.replaceAll("oldObject", "self").replaceAll("params", "oldSelf"));
+  const allowed = (self: object, volume: object) => rule.evaluate({ self, oldSelf: { metadata: volume } });
+  const of = (...owners: object[]) => ({ spec: { volume: "v" }, metadata: { ownerReferences: owners } });
+  const mine = { kind: "Volume", uid: "1" };
+  const volume = { name: "v", uid: "1" };
+  assert.equal(allowed(of(mine), volume), false);
+  assert.equal(allowed({ spec: { volume: "v" }, metadata: {} }, volume), false, "its owner was taken away");
+  assert.equal(allowed(of(mine), { ...volume, name: "w" }), true);
+  assert.equal(allowed(of(mine), { ...volume, deletionTimestamp: "2026-01-01T00:00:00Z" }), true);
+  assert.equal(allowed(of({ ...mine, uid: "0" }), volume), true);
+});
+
+test("an object that was deleted after all takes no device away: it waits for its tickets and is made again", async () => {
+  const before = await server.until((a) => a !== undefined);
+  await server.store.delete(VolumeAttachments, { name: "v-1" });
   await server.until((a) => a?.metadata.deletionTimestamp !== undefined);
   assert.equal((await server.volume(() => true)).status?.state, "attached");
   assert.match(await kubectl(["describe", KIND, "v-1"]), /DeletionWaits/);

@@ -2,17 +2,18 @@ import {
   apiVersionOf,
   badRequest,
   type DeleteOptions,
-  forbidden,
   isConflict,
   isNotFound,
   type UnstructuredObject,
 } from "@mooring/store";
+import type { Api } from "../api.ts";
 import { readBody } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
 import { send } from "../http/respond.ts";
 import { itemRepresentation, sendObject } from "./answer.ts";
 import { dryRunOf, listOptions, optionsInvalid } from "./options.ts";
 import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
+import { requireDeletable } from "./undeletable.ts";
 
 type Policy = NonNullable<DeleteOptions["propagationPolicy"]>;
 const POLICIES: readonly string[] = ["Foreground", "Background", "Orphan"] satisfies Policy[];
@@ -30,19 +31,16 @@ const answersObject = (target: Target) =>
 
 /** Deletes side by side: enough to share trips to the disk, few enough to let others in between. */
 const BATCH = 64;
-const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
 
 interface Deletion extends DeleteOptions {
   orphanDependents?: boolean;
 }
 
-export async function handleDelete(call: Call, target: ItemTarget): Promise<void> {
+export async function handleDelete(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const representation = itemRepresentation(call);
   const options = await readDeleteOptions(call);
   const { orphanDependents, ...storeOptions } = options;
-  if (target.group === "" && target.plural === "namespaces" && IMMORTAL_NAMESPACES.has(target.name)) {
-    throw forbidden(target.resource, target.name, "this namespace may not be deleted");
-  }
+  requireDeletable(api, target, target.name);
   const object = await target.objects.delete(keyOfTarget(target), storeOptions);
   const gone = options.dryRun === true ? !isHeld(object) : isGone(target, object);
   const pending =
@@ -66,7 +64,7 @@ export async function handleDelete(call: Call, target: ItemTarget): Promise<void
 }
 
 /** DELETE of a collection: everything that the selectors match. */
-export async function handleDeleteCollection(call: Call, target: Target): Promise<void> {
+export async function handleDeleteCollection(call: Call, target: Target, api: Api): Promise<void> {
   requireNamespace(target);
   const { orphanDependents: _policy, ...options } = await readDeleteOptions(call);
   const namespace = target.namespace === undefined ? {} : { namespace: target.namespace };
@@ -75,6 +73,7 @@ export async function handleDeleteCollection(call: Call, target: Target): Promis
   for await (const page of pages) {
     for (let at = 0; at < page.length; at += BATCH) {
       const batch = page.slice(at, at + BATCH).map((json) => JSON.parse(json) as UnstructuredObject);
+      for (const { metadata } of batch) requireDeletable(api, target, metadata.name);
       const deleted = await Promise.all(
         batch.map((object) => deleteListed(target, namespace, object, options)),
       );

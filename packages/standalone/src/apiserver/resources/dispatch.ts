@@ -69,7 +69,7 @@ async function onCollection(call: Call, target: Target, api: Api): Promise<void>
       return handleCreate(call, target, api);
     case "DELETE":
       require(target, "deletecollection");
-      return handleDeleteCollection(call, target);
+      return handleDeleteCollection(call, target, api);
     default:
       throw methodNotAllowed();
   }
@@ -88,7 +88,7 @@ async function onItem(call: Call, target: ItemTarget, api: Api): Promise<void> {
       return handlePatch(call, target, api);
     case "DELETE":
       require(target, "delete");
-      return handleDelete(call, target);
+      return handleDelete(call, target, api);
     default:
       throw methodNotAllowed();
   }
