@@ -52,7 +52,7 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(placed({ tickets: tickets.slice(0, 2) }), "b");
   });
 
-  test("[LHA-033] [LHA-068] at equal priority the shorter id wins, then the first in order", () => {
+  test("[LHA-068] at equal priority the shorter id wins, then the first in order", () => {
     const two = (x: string, y: string) =>
       placed({ tickets: [ticket(x, "csi-attacher", "a"), ticket(y, "csi-attacher", "b")] });
     assert.equal(two("a-long", "a-1"), "b");

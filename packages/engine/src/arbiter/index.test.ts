@@ -60,7 +60,7 @@ describe("the arbiter on a store", () => {
       assert.equal(new Set(generations).size, ids.length);
     }));
 
-  test("[LHA-039] a deleted attachment object goes when nobody holds a ticket, and only then", () =>
+  test("a deleted attachment object goes when nobody holds a ticket, and only then", () =>
     withArbiter(async ({ store, until }) => {
       await addTicket(store, "v-1", csi("t", "a"), new Date());
       const held = await store.delete(VolumeAttachments, { name: "v-1" });

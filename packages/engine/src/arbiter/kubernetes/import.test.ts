@@ -190,7 +190,7 @@ describe("healing: nobody loses a device by an edit", () => {
       );
     }, true));
 
-  test("[LHA-042] an object whose finalizer was stripped is made again with its tickets", () =>
+  test("an object whose finalizer was stripped is made again with its tickets", () =>
     withArbiter(async (world) => {
       const { store, until } = world;
       await inUse(world);
