@@ -47,13 +47,17 @@ async function ownerOf(
   volumeId: string,
   entry: MountEntry,
 ): Promise<"volume" | "other" | "unknown"> {
-  // A volume of a directory pool is a folder that has its name.
-  if (entry.root.endsWith(`/${volumeId}`) || isMountOfShare(volumeId, entry)) return "volume";
+  if (isMountOfFolder(volumeId, entry) || isMountOfShare(volumeId, entry)) return "volume";
   const device = deviceOf(entry);
   if (device === undefined) return entry.source.startsWith("/dev/") ? "unknown" : "other";
   const loop = await node.host.loops.at(device).catch(() => undefined);
   if (loop === undefined || loop.fenced === true) return "unknown";
   return basename(loop.backingFile) === `${volumeId}.img` ? "volume" : "other";
+}
+
+/** The folder of a volume in a directory pool: its data is below what has the volume's name. */
+export function isMountOfFolder(volumeId: string, { root }: MountEntry): boolean {
+  return root.endsWith(`/${volumeId}/data`);
 }
 
 /** The loop device below a file system, or the one that is bound to the path itself. */

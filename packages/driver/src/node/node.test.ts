@@ -473,6 +473,13 @@ describe("volumes of a directory pool", () => {
     await undo();
     const again = await stage(world, id);
     assert.equal(await readFile(join(again.path, "file"), "utf8"), "kept");
+    await client.node.nodePublishVolume({
+      ...{ volumeId: id, stagingTargetPath: again.path, targetPath, volumeCapability },
+    });
+    // What is mounted says whose it is, also when the records of this node are lost.
+    await rm(join(world.folder, "state", "node-volumes"), { recursive: true });
+    await client.node.nodeUnpublishVolume({ volumeId: id, targetPath });
+    assert.deepEqual(await world.host.mounts.at(targetPath), []);
     await again.undo();
     const { snapshot } = await client.controller.createSnapshot({ name: "folder", sourceVolumeId: id });
     await client.controller.deleteSnapshot({ snapshotId: snapshot?.snapshotId ?? "" });

@@ -20,7 +20,7 @@ import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } fro
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { requireLimitsHere } from "./io-limits/require.ts";
 import { asksReadOnly, bindFlags, checkMountFlags } from "./mount-flags.ts";
-import { requireFree } from "./mounted-as.ts";
+import { isMountOfFolder, requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
 import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./share.ts";
@@ -147,7 +147,7 @@ export async function isMountOf(volume: Volume, entry: MountEntry): Promise<bool
   const device = volume.status?.device ?? "";
   return (
     isMountOfShare(volume.metadata.name, entry) ||
-    (device !== "" && (entry.source === device || entry.root.endsWith(`/${volume.metadata.name}`)))
+    (device !== "" && (entry.source === device || isMountOfFolder(volume.metadata.name, entry)))
   );
 }
 
