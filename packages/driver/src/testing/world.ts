@@ -93,7 +93,11 @@ export async function cleanUp(host: Host, folder: string): Promise<void> {
     const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(folder));
     if (mounts.length + loops.length === 0) break;
     for (const { target } of mounts) await host.exec.try("umount", [target]);
-    for (const { path } of loops) await host.loops.detach(path).catch(() => {});
+    for (const { path } of loops) {
+      // A device that went with its mount may be somebody else's by now.
+      const now = await host.loops.at(path);
+      if (now?.backingFile.startsWith(folder)) await host.loops.detach(path).catch(() => {});
+    }
   }
   await rm(folder, { recursive: true, force: true });
 }

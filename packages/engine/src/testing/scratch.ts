@@ -32,7 +32,12 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
     const devices = new Set((await host.loops.list()).filter((l) => below(l.backingFile)).map((l) => l.path));
     const mounts = (await host.mounts.list()).filter((m) => below(m.target) || devices.has(m.source));
     for (const entry of mounts.reverse()) await host.exec.try("umount", [entry.target]);
-    for (const device of devices) await host.loops.detach(device, { lastUser: true }).catch(() => {});
+    for (const device of devices) {
+      // A device that went with its mount may be somebody else's by now.
+      const now = await host.loops.at(device);
+      if (now === undefined || !below(now.backingFile)) continue;
+      await host.loops.detach(device, { lastUser: true }).catch(() => {});
+    }
     left = devices.size + mounts.length > 0;
   }
   // A process that copied this machine's mounts has a hold on ours that nobody can end: not our folder any more.
