@@ -32,7 +32,7 @@ export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
 export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
 export { describeMigration, deviceOn, isMigratable } from "./arbiter/migration/phase.ts";
-export { ownerKinds } from "./arbiter/owners.ts";
+export { findOwnersGone, ownerKinds } from "./arbiter/owners.ts";
 export {
   addTicket,
   editTickets,

@@ -12,6 +12,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { type Check, check } from "./check.ts";
+import { ticketChecks } from "./ticket-checks.ts";
 
 /** A deletion that takes longer than this is worth a look. */
 const STUCK_AFTER_MS = 5 * 60_000;
@@ -126,6 +127,7 @@ export async function objectChecks(store: ObjectStore, now: Date): Promise<Check
     ...(await drift(store)),
     ...(await stuck(store, now)),
     ...(await waits(store, now)),
+    ...(await ticketChecks(store, now)),
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
   return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
+import { Snapshots, type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { objectChecks, WATCHED_KINDS } from "./object-checks.ts";
 
@@ -46,6 +46,65 @@ test("doctor names a ticket that has waited for long, and not one that has just 
     );
     assert.match(warned[0]?.detail ?? "", /since 2026-01-01T00:00:00Z: held by ann/);
     assert.equal(warned[0]?.next, "mooring why volume/v");
+  } finally {
+    await store.close();
+    await rm(path, { recursive: true });
+  }
+});
+
+test("doctor names tickets whose owner is gone or whose job is over, and a person's that was forgotten", async () => {
+  const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
+  const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
+  const store = await LocalStore.open({ path, registry });
+  try {
+    const apiVersion = "storage.mooring.dev/v1alpha1";
+    const now = new Date("2026-01-03T00:00:00Z");
+    const old = "2026-01-01T00:00:00Z";
+    const cut = await store.create(Snapshots, {
+      ...{ apiVersion, kind: "Snapshot", metadata: { name: "cut" }, spec: { volume: "v", pool: "p" } },
+    });
+    await store.updateStatus(Snapshots, { ...cut, status: { readyToUse: true, creationTime: old } });
+    await store.create(Snapshots, { ...cut, metadata: { name: "coming" } });
+    const owner = (name: string) => ({ owner: { apiVersion, kind: "Snapshot", name } });
+    const job = (id: string, more: object) => ({
+      id,
+      type: "snapshot-controller",
+      nodeID: "a",
+      createdAt: old,
+      ...more,
+    });
+    const person = (id: string, more: object = {}) => ({
+      ...{ id, type: "longhorn-api", nodeID: "a", createdAt: old, parameters: { lastAttachedBy: "ann" } },
+      ...more,
+    });
+    const tickets = [
+      job("without-owner", owner("lost")),
+      job("over", owner("cut")),
+      job("at-work", owner("coming")),
+      job("just-over", { ...owner("cut"), createdAt: "2026-01-02T23:59:00Z" }),
+      person("forgotten"),
+      person("with-end", { expiresAt: "2026-02-01T00:00:00Z" }),
+      person("new", { createdAt: "2026-01-02T20:00:00Z" }),
+    ];
+    const made = await store.create(VolumeAttachments, {
+      ...{ apiVersion, kind: "VolumeAttachment", metadata: { name: "v" } },
+      spec: { volume: "v", attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
+    } as VolumeAttachment);
+    const holds = ({ id }: { id: string }) => [id, { id, satisfied: true, conditions: [] }];
+    const status = { attachmentTicketStatuses: Object.fromEntries(tickets.map(holds)) };
+    await store.updateStatus(VolumeAttachments, { ...made, status });
+    const told = (await objectChecks(store, now))
+      .filter((entry) => entry.check.startsWith("Ticket "))
+      .sort((a, b) => (a.check < b.check ? -1 : 1));
+    assert.deepEqual(
+      told.map((entry) => [entry.check, entry.state, entry.detail]),
+      [
+        ["Ticket v/forgotten", "warn", `ann has held the volume since ${old}, with no end`],
+        ["Ticket v/over", "fail", "the job of Snapshot cut is over, and its ticket is not"],
+        ["Ticket v/without-owner", "fail", "its owner Snapshot lost is gone, and the ticket is not"],
+      ],
+    );
+    assert.match(told[0]?.next ?? "", /mooring ticket rm v forgotten$/);
   } finally {
     await store.close();
     await rm(path, { recursive: true });

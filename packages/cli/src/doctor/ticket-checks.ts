@@ -1,0 +1,86 @@
+import {
+  type AttachmentTicket,
+  findOwnersGone,
+  ownerKinds,
+  type Snapshot,
+  Snapshots,
+  type Volume,
+  type VolumeAttachment,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import type { ObjectStore } from "@mooring/store";
+import { type Check, check } from "./check.ts";
+
+/** Longer than any ticket of a job that is over, or of an object that is gone, takes to be given back. */
+const LEAKED_AFTER_MS = 5 * 60_000;
+/** A person who needs a volume for longer has most often forgotten it. */
+const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
+
+interface Objects {
+  volumes: ReadonlyMap<string, Volume>;
+  snapshots: ReadonlyMap<string, Snapshot>;
+}
+
+/** Type of a ticket -> whether the job of its owner is over, so that nobody needs the ticket any more. */
+const DONE: Partial<Record<AttachmentTicket["type"], (owner: string, objects: Objects) => boolean>> = {
+  "snapshot-controller": (owner, { snapshots }) => snapshots.get(owner)?.status?.creationTime !== undefined,
+  "volume-clone-controller": (owner, { volumes }) => volumes.get(owner)?.status?.size !== undefined,
+  "volume-expansion-controller": (owner, { volumes }) =>
+    volumes.has(owner) && volumes.get(owner)?.status?.expansion === undefined,
+};
+
+/** Tickets that nobody needs any more: those without owner, those whose job is over, and those that a person forgot. */
+export async function ticketChecks(store: ObjectStore, now: Date): Promise<Check[]> {
+  const objects: Objects = {
+    volumes: new Map((await store.list(Volumes)).items.map((volume) => [volume.metadata.name, volume])),
+    snapshots: new Map((await store.list(Snapshots)).items.map((item) => [item.metadata.name, item])),
+  };
+  const found: Check[] = [];
+  for (const attachment of (await store.list(VolumeAttachments)).items) {
+    found.push(...(await checksOf(store, attachment, objects, now)));
+  }
+  return found;
+}
+
+async function checksOf(
+  store: ObjectStore,
+  attachment: VolumeAttachment,
+  objects: Objects,
+  now: Date,
+): Promise<Check[]> {
+  const { volume } = attachment.spec;
+  const tickets = Object.values(attachment.spec.attachmentTickets ?? {});
+  const old = tickets.filter((ticket) => ageMs(ticket, now) > LEAKED_AFTER_MS);
+  const gone = await findOwnersGone(store, old, ownerKinds(true), AbortSignal.timeout(60_000));
+  return old.flatMap((ticket) => {
+    const { id, type, owner } = ticket;
+    const name = `Ticket ${volume}/${id}`;
+    const next = `mooring why volume/${volume}`;
+    const whose = `${owner?.kind} ${owner?.name}`;
+    if (gone.has(id)) return [check(name, "fail", `its owner ${whose} is gone, and the ticket is not`, next)];
+    if (owner !== undefined && DONE[type]?.(owner.name, objects) === true)
+      return [check(name, "fail", `the job of ${whose} is over, and its ticket is not`, next)];
+    return isForgotten(attachment, ticket, now) ? [forgotten(name, volume, ticket)] : [];
+  });
+}
+
+function isForgotten({ status }: VolumeAttachment, ticket: AttachmentTicket, now: Date): boolean {
+  const { id, type, expiresAt } = ticket;
+  const holds = status?.attachmentTicketStatuses?.[id]?.satisfied === true;
+  return (
+    type === "longhorn-api" && expiresAt === undefined && holds && ageMs(ticket, now) > FORGOTTEN_AFTER_MS
+  );
+}
+
+function forgotten(name: string, volume: string, { id, createdAt, parameters }: AttachmentTicket): Check {
+  const holder = parameters?.["lastAttachedBy"] ?? "somebody";
+  const what = `${holder} has held the volume since ${createdAt}, with no end`;
+  return check(name, "warn", what, `if nobody needs it: mooring ticket rm ${volume} ${id}`);
+}
+
+/** Without a time it may be of any age. */
+function ageMs({ createdAt = "" }: AttachmentTicket, now: Date): number {
+  const made = Date.parse(createdAt);
+  return Number.isNaN(made) ? 0 : now.getTime() - made;
+}
