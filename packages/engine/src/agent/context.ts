@@ -50,6 +50,8 @@ export interface AgentContext {
   sessions: Sessions;
   /** What this node needs for pools that it has together with others; absent where there are none. */
   sharing: Sharing | undefined;
+  /** The IPv4 address by which this node reaches the others; absent: not known. */
+  address: string | undefined;
   /** Absolute folder below which this node keeps its things. */
   stateDir: string;
   signal: AbortSignal;

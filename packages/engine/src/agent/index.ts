@@ -65,6 +65,8 @@ export interface AgentOptions {
    * in the hands of a running one.
    */
   releaseOnStop?: boolean;
+  /** The IPv4 address by which this node reaches the others, and they it; default the first that it has. */
+  address?: string;
   /** Milliseconds between two looks at the health of what is attached; default 10,000. */
   healthMs?: number;
   /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
@@ -98,6 +100,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   ];
   const context: AgentContext = {
     ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
+    address: options.address,
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),

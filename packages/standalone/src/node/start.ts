@@ -26,10 +26,10 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   try {
-    await startVolumes(options, folder, parts);
+    const host = await addressTowards(options.server, signal);
+    await startVolumes(options, folder, host, parts);
     const issueToken = requestToken(store);
     const kubelet = await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
-    const host = await addressTowards(options.server, signal);
     await parts.start("logs", (stop) =>
       serveNodeLogs({ store, nodeName, kubelet, host, logger, signal: stop }),
     );
@@ -49,13 +49,18 @@ async function lockState({ store }: StateFolder): Promise<() => Promise<void>> {
 }
 
 /** This node's volumes behind a CSI socket, and the registrar, which every node has for itself. */
-async function startVolumes(options: MooringNodeOptions, folder: StateFolder, parts: Parts): Promise<void> {
+async function startVolumes(
+  options: MooringNodeOptions,
+  folder: StateFolder,
+  address: string,
+  parts: Parts,
+): Promise<void> {
   const { store, pools, leases, nodeName, logger } = options;
   const host = createHost();
   const { root: stateDir } = folder;
   const node = { store, host, nodeID: nodeName, stateDir, logger };
   await parts.start("node agent", (signal) =>
-    startAgent({ ...node, pools, leases, releaseOnStop: true, signal }),
+    startAgent({ ...node, pools, leases, address, releaseOnStop: true, signal }),
   );
   const endpoint = `unix://${folder.socket}`;
   await parts.start("driver", (signal) =>

@@ -38,6 +38,8 @@ export async function startStorage(starting: Starting): Promise<void> {
       stateDir: folder.root,
       logger,
       pools: [ownPool(pool), ...options.sharedPools],
+      // Where other machines are told to find this one; with all addresses, or the loopback, nobody said.
+      address: options.listen.host,
       leases,
       releaseOnStop: true,
       signal,

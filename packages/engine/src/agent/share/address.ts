@@ -13,9 +13,14 @@ export function nodeAddresses(): string[] {
 /**
  * Where a server is to listen, and nowhere else. Its clients know the address that it had, so it keeps that one as long
  * as the node has it, and when the node has none at all: a cable that is pulled for a moment is no reason to move.
- * Otherwise the first; 127.0.0.1 where there never was one.
+ * Otherwise the one by which this node is known to reach others, where it was told; the first may be a bridge of
+ * containers. 127.0.0.1 where there never was one.
  */
-export function chooseAddress(last: string | undefined, present: readonly string[]): string {
+export function chooseAddress(
+  last: string | undefined,
+  present: readonly string[],
+  reaching?: string,
+): string {
   if (last !== undefined && (present.includes(last) || present.length === 0)) return last;
-  return present[0] ?? LOCAL;
+  return present.find((address) => address === reaching) ?? present[0] ?? LOCAL;
 }

@@ -30,7 +30,7 @@ export async function readShare(context: AgentContext, name: string): Promise<Sh
   const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
   const pids = folder ? await findServers(layout) : [];
   const told = await recordedSocket(layout);
-  const address = chooseAddress(told.address, nodeAddresses());
+  const address = chooseAddress(told.address, nodeAddresses(), context.address);
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
   return {
     ...{ name, layout, nodeID, share, volume, mounted, folder, told, address, healthMs },

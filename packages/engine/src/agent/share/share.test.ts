@@ -260,6 +260,10 @@ test("a server keeps the address that its clients know, as long as the node has 
   assert.equal(chooseAddress("127.0.0.1", ["10.0.0.1"]), "10.0.0.1");
   assert.equal(chooseAddress("10.9.0.1", []), "10.9.0.1");
   assert.equal(chooseAddress(undefined, []), "127.0.0.1");
+  const docker = ["172.17.0.1", "10.0.0.1"];
+  assert.equal(chooseAddress(undefined, docker, "10.0.0.1"), "10.0.0.1");
+  assert.equal(chooseAddress("172.17.0.1", docker, "10.0.0.1"), "172.17.0.1", "its clients know that one");
+  assert.equal(chooseAddress(undefined, docker, "10.9.0.1"), "172.17.0.1", "it is not this node's any more");
 });
 
 test("where a server listens is read back from what it was told, and from nothing else", async (t) => {
