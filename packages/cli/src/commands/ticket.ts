@@ -1,6 +1,7 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { Command } from "commander";
 import { age, table } from "../output/table.ts";
+import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, duration, told } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 import { type ClientOptions, openClient } from "./client.ts";
@@ -13,7 +14,10 @@ interface ListOptions extends ClientOptions {
 }
 
 async function list(volume: string | undefined, options: ListOptions): Promise<void> {
-  const rows = await listTickets(await openClient(options), volume, priorityOf);
+  const store = await openClient(options);
+  const rows = await listTickets(store, volume, priorityOf);
+  // No tickets and no volume look alike.
+  if (rows.length === 0 && volume !== undefined) await findVolume(store, volume);
   process.stdout.write(options.json === true ? `${JSON.stringify(rows, null, 2)}\n` : ticketTable(rows));
 }
 

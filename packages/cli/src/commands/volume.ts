@@ -1,4 +1,5 @@
 import {
+  type AttachmentTicket,
   attachVolume,
   detachVolume,
   ticketStatus,
@@ -7,11 +8,12 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { isNotFound, type ObjectStore, waitFor } from "@mooring/store";
+import { type ObjectStore, waitFor } from "@mooring/store";
 import { Command } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { age, bytes, table } from "../output/table.ts";
+import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, duration, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { renderFinding } from "../why/render.ts";
@@ -42,11 +44,7 @@ async function list(options: ShowOptions): Promise<void> {
 
 async function show(name: string, options: ShowOptions): Promise<void> {
   const store = await openClient(options);
-  const volume = await store.get(Volumes, { name }).catch((error: unknown) => {
-    throw isNotFound(error)
-      ? new CommandError(`volume ${name} does not exist`, { exitCode: EXIT.negative })
-      : error;
-  });
+  const volume = await findVolume(store, name);
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify(volume, null, 2)}\n`
@@ -80,14 +78,19 @@ async function attach(volume: string, options: AttachOptions): Promise<void> {
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
   const ticket = await told(attachVolume(store, wish, now));
-  await satisfied(store, volume, ticket.id, timeout);
+  await satisfied(store, volume, ticket, timeout);
   const { status } = await store.get(Volumes, { name: volume });
   const device = maintenance === true ? "for maintenance" : `as ${status?.device ?? "no device"}`;
   process.stdout.write(`volume ${volume} is attached to ${node} ${device} (ticket ${ticket.id})\n`);
 }
 
 /** Until the arbiter says yes; the ticket stays when the time is over. */
-async function satisfied(store: ObjectStore, volume: string, id: string, timeout: number): Promise<void> {
+async function satisfied(
+  store: ObjectStore,
+  volume: string,
+  { id, parameters }: AttachmentTicket,
+  timeout: number,
+): Promise<void> {
   let last: VolumeAttachment | undefined;
   const holds = (attachment: VolumeAttachment | undefined): boolean => {
     last = attachment;
@@ -101,9 +104,16 @@ async function satisfied(store: ObjectStore, volume: string, id: string, timeout
     const why = last === undefined ? undefined : ticketStatus(last, id)?.conditions[0]?.message;
     throw new CommandError(`ticket ${id} still waits: ${why ?? "the arbiter has not answered"}`, {
       exitCode: EXIT.negative,
-      next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}`,
+      next: `it keeps its place; give it up with: mooring volume detach ${volume} --id ${id}${asHolder(parameters)}`,
     });
   }
+}
+
+/** What makes a command that of the ticket's holder, when that is not who runs it. */
+function asHolder({ lastAttachedBy = "" }: AttachmentTicket["parameters"] = {}): string {
+  if (lastAttachedBy === currentUser()) return "";
+  const bare = /^[\w.@-]+$/.test(lastAttachedBy);
+  return ` --holder ${bare ? lastAttachedBy : `'${lastAttachedBy.replaceAll("'", "'\\''")}'`}`;
 }
 
 interface DetachOptions extends ClientOptions {

@@ -48,6 +48,14 @@ export function tellEvents(recorder: EventRecorder, view: ArbiterView, write: Ar
   }
 }
 
+/** Tickets go with the object when there is no volume: whoever wrote them by hand learns why. */
+export function tellLost(recorder: EventRecorder, attachment: VolumeAttachment): void {
+  const ids = ticketsOf(attachment).map(({ id }) => `"${id}"`);
+  if (ids.length === 0) return;
+  const message = `there is no volume "${attachment.spec.volume}": the object is removed, with ticket ${ids.join(", ")}`;
+  recorder.event(attachment, "Warning", "VolumeNotFound", message);
+}
+
 /** Only what a live migration does is no consequence of a verdict. */
 function placementEvents(before: Volume, after: Volume): AttachmentEvent[] {
   const { nodeID: from, migrationNodeID: was = "" } = placementOf(before);

@@ -21,7 +21,7 @@ import {
   retryPause,
 } from "./attachment-object.ts";
 import { decide } from "./decide.ts";
-import { tellEvents } from "./events.ts";
+import { tellEvents, tellLost } from "./events.ts";
 import type { KubernetesWatch } from "./kubernetes/watch.ts";
 import { findOwnersGone, ownerKinds } from "./owners.ts";
 import { type ArbiterView, ticketsOf } from "./view.ts";
@@ -64,7 +64,9 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
   const volume = await findVolume(store, name, signal);
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
-    return present === undefined ? {} : release(store, present, signal);
+    if (present === undefined) return {};
+    if (volume === undefined) tellLost(input.events, present);
+    return release(store, present, signal);
   }
   const attachment = present ?? (await ensureAttachment(store, name, signal));
   const tickets = ticketsOf(attachment);

@@ -64,10 +64,13 @@ async function force(
   const meant = (ticket: AttachmentTicket): boolean =>
     attachmentID ? ticket.id === attachmentID : scope === "all" || ruleOf(ticket.type).workload;
   const attachment = await getAttachment(store, volume, signal);
-  for (const ticket of attachment === undefined ? [] : ticketsOf(attachment).filter(meant)) {
-    if (isOwnedByKubernetes(ticket)) await detachInKubernetes(store, ticket, signal);
-  }
-  return editTickets(store, volume, signal, (present) => withoutTickets(present, meant));
+  const asked = (attachment === undefined ? [] : ticketsOf(attachment)).filter(
+    (ticket) => meant(ticket) && isOwnedByKubernetes(ticket),
+  );
+  for (const ticket of asked) await detachInKubernetes(store, ticket, signal);
+  const ended = await editTickets(store, volume, signal, (present) => withoutTickets(present, meant));
+  // Those of Kubernetes may have gone with their attachments in between.
+  return [...new Set([...asked.map(({ id }) => id), ...ended])];
 }
 
 async function detachInKubernetes(
