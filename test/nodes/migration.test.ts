@@ -18,6 +18,14 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
   const status = async (volume: TestVolume) =>
     (await (await nodes.store()).get(Volumes, { name: volume.id })).status;
 
+  /** A person says that the machine, which has lost its power, is off. */
+  const isOff = (name: string) =>
+    nodes.kubectl.run("taint", "node", name, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
+  const isOn = async (name: string) => {
+    await nodes.kubectl.run("taint", "node", name, "node.kubernetes.io/out-of-service-");
+    await nodes.machine(name).start();
+  };
+
   test("it moves with its workload: published on two nodes, written on one at a time, everything there", async () => {
     const volume = await TestVolume.create(nodes, "moves", "common", "migratable");
     const first = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
@@ -65,7 +73,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     await first.progress(50);
     await volume.publish("b");
     await a.cutPower();
-    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute");
+    await isOff("a");
     await volume.detach("a");
     await eventually("the volume to be on b", async () => {
       const { state, currentNodeID, currentMigrationNodeID = "" } = (await status(volume)) ?? {};
@@ -79,9 +87,70 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     const [left, right, ...more] = stints(await readRecords(nodes.machine("b"), volume.path("b")));
     assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
     assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
-    await nodes.kubectl.run("taint", "node", "a", "node.kubernetes.io/out-of-service-");
-    await a.start();
+    await isOn("a");
     await volume.unpublish("b");
+    await volume.remove();
+  });
+
+  test("the target dies before its turn: the volume stays with its workload, and the migration is over", async () => {
+    const b = nodes.machine("b");
+    const volume = await TestVolume.create(nodes, "target", "common", "migratable");
+    const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
+    await writer.progress(50);
+    await volume.publish("b");
+    await b.cutPower();
+    await writer.progress(50);
+    await isOff("b");
+    await volume.detach("b");
+    await eventually("the migration to be over", async () => {
+      const { spec, status: now } = await (await nodes.store()).get(Volumes, { name: volume.id });
+      return (spec.migrationNodeID ?? "") === "" && (now?.currentMigrationNodeID ?? "") === "";
+    });
+    await writer.progress(50);
+    await writer.stop();
+    const [only, ...more] = stints(await readRecords(nodes.machine("a"), volume.path("a")));
+    assert.deepEqual([only?.node, more], ["a", []]);
+    assert.ok((only?.last ?? 0) >= writer.acknowledged, `${only?.last} of ${writer.acknowledged}`);
+    await isOn("b");
+    assert.deepEqual(await devicesBelow(b.stateDir), []);
+    await volume.unpublish("a");
+    await volume.remove();
+  });
+
+  test("the target dies while the volume is handed over to it: it is free again, with all that was acknowledged", async () => {
+    const a = nodes.machine("a");
+    const volume = await TestVolume.create(nodes, "handed", "common", "migratable");
+    const first = new Writer(a, await volume.publish("a"), "device");
+    await first.progress(50);
+    await volume.publish("b");
+    await first.stop();
+    await volume.unmount("a");
+    await nodes.machine("b").cutPower();
+    // Nobody knows yet: the migration is confirmed, and the source gives the volume away.
+    const controller = await nodes.controller();
+    const leave = { volumeId: volume.id, nodeId: "a" };
+    const left = controller.controllerUnpublishVolume(leave, { timeoutMs: 10_000 }).catch(() => {});
+    await eventually("the source to have closed its device in step 3", async () => {
+      const { spec, status: now } = await (await nodes.store()).get(Volumes, { name: volume.id });
+      const moving = spec.nodeID === "b" && now?.currentNodeID === "a";
+      return moving && (await devicesBelow(a.stateDir)).length === 0;
+    });
+    await isOff("b");
+    // One call at a time: that for the source is answered only when its volume is somewhere else, or ends by its deadline.
+    await eventually("the target's ticket to be taken back", () =>
+      volume.detach("b").then(
+        () => true,
+        () => false,
+      ),
+    );
+    await left;
+    await eventually("the volume to be free", async () => (await status(volume))?.state === "detached");
+    await volume.publish("a");
+    const [only, ...more] = stints(await readRecords(a, volume.path("a")));
+    assert.deepEqual([only?.node, more], ["a", []]);
+    assert.ok((only?.last ?? 0) >= first.acknowledged, `${only?.last} of ${first.acknowledged}`);
+    await isOn("b");
+    await volume.unpublish("a");
     await volume.remove();
   });
 
