@@ -26,5 +26,8 @@ export function incompatibility(volume: Volume, capability: Capability): string 
 /** Throws INVALID_ARGUMENT for a use that the volume was not made for. */
 export function requireCapability(volume: Volume, capability: Capability): void {
   const reason = incompatibility(volume, capability);
-  if (reason !== undefined) throw CsiError.invalidArgument(`volume_capability: ${reason}`);
+  if (reason === undefined) return;
+  throw CsiError.invalidArgument(`volume_capability: ${reason}`, {
+    hint: `Ask for what volume "${volume.metadata.name}" was made for, or make another volume.`,
+  });
 }

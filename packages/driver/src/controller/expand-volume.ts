@@ -29,9 +29,12 @@ export async function expandVolume(
   const range = parseRange(request.capacityRange);
   const current = BigInt(volume.spec.size);
   if (range.limitBytes !== 0n && range.limitBytes < current) {
-    throw CsiError.outOfRange(`the volume has ${current} bytes, more than limit_bytes ${range.limitBytes}`, {
-      hint: "Volumes never shrink.",
-    });
+    throw CsiError.outOfRange(
+      `volume "${request.volumeId}" has ${current} bytes, more than limit_bytes ${range.limitBytes}`,
+      {
+        hint: "Volumes never shrink.",
+      },
+    );
   }
   const size = chooseSize(range, current, current);
   const grown = await grow(driver, volume, size, signal);
@@ -94,5 +97,8 @@ async function requireRoom(
 ): Promise<void> {
   const pool = await findPool(driver.store, volume.spec.pool, signal);
   if (pool === undefined || availableBytes(pool) >= more) return;
-  throw CsiError.outOfRange(`no room for ${more} more bytes: ${describeRoom(pool)}`, { hint: MAKE_ROOM });
+  throw CsiError.outOfRange(
+    `no room for ${more} more bytes of volume "${volume.metadata.name}": ${describeRoom(pool)}`,
+    { hint: MAKE_ROOM },
+  );
 }

@@ -1,6 +1,7 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
+import { LIST_SNAPSHOTS } from "../hints.ts";
 import { paginate } from "../paging/token.ts";
 import { snapshotAnswer } from "./answers.ts";
 import { findPool, findSnapshot, positionOf } from "./objects.ts";
@@ -46,8 +47,9 @@ export async function getSnapshot(
 ) {
   if (snapshotId === "") throw CsiError.invalidArgument("snapshot_id is required");
   const snapshot = await findSnapshot(driver.store, snapshotId, signal);
-  if (snapshot?.status?.creationTime === undefined)
-    throw CsiError.notFound(`snapshot "${snapshotId}" does not exist`);
+  if (snapshot?.status?.creationTime === undefined) {
+    throw CsiError.notFound(`snapshot "${snapshotId}" does not exist`, { hint: LIST_SNAPSHOTS });
+  }
   const pool = await findPool(driver.store, snapshot.spec.pool, signal);
   return { snapshot: snapshotAnswer(driver, snapshot, pool) };
 }

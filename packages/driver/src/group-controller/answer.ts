@@ -38,6 +38,7 @@ export function requireMembers(group: GroupSnapshot, ids: readonly string[]): vo
   if (strange !== undefined) {
     throw CsiError.invalidArgument(
       `snapshot "${strange}" is no member of group snapshot "${group.metadata.name}"`,
+      { hint: `Name all members, and nothing else: ${own.join(", ")}.` },
     );
   }
   const missing = own.find((id) => !ids.includes(id));

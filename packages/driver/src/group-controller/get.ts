@@ -1,6 +1,7 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
 import { findGroupSnapshot } from "../controller/objects.ts";
+import { LIST_SNAPSHOTS } from "../hints.ts";
 import { groupAnswer, requireMembers } from "./answer.ts";
 
 /** GetVolumeGroupSnapshot. */
@@ -12,7 +13,7 @@ export async function getGroupSnapshot(
   const group = await findGroupSnapshot(driver.store, groupSnapshotId, signal);
   const cut = group?.status?.creationTime !== undefined && group.metadata.deletionTimestamp === undefined;
   if (group === undefined || !cut) {
-    throw CsiError.notFound(`group snapshot "${groupSnapshotId}" does not exist`);
+    throw CsiError.notFound(`group snapshot "${groupSnapshotId}" does not exist`, { hint: LIST_SNAPSHOTS });
   }
   requireMembers(group, snapshotIds);
   return { groupSnapshot: await groupAnswer(driver, group, signal) };

@@ -12,6 +12,7 @@ import { failpoint, mutate } from "@mooring/store";
 import { requireCapability } from "../controller/compatible.ts";
 import { requireMovable } from "../controller/not-mounted.ts";
 import { getVolume } from "../controller/objects.ts";
+import { USED_PATH } from "../hints.ts";
 import { parseCapability } from "../request/capability.ts";
 import { parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
@@ -39,21 +40,25 @@ export async function expandOnNode(
   if (capability !== undefined) requireCapability(volume, capability);
   const record = await node.records.findOf(volume);
   const access = accessAt(record, path);
-  if (access === undefined) throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`);
+  if (access === undefined) {
+    throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`, { hint: USED_PATH });
+  }
   if (capability !== undefined && capability.access !== access) {
     throw CsiError.invalidArgument(
-      `volume_capability is for ${capability.access} access, but at ${path} the volume is in use for ${access} access`,
+      `volume_capability is for ${capability.access} access, but at ${path} volume "${request.volumeId}" is in use for ${access} access`,
+      { hint: "Give the capability that it was published with, or none." },
     );
   }
   const size = BigInt(volume.spec.size);
   if (range.requiredBytes > size) {
-    throw CsiError.outOfRange(`the volume has ${size} bytes, not ${range.requiredBytes}`, {
+    throw CsiError.outOfRange(`volume "${request.volumeId}" has ${size} bytes, not ${range.requiredBytes}`, {
       hint: "Call ControllerExpandVolume first.",
     });
   }
   if (range.limitBytes !== 0n && range.limitBytes < size) {
     throw CsiError.outOfRange(
-      `the volume has ${size} bytes already, more than limit_bytes ${range.limitBytes}`,
+      `volume "${request.volumeId}" has ${size} bytes already, more than limit_bytes ${range.limitBytes}`,
+      { hint: "Volumes never shrink: ask for more, or name no limit." },
     );
   }
   // A device that is not here does not grow here: told now, not after a wait.

@@ -9,6 +9,7 @@ import {
 } from "@mooring/engine";
 import { conditionAnswer } from "../controller/answers.ts";
 import { getVolume } from "../controller/objects.ts";
+import { USED_PATH } from "../hints.ts";
 import { type NodeContext, withAttached } from "./context.ts";
 import { codeOf } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";
@@ -40,7 +41,7 @@ export async function volumeStats(
 }
 
 function notAt(volume: Volume, path: string): CsiError {
-  return CsiError.notFound(`volume "${volume.metadata.name}" is not at ${path}`);
+  return CsiError.notFound(`volume "${volume.metadata.name}" is not at ${path}`, { hint: USED_PATH });
 }
 
 /** Detached, or unmounted while we were looking. */

@@ -24,7 +24,9 @@ export async function nodeVolumeHealth(
   const record = await node.records.find(volume.metadata.name);
   const here = view.pool !== undefined && poolNodes(view.pool).includes(node.nodeID);
   if (!here && record === undefined && volume.status?.currentNodeID !== node.nodeID) {
-    throw CsiError.notFound(`volume "${request.volumeId}" is not on node "${node.nodeID}"`);
+    throw CsiError.notFound(`volume "${request.volumeId}" is not on node "${node.nodeID}"`, {
+      hint: "Ask the driver on a node that has it, or ControllerGetVolumeHealth.",
+    });
   }
   const problems = [
     ...volumeProblems(view),

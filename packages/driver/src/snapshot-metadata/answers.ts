@@ -9,7 +9,12 @@ const MAX_RESULTS = 100_000;
 /** Where to begin: from the requested offset, up to the end of the volume. */
 export function windowOf(startingOffset: bigint, size: number): Window {
   if (startingOffset < 0n || startingOffset > BigInt(size)) {
-    throw CsiError.outOfRange(`starting_offset ${startingOffset} is not within the snapshot's ${size} bytes`);
+    throw CsiError.outOfRange(
+      `starting_offset ${startingOffset} is not within the snapshot's ${size} bytes`,
+      {
+        hint: "Begin at 0, or at the end of the last range that arrived.",
+      },
+    );
   }
   return { from: Number(startingOffset), to: size };
 }

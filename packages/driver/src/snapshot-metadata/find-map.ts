@@ -2,6 +2,7 @@ import { CsiError } from "@mooring/csi";
 import { type ImageMap, imageMap, type Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { findPool, findSnapshot } from "../controller/objects.ts";
+import { LIST_SNAPSHOTS } from "../hints.ts";
 
 /** A snapshot and the map of its bytes. */
 export interface MappedSnapshot extends ImageMap {
@@ -15,7 +16,9 @@ export async function findMap(
   signal: AbortSignal,
 ): Promise<MappedSnapshot> {
   const snapshot = await findSnapshot(driver.store, id, signal);
-  if (snapshot?.status?.readyToUse !== true) throw CsiError.notFound(`snapshot "${id}" does not exist`);
+  if (snapshot?.status?.readyToUse !== true) {
+    throw CsiError.notFound(`snapshot "${id}" does not exist`, { hint: LIST_SNAPSHOTS });
+  }
   const pool = await findPool(driver.store, snapshot.spec.pool, signal);
   if (pool === undefined) {
     throw CsiError.unavailable(`pool "${snapshot.spec.pool}" of snapshot "${id}" is not known`);

@@ -24,7 +24,9 @@ export async function* getDelta(
 function requireOrder({ snapshot: base }: MappedSnapshot, { snapshot: target }: MappedSnapshot): void {
   const names = `"${base.metadata.name}" and "${target.metadata.name}"`;
   if (base.spec.volume !== target.spec.volume) {
-    throw CsiError.invalidArgument(`snapshots ${names} are of different volumes`);
+    throw CsiError.invalidArgument(`snapshots ${names} are of different volumes`, {
+      hint: "Compare two snapshots of one volume, or ask for all blocks with GetMetadataAllocated.",
+    });
   }
   const [from = "", to = ""] = [base.status?.creationTime, target.status?.creationTime];
   if (from > to) {

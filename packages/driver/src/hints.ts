@@ -1,0 +1,3 @@
+/** What a person does next, where several refusals end in the same. */
+export const LIST_SNAPSHOTS = "ListSnapshots tells which there are, and their groups.";
+export const USED_PATH = "Give a path that it is staged or published at on this node.";

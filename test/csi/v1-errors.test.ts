@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startDriver } from "./support/driver.ts";
+import { ELSEWHERE, LARGE, ROWS, type Scene } from "./support/v1-errors.ts";
+import { cut, fails, staged, volumeId } from "./support/volumes.ts";
+
+const driver = await startDriver({ pool: "xfs", poolSize: "4Gi", env: { MOORING_POOL_OVERCOMMIT: "1" } });
+
+async function setScene(): Promise<Scene & { undo(): Promise<void> }> {
+  const used = await staged(driver, "used", { choice: { fsType: "ext4" } });
+  const target = driver.path("target");
+  await used.publish(target);
+  const earlier = (await cut(driver, "earlier", used.id)).snapshotId;
+  const later = (await cut(driver, "later", used.id)).snapshotId;
+  const groupVolumes = [await volumeId(driver, "one"), await volumeId(driver, "two")] as const;
+  const foreign = (await cut(driver, "foreign", groupVolumes[0])).snapshotId;
+  const { groupSnapshot } = await driver.client.groupController.createVolumeGroupSnapshot({
+    ...{ name: "group", sourceVolumeIds: [...groupVolumes] },
+  });
+  const [first = "", second = ""] = groupSnapshot?.snapshots.map(({ snapshotId }) => snapshotId) ?? [];
+  const large = { choice: { access: "block" as const }, size: LARGE };
+  const undo = async () => {
+    await used.unpublish(target);
+    await used.undo();
+  };
+  return {
+    undo,
+    ...{ client: driver.client, target, staging: used.staging, volume: used.id },
+    ...{ earlier, later, foreign, groupVolumes },
+    ...{ group: groupSnapshot?.groupSnapshotId ?? "", members: [first, second] as const },
+    large: [await volumeId(driver, "large-1", large), await volumeId(driver, "large-2", large)],
+  };
+}
+
+describe("rows of the error tables that only csi.v1 has", () => {
+  let scene: Awaited<ReturnType<typeof setScene>>;
+  before(async () => {
+    scene = await setScene();
+  });
+  after(() => scene.undo());
+  for (const { rpc, condition, code, call, names, next } of ROWS) {
+    test(`${rpc}: ${condition} is ${code}, names the object and says what to do`, async () => {
+      const message = await fails(code, call(scene), next);
+      assert.ok(message.includes(names(scene)), `${message} names ${names(scene)}`);
+    });
+  }
+});
+
+test("what no call here leads to has a reason, and is no row that one leads to", () => {
+  const keys = ROWS.map(({ rpc, condition }) => `${rpc} ${condition}`);
+  for (const { rpc, condition, why } of ELSEWHERE) {
+    assert.ok(why.length > 20, condition);
+    assert.ok(!keys.includes(`${rpc} ${condition}`), condition);
+  }
+});
