@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { failpoint, mutate } from "@mooring/store";
 import { type ShareManager, type ShareManagerStatus, ShareManagers } from "../../api/share-manager.ts";
-import { Volumes } from "../../api/volume.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { growOnline, mountOptions, prepareFilesystem } from "../volume/filesystem.ts";
@@ -52,6 +52,8 @@ export async function applyShareStep(
       await rm(layout.folder, { recursive: true, force: true });
       break;
     case "record":
+      // First: an agent that is killed in between finds the old address again.
+      await tellMoved(context, view, step.status);
       await recordStatus(context, name, step.status);
   }
   after[step.do]();
@@ -121,6 +123,23 @@ async function start(
   await writeConfig(layout, serverConfig(layout, name, socket));
   configured();
   await startServer(layout, socket, host.clock, signal);
+}
+
+/** Clients go on asking where the volume was served before: their programs hang until they mount it again. */
+async function tellMoved(
+  { store, events, host, signal }: AgentContext,
+  { share, name }: ShareReading,
+  { endpoint }: ShareManagerStatus,
+): Promise<void> {
+  const before = share?.status?.endpoint;
+  if (before === undefined || endpoint === undefined || before === endpoint) return;
+  if ((share?.spec.users ?? []).length === 0) return;
+  const put = ({ status }: Volume): void => {
+    if (status !== undefined) status.remountRequestedAt = host.clock.now().toISOString();
+  };
+  const volume = await mutate(store, Volumes, { name }, put, { subresource: "status", signal });
+  const message = `the volume is served at ${endpoint} now, no longer at ${before}: start the pods that use it again`;
+  events.event(volume, "Warning", "ShareMoved", message);
 }
 
 async function recordStatus(

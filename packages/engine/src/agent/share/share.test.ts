@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { access, readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { mutate } from "@mooring/store";
+import { Events, mutate } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
@@ -142,6 +142,27 @@ test("whatever is written by hand into a ShareManager, it says again what is, an
   await healed("deleted");
   const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, "f")];
   assert.equal((await bench.host.exec.run("timeout", patient)).stdout, "kept");
+  await over(bench);
+});
+
+test("a volume that is served elsewhere than its clients know asks them to mount it again", async (t) => {
+  const bench = await served(t);
+  const endpoint = await running(bench);
+  assert.equal((await bench.store.get(Volumes, { name: NAME })).status?.remountRequestedAt, undefined);
+  // What the node left that served it before.
+  const lost = { state: "running", nodeID: "lost", endpoint: "nfs://192.0.2.1:1/v-p-1" } as const;
+  const put = (share: ShareManager): ShareManager => ({ ...share, status: lost });
+  await mutate(bench.store, ShareManagers, { name: NAME }, put, { subresource: "status" });
+  await bench.volumeWhere(NAME, ({ status }) => status?.remountRequestedAt !== undefined);
+  const told = AbortSignal.timeout(60_000);
+  for await (const { object } of bench.store.watch(Events, { signal: told })) {
+    if (object.reason !== "ShareMoved") continue;
+    assert.match(
+      object.message ?? "",
+      new RegExp(`served at ${endpoint} now, no longer at ${lost.endpoint}`),
+    );
+    break;
+  }
   await over(bench);
 });
 
