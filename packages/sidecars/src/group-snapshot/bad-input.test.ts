@@ -94,6 +94,22 @@ for (const [title, prepare, error, reason] of problems)
     await w.gone();
   });
 
+test("a class whose secret cannot be named is told, nothing is cut, and a better one goes on", async (t) => {
+  const parameters = { "csi.storage.k8s.io/group-snapshotter-secret-name": "key" };
+  const w = await groupWorld(t, { objects: [[VolumeGroupSnapshotClasses, groupClass({ parameters })]] });
+  await w.claims("data");
+  await w.create("group");
+  await w.told(
+    "VolumeGroupSnapshot",
+    "CreateGroupSnapshotContentFailed",
+    /group-snapshotter-secret-namespace/,
+  );
+  await nothingDone(w);
+  await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
+  await w.h.store.create(VolumeGroupSnapshotClasses, groupClass());
+  await w.ready();
+});
+
 test("every claim that cannot be a member is told so, and the group succeeds when the last one can", async (t) => {
   const w = await groupWorld(t);
   await w.claims("data");

@@ -168,6 +168,19 @@ test("the class that a group snapshot names gives the secret, and may go then", 
   assert.deepEqual(call?.secrets, { k: "v" });
 });
 
+test("a class whose secret cannot be named does not bind a group that is brought in, until it is mended", async (t) => {
+  const parameters = { "csi.storage.k8s.io/group-snapshotter-secret-name": "key" };
+  const w = await groupWorld(t, { objects: [[VolumeGroupSnapshotClasses, groupClass({ parameters })]] });
+  const group = await old(w);
+  await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));
+  await w.create("group", { source: pointing.source, volumeGroupSnapshotClassName: "groups" });
+  await w.told("VolumeGroupSnapshot", "GroupSnapshotBindFailed", /group-snapshotter-secret-namespace/);
+  assert.deepEqual(await w.members(), []);
+  await w.h.store.delete(VolumeGroupSnapshotClasses, { name: "groups" });
+  await w.h.store.create(VolumeGroupSnapshotClasses, groupClass());
+  await whole(w, group);
+});
+
 const refused: [title: string, changes: object, error: RegExp, reason: string][] = [
   [
     "of another group snapshot",

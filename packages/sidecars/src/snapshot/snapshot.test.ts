@@ -174,6 +174,34 @@ test("[CSI-244] an uncertain CreateSnapshot is repeated before the snapshot is d
   assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
+test("a deletion that the driver refuses is told on the content, loses nothing, and is tried again", async (t) => {
+  const h = await start(t);
+  await h.store.create(VolumeSnapshots, vs("snap"));
+  await ready(h);
+  h.driver.faults.add({
+    method: "DeleteSnapshot",
+    code: Code.FAILED_PRECONDITION,
+    message: "array offline",
+    times: Number.POSITIVE_INFINITY,
+  });
+  await remove(h);
+  const told = async () =>
+    (await h.store.list(Events)).items.find(({ reason }) => reason === "SnapshotDeleteError");
+  await h.until("it is told", async () => (await told()) !== undefined);
+  const event = await told();
+  const [content] = await contents(h);
+  assert.deepEqual(
+    [event?.involvedObject?.kind, event?.involvedObject?.name],
+    ["VolumeSnapshotContent", content?.metadata.name],
+  );
+  assert.match(event?.message ?? "", /array offline/);
+  assert.equal(h.driver.backend.snapshots.size, 1);
+  h.driver.faults.clear();
+  await snapshotGone(h);
+  await h.until("the content is gone", async () => (await contents(h)).length === 0);
+  assert.equal(h.driver.backend.snapshots.size, 0);
+});
+
 test("policy Retain keeps the content and the data; deleting the content later does not touch the data", async (t) => {
   const h = await start(t, {
     objects: [[VolumeSnapshotClasses, snapshotClass({ deletionPolicy: "Retain" })]],
