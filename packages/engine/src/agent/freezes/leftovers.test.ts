@@ -86,6 +86,17 @@ test("a freeze whose holder was killed is undone by the agent, which says that i
   assert.deepEqual(await notes(state), []);
 });
 
+test("a freeze whose holder was killed, and that somebody else has undone, is over without a complaint", async (t) => {
+  const { mount, state } = await setUp(t);
+  const freezer = await new Freezes(state, silentLogger).arm([{ kind: "filesystem", path: mount }], 600);
+  await freezer.freeze();
+  process.kill(-(await sessionOf(mount)), "SIGKILL");
+  await eventually("the end of the holders", async () => (await holders(mount)).length === 0);
+  assert.equal(await wasFrozen(mount), true);
+  assert.equal(await freezer.thaw(), false);
+  assert.deepEqual(await notes(state), []);
+});
+
 test("a holder that is killed alone: frozen until the end all the same, and thawed then without the agent", async (t) => {
   const { mount, state } = await setUp(t);
   const freezes = new Freezes(state, silentLogger);

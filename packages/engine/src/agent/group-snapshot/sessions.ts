@@ -83,10 +83,14 @@ export class Session {
     else if (this.#expired) await this.#expire();
   }
 
+  /** Never rejects: what could not be undone is told with the failure, and nobody waits for a timer. */
   async #fail(error: unknown): Promise<void> {
-    this.error = asRecorded(error);
+    const first = asRecorded(error);
+    this.error = first;
     this.phase = "failed";
-    await this.#barrier.abandon();
+    await this.#barrier.abandon().catch((left: unknown) => {
+      this.error = { ...first, message: `${first.message}; then ${asRecorded(left).message}` };
+    });
   }
 }
 

@@ -190,10 +190,18 @@ async function undo({ kind, path }: FreezeTarget): Promise<boolean> {
       () => false,
     );
   }
-  const child = spawn("fsfreeze", ["--unfreeze", path], { stdio: "ignore" });
+  const child = spawn("fsfreeze", ["--unfreeze", path], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, LC_ALL: "C" },
+  });
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    complaint += chunk.toString();
+  });
   return new Promise((resolve) => {
     child.once("error", () => resolve(false));
-    child.once("exit", (code) => resolve(code === 0));
+    // EINVAL: it was not frozen, so somebody else has thawed it meanwhile.
+    child.once("close", (code) => resolve(code === 0 || complaint.includes("Invalid argument")));
   });
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +21,7 @@ const CGROUPS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].find((path) =>
 /** A group for the writer, removed after the test. */
 export async function controlGroup(t: Hooks): Promise<string> {
   assert.ok(CGROUPS, "this machine has no cgroup2 hierarchy");
-  const path = join(CGROUPS, `mooring-test-${process.pid}-${Date.now()}`);
+  const path = join(CGROUPS, `mooring-test-${randomUUID()}`);
   await mkdir(path);
   t.after(() => rmdir(path));
   return path;
