@@ -14,13 +14,11 @@ const near: ClusterPool = { name: "near", type: "xfs", node: "a" };
 const far: ClusterPool = { name: "far", type: "xfs", node: "z" };
 const common: ClusterPool = { name: "common", type: "xfs", node: "a", shared: true };
 const XFS: Scene = { near, far, access: "mounted" };
+const BTRFS = { near: { ...near, type: "btrfs" }, far: { ...far, type: "btrfs" } } as const;
 const OTHERS: Readonly<Record<string, Scene>> = {
   "raw devices": { near, far, access: "raw" },
-  "btrfs pools": {
-    near: { ...near, type: "btrfs" },
-    far: { ...far, type: "btrfs" },
-    access: "mounted",
-  },
+  "btrfs pools": { ...BTRFS, access: "mounted" },
+  "raw devices of btrfs pools": { ...BTRFS, access: "raw" },
   "a shared pool": { near: common, far: { ...common, node: "z" }, access: "mounted" },
 };
 
