@@ -50,13 +50,17 @@ const SOME = [
 const nameOf = ({ node, gap, way, fate }: Killing) => `${node} ${gap} ${way} ${fate}`;
 const deep = process.env["MOORING_DEEP"] === "1";
 
+/** After this time the gap will not be come by any more. */
+const PATIENCE_MS = 120_000;
+
 async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<void> {
   const stage = await Stage.open(t);
   // Before anything is attached: an agent that is away for too long loses its lease.
   const { url } = await startTestApiServer(t, stage.store);
   await stage.stopNode(node);
   const mortal = await stage.startMortal(node, program.path, url, `engine/migration/${gap}`);
-  const died = once(mortal, "exit");
+  const died = once(mortal, "exit", { signal: AbortSignal.timeout(PATIENCE_MS) });
+  died.catch(() => {});
   await stage.ask("a");
   const writers = [await BlockWriter.start("a", await stage.attached("a"))];
   const [first] = writers;
