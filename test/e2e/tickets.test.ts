@@ -174,10 +174,13 @@ test("10452: the ticket of a running Pod cannot be ended by a person, and comes 
   await kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);
   await eventually("the ticket to be back", () => isSatisfied(csi));
   assert.match(await kubectl.run("describe", KIND, volume), /TicketRestored/);
+  await assert.rejects(kubectl.run("delete", KIND, volume, "--wait=false"), /stay as long as the volume/);
   const bare = JSON.stringify({ metadata: { finalizers: null } });
-  await kubectl.run("delete", KIND, volume, "--wait=false");
   await kubectl.run("patch", KIND, volume, "--type=merge", "-p", bare);
-  await eventually("the object to be made again", () => isSatisfied(csi).catch(() => false));
+  await eventually("the object to be protected again", async () => {
+    const { metadata } = await store.get(VolumeAttachments, { name: volume });
+    return (metadata.finalizers ?? []).length > 0 && isSatisfied(csi);
+  });
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
 
