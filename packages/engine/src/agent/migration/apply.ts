@@ -54,8 +54,6 @@ export async function applyMigrationStep(
       await cuts.without(cutKey(volume.spec.pool, name), () => host.loops.detach(path));
       break;
     case "hand-over":
-      // A device that somebody was just looking at goes with its last user, after a refusal.
-      after["close-source"]();
       await sharing?.leases.handOver(name, step.to, signal);
       break;
     case "take-lease":

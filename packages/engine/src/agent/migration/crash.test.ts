@@ -40,12 +40,9 @@ const KILLINGS: readonly Killing[] = FATES.flatMap((fate) => [
   ...LEAVING.map((gap) => ({ node: "b" as const, gap, way: "roll back" as const, fate })),
 ]);
 
-/**
- * The hand-over itself from both sides, and one of each other kind. The source's `source-closed` is in the long form
- * alone: now and then the source is through without having come by it, and why is not known yet.
- */
+/** The hand-over itself from both sides, and one of each other kind. */
 const SOME = [
-  "a lease-handed-over confirm comes back",
+  "a source-closed confirm comes back",
   "a lease-handed-over confirm is lost",
   "b device-activated confirm comes back",
   "b recorded-target-ready roll back is lost",

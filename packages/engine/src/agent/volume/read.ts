@@ -58,10 +58,10 @@ function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
 }
 
 /** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
-async function holdsOpen(
-  { host, pools, sharing }: AgentContext,
-  { metadata, spec }: Volume,
-): Promise<boolean> {
+async function holdsOpen({ host, pools, sharing }: AgentContext, volume: Volume): Promise<boolean> {
+  // Confirmed since the migration's own steps were last taken: they come again, and give it away in their order.
+  if (isMoving(volume)) return false;
+  const { metadata, spec } = volume;
   const layout = pools.get(spec.pool)?.layout;
   if (sharing?.leases.holds(metadata.name) !== true || layout?.shared === undefined) return false;
   const device = await host.loops.find(`${layout.images}/${metadata.name}.img`, { recent: true });
