@@ -1,6 +1,6 @@
 import type { AttacherType } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
-import { ticketIdFor } from "../services/hold/ticket-id.ts";
+import { ticketIdFor } from "./ticket-id.ts";
 import type { TicketRequest } from "./tickets.ts";
 
 /** Type of the ticket that holds a served volume on the node that serves it. */

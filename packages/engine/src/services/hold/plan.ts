@@ -1,8 +1,8 @@
 import type { KubeObject } from "@mooring/store";
 import type { AttacherType, AttachmentTicket } from "../../api/attachment.ts";
 import type { Volume } from "../../api/volume.ts";
+import { ticketIdFor } from "../../arbiter/ticket-id.ts";
 import type { TicketRequest } from "../../arbiter/tickets.ts";
-import { ticketIdFor } from "./ticket-id.ts";
 
 /** Node of a ticket that may be anywhere. */
 export const ANYWHERE = "";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AttacherType } from "../../api/attachment.ts";
+import type { AttacherType } from "../api/attachment.ts";
 
 /** What a key of an object map may have at most, as names have. */
 const LONGEST = 253;
