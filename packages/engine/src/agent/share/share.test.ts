@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { access, readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Volumes } from "../../api/volume.ts";
@@ -11,65 +11,23 @@ import { MIB } from "../../testing/scratch.ts";
 import { withoutProgram } from "../../testing/without-program.ts";
 import { chooseAddress } from "./address.ts";
 import { recordedSocket, serverConfig } from "./config.ts";
-import { shareLayout } from "./layout.ts";
 import { answers } from "./probe.ts";
 import { findServers } from "./server.ts";
+import {
+  ended,
+  layout,
+  NAME,
+  over,
+  read,
+  readPatiently,
+  running,
+  served,
+  share,
+  write,
+  XFS,
+} from "./testing.ts";
 
-const NAME = "v-p-1";
 const SOCKET = { address: "192.0.2.7", port: 20_491 };
-const XFS = { accessMode: "rwx", fsType: "xfs", size: 320 * MIB } as const;
-
-/** A volume with one workload, and its share running. */
-async function served(t: TestContext): Promise<Bench> {
-  const bench = await Bench.open(t, "xfs", { tickets: true });
-  await bench.createVolume(NAME, XFS);
-  await bench.volume(NAME, "detached");
-  await bench.ask(NAME);
-  await running(bench);
-  return bench;
-}
-
-const layout = (bench: Bench) => shareLayout(bench.stateDir, NAME);
-
-const share = (bench: Bench, wanted: (share: ShareManager) => boolean) =>
-  until(bench.store, ShareManagers, NAME, wanted);
-
-async function running(bench: Bench): Promise<string> {
-  const { status } = await share(
-    bench,
-    (s) => s.status?.state === "running" && s.status.endpoint !== undefined,
-  );
-  return status?.endpoint ?? "";
-}
-
-/** What a program on another machine would see and do, with an NFS client that needs no kernel. */
-async function url(bench: Bench, file: string): Promise<string> {
-  const [, address, port, path] = /^nfs:\/\/(.+):(\d+)(\/.+)$/.exec(await running(bench)) ?? [];
-  return `nfs://${address}${path}/${file}?version=4&nfsport=${port}`;
-}
-
-async function read(bench: Bench, file: string): Promise<string> {
-  const { stdout } = await bench.host.exec.run("nfs-cat", [await url(bench, file)]);
-  return stdout;
-}
-
-async function write(bench: Bench, file: string, text: string): Promise<void> {
-  const from = join(bench.dir, "from");
-  await writeFile(from, text);
-  await bench.host.exec.run("nfs-cp", [from, await url(bench, file)]);
-}
-
-/** The last workload leaves. */
-async function over(bench: Bench): Promise<void> {
-  await bench.drop(NAME);
-  await ended(bench);
-}
-
-async function ended(bench: Bench): Promise<void> {
-  await bench.volume(NAME, "detached");
-  assert.deepEqual(await findServers(layout(bench)), []);
-  assert.deepEqual(await bench.host.mounts.at(layout(bench).mount), []);
-}
 
 test("[LHA-059] [LHA-076] a workload's ticket brings an NFS server up, and the last one's end takes it down", async (t) => {
   const bench = await served(t);
@@ -140,8 +98,7 @@ test("whatever is written by hand into a ShareManager, it says again what is, an
   await bench.store.delete(ShareManagers, { name: NAME });
   await until(bench.store, ShareManagers, NAME, whole);
   await healed("deleted");
-  const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, "f")];
-  assert.equal((await bench.host.exec.run("timeout", patient)).stdout, "kept");
+  assert.equal(await readPatiently(bench, "f"), "kept");
   await over(bench);
 });
 
@@ -176,10 +133,7 @@ test("a server that dies comes back where its clients know it, with everything t
     (await findServers(layout(bench))).some((other) => other !== pid);
   while (!(await found())) await bench.host.clock.sleep(50, AbortSignal.timeout(60_000));
   assert.equal(await running(bench), endpoint);
-  // Those who had files open come first, for a while.
-  const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, "f")];
-  const { stdout } = await bench.host.exec.run("timeout", patient);
-  assert.equal(stdout, "kept");
+  assert.equal(await readPatiently(bench, "f"), "kept");
   await over(bench);
 });
 
