@@ -62,6 +62,12 @@ for (const [what, args, code, message] of [
     /error: .*\/dev\/null\/state/,
   ],
   [
+    "a state folder where there are none",
+    ["--state-dir", "/proc/none"],
+    2,
+    /error: the folder \/proc\/none cannot be made/,
+  ],
+  [
     "an address that somebody has",
     ["--listen", "127.0.0.1:PORT"],
     3,

@@ -1,5 +1,4 @@
 import { setMaxListeners } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createServer, type Observe } from "@mooring/csi";
 import {
@@ -18,6 +17,7 @@ import {
   LocalStore,
   type Logger,
   lockFolder,
+  makeFolder,
   type ObjectStore,
   ResourceRegistry,
   startEventExpiry,
@@ -82,7 +82,7 @@ async function openObjects({ stateDir, mode, store }: ServeOptions): Promise<Obj
   }
   // Controllers keep nothing on their machine.
   if (mode === "controller") return { store, alone: false, close: async () => {} };
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  await makeFolder(path, 0o700);
   return { store, alone: false, close: await lockFolder(path) };
 }
 

@@ -33,6 +33,7 @@ export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export * from "./runtime/failpoint.ts";
 export * from "./runtime/logger.ts";
+export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { type BackoffOptions, backoffMs, delay, orAborted, within } from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";

@@ -79,6 +79,7 @@ describe("mooring driver", () => {
       refused([...state("b"), "--max-volumes", "0"], env, 2, /max-volumes/),
       refused([...state("b"), "--pool-overcommit", "0.5"], env, 2, /pool-overcommit/),
       refused([...state("b"), "--pool-overcommit", "1e9"], env, 2, /pool-overcommit/),
+      refused([...state("b"), "--state-dir", "/proc/none"], env, 2, /\/proc\/none cannot be made/),
     ]);
   });
 

@@ -1,4 +1,5 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
+import { makeFolder } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
@@ -77,7 +78,7 @@ class LocalPool implements PoolBackend {
   async open(): Promise<void> {
     if (this.isOpen) return;
     const { host, path } = this.#options;
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await makeFolder(path, 0o700);
     this.#lock = await acquirePoolLock(this.#layout.lock, host);
     try {
       await this.#prepare();

@@ -1,4 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import { createHost } from "../host/create-host.ts";
 import { poolContract } from "./contract.ts";
+import { createPool } from "./create-pool.ts";
 
 poolContract("directory", createHost());
+
+test("a pool where no folder can be made says so, instead of trying for ever", async () => {
+  const pool = createPool("directory", { host: createHost(), path: "/proc/none/pool" });
+  await assert.rejects(pool.open(), /the folder \/proc\/none cannot be made/);
+  assert.equal(pool.isOpen, false);
+});

@@ -1,7 +1,8 @@
-import { mkdir, open as openFile } from "node:fs/promises";
+import { open as openFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StatusError } from "../object/status-error.ts";
+import { makeFolder } from "../runtime/make-folder.ts";
 import type { StoreEvent } from "./event.ts";
 import { lockFolder } from "./lock.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -32,9 +33,9 @@ export class ObjectDatabase {
     this.#meta = root.openDB<number, string>({ name: "meta", encoding: "json" });
   }
 
-  /** Opens or makes the files below `folder` (mode 0700). Throws StoreOpenError. */
+  /** Opens or makes the files below `folder` (mode 0700). Throws StoreOpenError, FolderError. */
   static async open(folder: string): Promise<ObjectDatabase> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     const unlock = await lockFolder(folder);
     try {
       const file = join(folder, "store.mdb");

@@ -1,6 +1,6 @@
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import type { Host } from "@mooring/engine";
-import { type Pod, parseQuantity } from "@mooring/store";
+import { makeFolder, type Pod, parseQuantity } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
 import type { PodVolume } from "./csi-volume.ts";
 import { takeOwnership } from "./ownership.ts";
@@ -92,7 +92,7 @@ const HOST_PATH_TYPES: Readonly<Record<string, Kind>> = {
 };
 
 async function hostPath(path: string, type: string): Promise<string> {
-  if (type === "DirectoryOrCreate") await mkdir(path, { recursive: true, mode: 0o755 });
+  if (type === "DirectoryOrCreate") await makeFolder(path, 0o755);
   if (type === "FileOrCreate") await writeFile(path, "", { flag: "a", mode: 0o644 });
   const info = await stat(path).catch(() => undefined);
   if (info === undefined) throw new Error(`hostPath ${path} does not exist`);

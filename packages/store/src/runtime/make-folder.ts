@@ -1,0 +1,33 @@
+import { mkdir, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** A folder that a person named cannot be made; says which, and what to do. */
+export class FolderError extends Error {
+  override readonly name = "FolderError";
+  /** What a person can do about it. */
+  readonly hint = "name a folder that is there, or a path at which one can be made";
+
+  constructor(folder: string, cause: Error) {
+    super(`the folder ${folder} cannot be made: ${cause.message}`, { cause });
+  }
+}
+
+/**
+ * Makes a folder, and those above it, where they are missing. For paths that people name, instead of mkdir with
+ * `recursive`: Node tries that for ever where a file system has no folder and lets nobody make one, as in /proc. Throws
+ * FolderError there, and else what mkdir(2) says (EACCES, ENOTDIR, EROFS, ...).
+ */
+export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
+  const make = () => mkdir(folder, { mode });
+  await make()
+    .catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT" || dirname(folder) === folder) throw error;
+      await makeFolder(dirname(folder), mode);
+      await make();
+    })
+    .catch(async (error: NodeJS.ErrnoException) => {
+      const present = await stat(folder).catch(() => undefined);
+      if (present?.isDirectory() === true) return;
+      throw error.code === "ENOENT" ? new FolderError(folder, error) : error;
+    });
+}
