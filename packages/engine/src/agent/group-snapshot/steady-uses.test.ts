@@ -35,9 +35,19 @@ test("a user that stays is refused with the volume's name", async () => {
   await assert.rejects(steadyUses(read, false, clock), /volume v-2 is a raw device/);
 });
 
+test("a mount out of sight that comes into sight, or goes, does not refuse a group; one that stays does", async () => {
+  const hidden = member("v-2", { as: "hidden", where: "a container" });
+  for (const later of [member("v-2", { as: "filesystem", mount: "/n" }), closed]) {
+    const { read, clock } = scripted([mounted, hidden], [mounted, later]);
+    assert.deepEqual((await steadyUses(read, true, clock)).uses, [mounted, later]);
+  }
+  const { read, clock } = scripted([mounted, hidden]);
+  await assert.rejects(steadyUses(read, true, clock), /volume v-2 is in use where it cannot be kept still/);
+});
+
 test("what cannot change by waiting is refused at once", async () => {
-  const hidden = member("v-3", { as: "hidden", where: "a container" });
-  const { read, reads, clock } = scripted([hidden]);
-  await assert.rejects(steadyUses(read, false, clock), /volume v-3/);
+  const folder = member("v-3", { as: "hidden", where: "/pods/1" });
+  const { read, reads, clock } = scripted([{ ...folder, pool: { name: "d", type: "directory" } }]);
+  await assert.rejects(steadyUses(read, false, clock), /volume v-3 is a folder in use/);
   assert.equal(reads(), 1);
 });

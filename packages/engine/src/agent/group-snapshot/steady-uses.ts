@@ -2,14 +2,16 @@ import { EngineError } from "../../errors.ts";
 import type { Clock } from "../../host/host.ts";
 import { chooseQuiesce, type MemberUse, type Quiesce } from "./choose-quiesce.ts";
 
-/** A tool that makes, checks or attaches something is through with the device by then. */
+/** A tool that makes, checks, mounts or attaches something is through with the device by then. */
 const PASSING_MS = 3000;
 const STEP_MS = 100;
 
 /**
  * What the members are used for and how they are kept still. mkfs, blkid and losetup have a device open in passing, and
  * so have those that outlive a killed Mooring: a user without a control group is looked at again before the member is
- * refused. Throws what `chooseQuiesce` throws.
+ * refused. So is a device whose user is out of sight: it may have been mounted after the mounts were listed, and a
+ * container that is just starting has a copy of every mount until it has left the old root. Throws what `chooseQuiesce`
+ * throws.
  */
 export async function steadyUses(
   read: () => Promise<MemberUse[]>,
@@ -27,4 +29,7 @@ export async function steadyUses(
   }
 }
 
-const maybePassing = ({ use }: MemberUse): boolean => use.as === "device" && use.cgroups.includes(undefined);
+/** A folder in use is a bind mount in sight: nothing else would be seen of it later. */
+const maybePassing = ({ use, pool }: MemberUse): boolean =>
+  (use.as === "device" && use.cgroups.includes(undefined)) ||
+  (use.as === "hidden" && pool.type !== "directory");
