@@ -22,6 +22,7 @@ export interface HealthView {
 type Rule = (view: HealthView) => VolumeProblem | undefined;
 
 const FAULTS: Readonly<Record<FaultCause, Omit<VolumeProblem, "message">>> = {
+  device: { status: Status.INACCESSIBLE, reason: "DeviceFailed" },
   filesystem: { status: Status.INACCESSIBLE, reason: "FilesystemFailed" },
   "image-cut": { status: Status.DATA_LOSS, reason: "ImageCut" },
   "image-lost": { status: Status.DATA_LOSS, reason: "ImageLost" },

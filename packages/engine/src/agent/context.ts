@@ -6,6 +6,7 @@ import type { KeyedLock } from "../host/keyed-lock.ts";
 import type { Cuts } from "./cuts.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
+import type { Fault } from "./health/fault.ts";
 import type { NodeClaim } from "./heartbeat/holder.ts";
 import type { ImageLeases } from "./lease/image-leases.ts";
 import type { OpenPools } from "./open-pools.ts";
@@ -39,8 +40,8 @@ export interface AgentContext {
   cuts: Cuts;
   /** Milliseconds between two looks at what is attached. */
   healthMs: number;
-  /** File systems that have failed under their users, by volume: what the last look found. */
-  faults: Map<string, string>;
+  /** Devices and file systems that have failed under their users, by volume: what the last look found. */
+  faults: Map<string, Fault>;
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;
   /** Looks in a row that a share's server has not answered, by volume. */

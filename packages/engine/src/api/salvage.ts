@@ -1,8 +1,8 @@
 import { type Attempts, MOST_ATTEMPTS } from "./attempts.ts";
 import type { Volume } from "./volume.ts";
 
-/** What failed: the file system under its users, or the image below it. */
-export type FaultCause = "filesystem" | "image-cut" | "image-lost";
+/** What failed: the device or the file system under its users, or the image below it. */
+export type FaultCause = "device" | "filesystem" | "image-cut" | "image-lost";
 
 /** A fault of a volume, and what became of it. */
 export interface VolumeSalvage extends Attempts {

@@ -46,6 +46,8 @@ export interface BenchOptions {
   /** The clock of the data services. */
   now?: () => Date;
   poolSize?: number;
+  /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
+  prepare?: (bench: Bench) => Promise<void>;
 }
 
 /** One node with a store and a pool named `p`, taken apart after the test. */
@@ -80,6 +82,7 @@ export class Bench {
       await bench.stop();
       await store.close();
     });
+    await options.prepare?.(bench);
     await bench.start();
     return bench;
   }

@@ -1,5 +1,12 @@
 import { opendir } from "node:fs/promises";
+import type { FaultCause } from "../../api/salvage.ts";
 import type { MountEntry } from "../../host/host.ts";
+
+/** What a look at an attached volume has found. */
+export interface Fault {
+  cause: Extract<FaultCause, "device" | "filesystem">;
+  message: string;
+}
 
 /** Options that the kernel shows on a file system that has given up writing, or everything. */
 const GIVEN_UP = ["shutdown", "emergency_ro"];

@@ -112,12 +112,13 @@ function expansion(status: VolumeStatus, size: number): Pick<VolumeStatus, "expa
 }
 
 const FIRST_STATE: Readonly<Record<FaultCause, VolumeSalvage["state"]>> = {
+  device: "Faulted",
   filesystem: "Faulted",
   "image-cut": "NeedsConsent",
   "image-lost": "Lost",
 };
 
-/** What has failed: the image, or the file system on it while it was in use. */
+/** What has failed: the image, or what is made of it while it was in use. */
 export function faultOf(view: VolumeView): { cause: FaultCause; message: string } | undefined {
   const damage = damageOf(view);
   if (damage !== undefined) {
@@ -125,7 +126,7 @@ export function faultOf(view: VolumeView): { cause: FaultCause; message: string 
   }
   const { state, frontendDisabled } = view.volume.status ?? {};
   if (view.fault === undefined || state !== "attached" || frontendDisabled === true) return undefined;
-  return { cause: "filesystem", message: view.fault };
+  return view.fault;
 }
 
 /** What is wrong with the image of a volume that once had a whole one; undefined when nothing is. */

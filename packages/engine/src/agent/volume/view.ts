@@ -1,6 +1,7 @@
 import type { AttacherType } from "../../api/attachment.ts";
 import type { Volume, VolumeStatus } from "../../api/volume.ts";
 import type { EndStep } from "../converge.ts";
+import type { Fault } from "../health/fault.ts";
 
 /** Where a new volume's bytes come from, as far as is known now. */
 export type SourceView =
@@ -27,8 +28,8 @@ export interface VolumeView {
   /** Somebody has it mounted. Only known where a record that cannot be true has to be told from one that can. */
   inUse?: boolean;
   source: SourceView;
-  /** Why the file system that is mounted from the device has failed under its users; undefined when it has not. */
-  fault: string | undefined;
+  /** Why the device, or the file system mounted from it, has failed under its users; undefined when it has not. */
+  fault: Fault | undefined;
   /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
   jobs: readonly AttacherType[];
   /** Only for volumes of a shared pool. */

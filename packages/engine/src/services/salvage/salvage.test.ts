@@ -8,6 +8,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
 import { Bench, NODE, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
+import { cutOff } from "../testing/cut-off.ts";
 import { endWorkload, mountDevice, mountFor } from "../testing/filesystem.ts";
 
 const SALVAGE = "salvage-controller-v-p-1";
@@ -30,18 +31,9 @@ async function shutDown(bench: Bench, target: string): Promise<void> {
     return;
   }
   // It knows no shutdown: nothing gets through to its device any more, and it gives up with its next write.
-  await exec.run("perl", ["-e", CUT_OFF, mount.source]);
+  await cutOff(bench.host, mount.source);
   await writeFile(join(target, "late"), "lost", { flush: true }).catch(() => {});
 }
-
-/** LOOP_SET_STATUS64 with a size limit of 512 bytes. */
-const CUT_OFF = `
-open(my $device, '<', $ARGV[0]) or die $!;
-my $info = "\\0" x 232;
-ioctl($device, 0x4C05, $info) or die $!;
-substr($info, 32, 8) = pack('Q', 512);
-ioctl($device, 0x4C04, $info) or die $!;
-`;
 
 const faulted = (bench: Bench, more: (volume: Volume) => boolean = () => true) =>
   bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted" && more(v));

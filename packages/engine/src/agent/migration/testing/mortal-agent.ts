@@ -8,7 +8,7 @@ import { RestStore, silentLogger } from "@mooring/store";
 import { createHost } from "../../../host/create-host.ts";
 import { POOL } from "../../../testing/agent.ts";
 import { startAgent } from "../../index.ts";
-import { LEASES } from "./stage.ts";
+import { OFTEN } from "./stage.ts";
 
 const [server = "", dir = "", nodeID = ""] = process.argv.slice(2);
 const store = new RestStore({ server, tls: {}, namespace: "default" });
@@ -17,7 +17,7 @@ setMaxListeners(0, stop.signal);
 await startAgent({
   ...{ store, host: createHost(), nodeID, stateDir: join(dir, nodeID), logger: silentLogger },
   pools: [{ name: POOL, type: "xfs", shared: true, path: join(dir, "shared") }],
-  leases: LEASES,
+  ...OFTEN,
   signal: stop.signal,
 });
 process.stdout.write("ready\n");

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once, setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
@@ -18,7 +19,9 @@ import { startAgent } from "../../index.ts";
 
 export const VOLUME = "v-p-1";
 /** Short, so that a takeover is; long enough for a machine with a lot to do. */
-export const LEASES = { durationMs: 8000, safetyMs: 2000 };
+const LEASES = { durationMs: 8000, safetyMs: 2000 };
+/** And looks at devices so often that every state of a migration is looked at. */
+export const OFTEN = { leases: LEASES, healthMs: 50 };
 
 /** Nodes a and b that share a pool, the arbiter, and one migratable volume; taken apart after the test. */
 export class Stage {
@@ -66,7 +69,7 @@ export class Stage {
     const stop = new AbortController();
     const pools = [{ name: POOL, type: "xfs" as const, shared: true, path: join(dir, "shared") }];
     const stateDir = join(dir, nodeID);
-    const options = { store, host, nodeID, stateDir, pools, leases: LEASES, logger: silentLogger };
+    const options = { store, host, nodeID, stateDir, pools, ...OFTEN, logger: silentLogger };
     const { done } = await startAgent({ ...options, signal: stop.signal });
     this.#agents.set(nodeID, { done, stop });
   }
@@ -133,13 +136,16 @@ export class Stage {
     return status?.migrationDevice ?? "";
   }
 
-  detached(): Promise<Volume> {
-    return this.volume(
+  /** Also sees that no device that was cut off on purpose was taken for a broken one. */
+  async detached(): Promise<Volume> {
+    const volume = await this.volume(
       ({ spec, status }) =>
         (spec.nodeID ?? "") === "" &&
         status?.state === "detached" &&
         (status.currentMigrationNodeID ?? "") === "",
     );
+    assert.equal(volume.status?.salvage, undefined);
+    return volume;
   }
 
   async devices(nodeID: string): Promise<LoopDevice[]> {

@@ -4,6 +4,7 @@ import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import { hasConsent, pendingSalvage, type VolumeSalvage } from "../../../api/salvage.ts";
 import { type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { EngineError } from "../../../errors.ts";
+import { mendBlocks } from "../../../host/blocks.ts";
 import { FILESYSTEM_TYPES, type Mended, mendFilesystem } from "../../../host/filesystems.ts";
 import type { AgentContext } from "../../context.ts";
 import { asRecorded } from "../../failure.ts";
@@ -35,7 +36,7 @@ export async function mend(context: AgentContext, view: VolumeReading, pool: Ope
 }
 
 async function check(
-  { host }: AgentContext,
+  { host, signal }: AgentContext,
   { volume, device, file }: VolumeReading,
   pool: OpenPool,
   { cause }: VolumeSalvage,
@@ -53,8 +54,12 @@ async function check(
   if (formatted !== undefined && type === undefined) {
     throw new EngineError("FAILED_PRECONDITION", `nobody here can check ${formatted}`);
   }
-  if (type === undefined)
-    return { outcome: cause === "image-cut" ? "repaired" : "clean", report: "no file system" };
+  if (type === undefined) {
+    const cut = cause === "image-cut";
+    const image = file?.path ?? "";
+    const found = await mendBlocks({ exec: host.exec, device: path, image, size, consent, signal });
+    return cut && found.outcome === "clean" ? { ...found, outcome: "repaired" } : found;
+  }
   const scratch = join(pool.layout.folder, `mending-${name}`);
   return mendFilesystem({
     ...{ exec: host.exec, mounts: host.mounts, device: path, type },
@@ -88,6 +93,8 @@ async function conclude(
     ...{ message: report, finishedAt },
     ...(dataLoss ? { dataLoss } : {}),
   };
+  // What the last look found was before this.
+  context.faults.delete(name);
   // Whatever a workload still has from before the fault is dead.
   await write(context, view, { salvage, robustness: "unknown", remountRequestedAt: finishedAt });
   const loss = dataLoss ? "; files may be missing or old, as was consented to" : "";
