@@ -1,65 +1,17 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { addTicket, csiTicketId, ticketStatus, VolumeAttachments, Volumes } from "@mooring/engine";
-import { type ObjectStore, PersistentVolumeClaims, PersistentVolumes, Pods } from "@mooring/store";
+import { test } from "node:test";
+import { addTicket, csiTicketId, Volumes } from "@mooring/engine";
+import { Pods } from "@mooring/store";
 import { eventually } from "../support/eventually.ts";
-import { Kubectl } from "../support/kubectl.ts";
-import { claim, pod } from "../support/manifests.ts";
-import { Up } from "../support/up.ts";
+import { pod } from "../support/manifests.ts";
+import { OneVolume } from "../support/one-volume.ts";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 const NAMESPACE = "default";
 const KIND = "volumeattachments.storage.mooring.dev";
 
-const up = await Up.create();
-let store: ObjectStore;
-let kubectl: Kubectl;
-let volume = "";
-before(async () => {
-  await up.start();
-  store = await up.store();
-  kubectl = new Kubectl(up.kubeconfig);
-  await store.create(PersistentVolumeClaims, claim(NAMESPACE, "data"));
-  const bound = await eventually("the claim to be bound", async () => {
-    return (await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "data" })).spec?.volumeName;
-  });
-  volume = (await store.get(PersistentVolumes, { name: bound })).spec?.csi?.volumeHandle ?? "";
-});
-after(() => up.dispose());
-
-interface Ran {
-  code: number;
-  /** Both streams. */
-  text: string;
-}
-
-function mooring(...args: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    const all = [BUNDLE, ...args, "--kubeconfig", up.kubeconfig];
-    execFile(process.execPath, all, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
-    });
-  });
-}
-
-async function done(...args: string[]): Promise<string> {
-  const { code, text } = await mooring(...args);
-  assert.equal(code, 0, `${args.join(" ")}: ${text}`);
-  return text;
-}
-
-const attachment = () => store.get(VolumeAttachments, { name: volume });
-const tickets = async () => (await attachment()).spec.attachmentTickets ?? {};
+const one = await OneVolume.create();
+const { store, kubectl, name: volume, mooring, done, attachment, tickets, satisfied, detached } = one;
 const holderOf = async (id: string) => (await tickets())[id]?.parameters?.["lastAttachedBy"];
-const satisfied = (id: string) =>
-  eventually(
-    `ticket ${id} to be satisfied`,
-    async () => ticketStatus(await attachment(), id)?.satisfied === true,
-  );
-const state = async () => (await store.get(Volumes, { name: volume })).status?.state;
-const detached = () => eventually("the volume to be detached", async () => (await state()) === "detached");
 const ask = (holder: string, id: string, ...more: string[]) =>
   mooring("ticket", "add", volume, "--node", "node-a", "--holder", holder, "--id", id, ...more);
 const edit = (spec: object, name = volume) =>

@@ -1,67 +1,23 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import { csiTicketId, ticketStatus, VolumeAttachments, Volumes } from "@mooring/engine";
-import { type ObjectStore, PersistentVolumeClaims, PersistentVolumes, Pods } from "@mooring/store";
+import { Pods } from "@mooring/store";
 import { eventually } from "../support/eventually.ts";
-import { Kubectl } from "../support/kubectl.ts";
-import { claim, pod } from "../support/manifests.ts";
+import { pod } from "../support/manifests.ts";
+import { OneVolume } from "../support/one-volume.ts";
 import { rest } from "../support/rest.ts";
-import { Up } from "../support/up.ts";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 const NAMESPACE = "default";
 const KIND = "volumeattachments.storage.mooring.dev";
 
-const up = await Up.create();
-let store: ObjectStore;
-let kubectl: Kubectl;
-let volume = "";
-before(async () => {
-  await up.start();
-  store = await up.store();
-  kubectl = new Kubectl(up.kubeconfig);
-  await store.create(PersistentVolumeClaims, claim(NAMESPACE, "data"));
-  const bound = await eventually("the claim to be bound", async () => {
-    return (await store.get(PersistentVolumeClaims, { namespace: NAMESPACE, name: "data" })).spec?.volumeName;
-  });
-  const pv = await store.get(PersistentVolumes, { name: bound });
-  volume = pv.spec?.csi?.volumeHandle ?? "";
-});
-after(() => up.dispose());
-
-interface Ran {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-function mooring(...args: string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    const all = [BUNDLE, ...args, "--kubeconfig", up.kubeconfig];
-    execFile(process.execPath, all, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
-
-async function done(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await mooring(...args);
-  assert.equal(code, 0, `${args.join(" ")}: ${stderr}${stdout}`);
-  return stdout;
-}
-
-const tickets = async () =>
-  Object.keys((await store.get(VolumeAttachments, { name: volume })).spec.attachmentTickets ?? {});
-const isSatisfied = async (id: string) => {
-  const attachment = await store.get(VolumeAttachments, { name: volume });
-  return ticketStatus(attachment, id)?.satisfied === true;
-};
-const phase = async () => (await store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.phase;
+const one = await OneVolume.create();
+const { up, name: volume, mooring, done, attachment, tickets, satisfied, detached } = one;
+const isSatisfied = async (id: string) => ticketStatus(await attachment(), id)?.satisfied === true;
+const phase = async () => (await one.store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.phase;
 const startedAt = async () =>
-  (await store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.containerStatuses?.[0]?.containerID;
+  (await one.store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.containerStatuses?.[0]
+    ?.containerID;
 
 test("[LHA-045] a person attaches a volume by name, sees it in every list, and gives it back", async () => {
   assert.match(await done("volume", "list"), new RegExp(`^${volume} +detached +64 MiB`, "m"));
@@ -71,7 +27,7 @@ test("[LHA-045] a person attaches a volume by name, sees it in every list, and g
     await done("ticket", "list", volume),
     /longhorn-ui +longhorn-api +1000 +node-a +ann +yes +Attached +\d+s +\d{4}-/,
   );
-  assert.match(await kubectl.run("get", KIND, volume), /node-a +attached +1 +0 +ann/);
+  assert.match(await one.kubectl.run("get", KIND, volume), /node-a +attached +1 +0 +ann/);
   assert.match(await done("volume", "show", volume), /for ann, until \d{4}.*satisfied for/);
   for (const args of [
     ["volume", "detach", volume],
@@ -86,9 +42,7 @@ test("[LHA-045] a person attaches a volume by name, sees it in every list, and g
   }
   assert.equal(await isSatisfied("longhorn-ui"), true);
   assert.match(await done("volume", "detach", volume, "--holder", "ann"), /ended: longhorn-ui/);
-  await eventually("the volume to be detached", async () => {
-    return (await store.get(Volumes, { name: volume })).status?.state === "detached";
-  });
+  await detached();
   assert.match(await done("ticket", "rm", volume, "longhorn-ui"), /there is no ticket/);
 });
 
@@ -130,7 +84,7 @@ test("a person attaches and detaches a real device by REST", async () => {
 });
 
 test("a Pod and a person hold a volume together; a third who wants it otherwise waits and is told for whom", async () => {
-  await store.create(
+  await one.store.create(
     Pods,
     pod(NAMESPACE, "user", "while :; do date > /data/now; sync /data/now; sleep 1; done", {
       "/data": "data",
@@ -171,24 +125,24 @@ test("10452: the ticket of a running Pod cannot be ended by a person, and comes 
   await done("volume", "detach", volume, "--id", "longhorn-ui", "--force");
   const before = await startedAt();
   const tear = JSON.stringify({ spec: { attachmentTickets: { [csi]: null } } });
-  await kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);
+  await one.kubectl.run("patch", KIND, volume, "--type=merge", "-p", tear);
   await eventually("the ticket to be back", () => isSatisfied(csi));
-  assert.match(await kubectl.run("describe", KIND, volume), /TicketRestored/);
-  await assert.rejects(kubectl.run("delete", KIND, volume, "--wait=false"), /stay as long as the volume/);
+  assert.match(await one.kubectl.run("describe", KIND, volume), /TicketRestored/);
+  await assert.rejects(one.kubectl.run("delete", KIND, volume, "--wait=false"), /stay as long as the volume/);
   const bare = JSON.stringify({ metadata: { finalizers: null } });
-  await kubectl.run("patch", KIND, volume, "--type=merge", "-p", bare);
+  await one.kubectl.run("patch", KIND, volume, "--type=merge", "-p", bare);
   await eventually("the object to be protected again", async () => {
-    const { metadata } = await store.get(VolumeAttachments, { name: volume });
+    const { metadata } = await one.store.get(VolumeAttachments, { name: volume });
     return (metadata.finalizers ?? []).length > 0 && isSatisfied(csi);
   });
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
 
 test("a volume's status written by hand does not take the device from a running Pod", async () => {
-  const { status: right } = await store.get(Volumes, { name: volume });
+  const { status: right } = await one.store.get(Volumes, { name: volume });
   const before = await startedAt();
   const lie = JSON.stringify({ status: { state: "detached", currentNodeID: "", device: "/dev/null" } });
-  await kubectl.run(
+  await one.kubectl.run(
     "patch",
     "volumes.storage.mooring.dev",
     volume,
@@ -198,22 +152,19 @@ test("a volume's status written by hand does not take the device from a running 
     lie,
   );
   await eventually("the status to be right again", async () => {
-    const { status } = await store.get(Volumes, { name: volume });
+    const { status } = await one.store.get(Volumes, { name: volume });
     return status?.state === "attached" && status.device === right?.device;
   });
-  await eventually("the ticket to be satisfied", () => isSatisfied(csiTicketId(volume, "node-a")));
+  await satisfied(csiTicketId(volume, "node-a"));
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
 
 test("6120: an attached volume stays so over a kill and a restart", async () => {
-  const device = (await store.get(Volumes, { name: volume })).status?.device;
+  const device = (await one.store.get(Volumes, { name: volume })).status?.device;
   const before = await startedAt();
-  await up.end("SIGKILL");
-  await up.start();
-  store = await up.store();
-  kubectl = new Kubectl(up.kubeconfig);
-  await eventually("the ticket to be satisfied", () => isSatisfied(csiTicketId(volume, "node-a")));
-  const { status } = await store.get(Volumes, { name: volume });
+  await one.restart();
+  await satisfied(csiTicketId(volume, "node-a"));
+  const { status } = await one.store.get(Volumes, { name: volume });
   assert.deepEqual([status?.state, status?.device], ["attached", device]);
   assert.deepEqual([await phase(), await startedAt()], ["Running", before]);
 });
@@ -250,18 +201,16 @@ const REFUSED: [string, string[], number, RegExp][] = [
 ];
 for (const [what, args, exit, message] of REFUSED) {
   test(`bad input on the command line: ${what}`, async () => {
-    const { code, stderr, stdout } = await mooring(...args.map((arg) => (arg === "VOLUME" ? volume : arg)));
-    assert.equal(code, exit, stderr);
-    assert.match(stderr + stdout, message);
+    const { code, text } = await mooring(...args.map((arg) => (arg === "VOLUME" ? volume : arg)));
+    assert.equal(code, exit, text);
+    assert.match(text, message);
   });
 }
 
 test("when the Pod goes its ticket goes, and the volume is detached", async () => {
-  await kubectl.run("delete", "pod", "user", "--wait=true");
-  await eventually("the volume to be detached", async () => {
-    return (await store.get(Volumes, { name: volume })).status?.state === "detached";
-  });
-  assert.deepEqual(await tickets(), []);
-  await kubectl.run("delete", "pvc", "data");
-  await eventually("the volume to be gone", async () => (await store.list(Volumes)).items.length === 0);
+  await one.kubectl.run("delete", "pod", "user", "--wait=true");
+  await detached();
+  assert.deepEqual(await tickets(), {});
+  await one.kubectl.run("delete", "pvc", "data");
+  await eventually("the volume to be gone", async () => (await one.store.list(Volumes)).items.length === 0);
 });
