@@ -1,34 +1,17 @@
 import { writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
-import type { AgentPool } from "@mooring/engine";
 import { startStandalone } from "@mooring/standalone";
 import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
-import {
-  logLevelOption,
-  openLogger,
-  overcommitOption,
-  parseSize,
-  poolOption,
-  requireRoot,
-  stopSignal,
-} from "./foreground.ts";
+import { openLogger, parseSize, requireRoot, stopSignal } from "./foreground.ts";
+import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { listenAddress } from "./listen-address.ts";
 import { nodeName } from "./node-settings.ts";
-import { duration, leaseDurationOption, leaseTimes, sharedPoolOption } from "./shared-options.ts";
+import { duration, leaseTimes } from "./shared-options.ts";
 
-interface UpOptions {
-  stateDir: string;
-  pool: "xfs" | "btrfs" | "directory";
-  poolSize: string;
-  poolOvercommit?: number;
-  sharedPool: AgentPool[];
-  leaseDuration: number;
+interface UpOptions extends HostOptions {
+  /** Milliseconds. */
   nodeGrace: number;
   listen: string;
-  nodeName: string;
-  readyFile?: string;
-  logLevel: string;
 }
 
 /** A node that is suspect must have lost its leases by itself, whatever became of their records. */
@@ -70,14 +53,10 @@ async function up(options: UpOptions): Promise<void> {
 
 /** `mooring up`: everything on one machine, in the foreground, until a signal. */
 export function upCommand(): Command {
-  return new Command("up")
-    .description("start standalone: API server, controllers, driver and node agent, in the foreground")
-    .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
-    .addOption(poolOption())
-    .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
-    .addOption(overcommitOption())
-    .addOption(sharedPoolOption())
-    .addOption(leaseDurationOption())
+  const command = new Command("up").description(
+    "start standalone: API server, controllers, driver and node agent, in the foreground",
+  );
+  return withHostOptions(command)
     .addOption(
       new Option("--node-grace <time>", "a node that does not answer for so long is suspect")
         .argParser(duration)
@@ -88,8 +67,5 @@ export function upCommand(): Command {
       "address of the API server; other machines need one that they can reach",
       "127.0.0.1:6443",
     )
-    .option("--node-name <name>", "name of this node", hostname().toLowerCase())
-    .option("--ready-file <file>", "written when everything is ready")
-    .addOption(logLevelOption())
     .action(up);
 }

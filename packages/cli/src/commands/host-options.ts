@@ -1,0 +1,33 @@
+import { hostname } from "node:os";
+import type { AgentPool } from "@mooring/engine";
+import type { Command } from "commander";
+import { logLevelOption, overcommitOption, poolOption } from "./foreground.ts";
+import { leaseDurationOption, sharedPoolOption } from "./shared-options.ts";
+
+/** What a process that is a node is told of its machine, its pools and its log. */
+export interface HostOptions {
+  stateDir: string;
+  nodeName: string;
+  pool: "xfs" | "btrfs" | "directory";
+  poolSize: string;
+  poolOvercommit?: number;
+  sharedPool: AgentPool[];
+  /** Milliseconds. */
+  leaseDuration: number;
+  readyFile?: string;
+  logLevel: string;
+}
+
+/** Gives a command the options of {@link HostOptions}. */
+export function withHostOptions(command: Command): Command {
+  return command
+    .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
+    .option("--node-name <name>", "name of this node", hostname().toLowerCase())
+    .addOption(poolOption())
+    .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
+    .addOption(overcommitOption())
+    .addOption(sharedPoolOption())
+    .addOption(leaseDurationOption())
+    .option("--ready-file <file>", "written when everything is ready")
+    .addOption(logLevelOption());
+}
