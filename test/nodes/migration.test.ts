@@ -26,10 +26,28 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     await nodes.machine(name).start();
   };
 
+  /** A new volume, and a workload on its device on node a. */
+  const written = async (name: string) => {
+    const volume = await TestVolume.create(nodes, name, "common", "migratable");
+    const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
+    await writer.progress(50);
+    return { volume, writer };
+  };
+
+  /** As this node sees the volume: these have written one after the other, and nothing acknowledged is lost. */
+  const seen = async (volume: TestVolume, node: string, ...writers: Writer[]) => {
+    const found = stints(await readRecords(nodes.machine(node), volume.path(node)));
+    assert.deepEqual(
+      found.map((stint) => stint.node),
+      writers.map((writer) => writer.node),
+    );
+    for (const [at, { acknowledged }] of writers.entries()) {
+      assert.ok((found[at]?.last ?? 0) >= acknowledged, `${found[at]?.last} of ${acknowledged}`);
+    }
+  };
+
   test("it moves with its workload: published on two nodes, written on one at a time, everything there", async () => {
-    const volume = await TestVolume.create(nodes, "moves", "common", "migratable");
-    const first = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
-    await first.progress(50);
+    const { volume, writer: first } = await written("moves");
     const second = new Writer(nodes.machine("b"), await volume.publish("b"), "device");
     await first.progress(50);
     assert.equal(second.acknowledged, 0, "two nodes can write");
@@ -41,36 +59,28 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     assert.equal((await status(volume))?.currentNodeID, "b");
     await second.progress(50);
     await second.stop();
-    const [left, right, ...more] = stints(await readRecords(nodes.machine("b"), volume.path("b")));
-    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
-    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
-    assert.ok((right?.last ?? 0) >= second.acknowledged);
+    await seen(volume, "b", first, second);
     assert.deepEqual(await devicesBelow(nodes.machine("a").stateDir), []);
     await volume.unpublish("b");
     await volume.remove();
   });
 
   test("the workload stays: what the other node was given is taken back, and nothing else changes", async () => {
-    const volume = await TestVolume.create(nodes, "stays", "common", "migratable");
-    const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
-    await writer.progress(50);
+    const { volume, writer } = await written("stays");
     await volume.publish("b");
     await writer.progress(50);
     await volume.unpublish("b");
     assert.deepEqual(await devicesBelow(nodes.machine("b").stateDir), []);
     await writer.progress(50);
     await writer.stop();
-    const [only, ...more] = stints(await readRecords(nodes.machine("a"), volume.path("a")));
-    assert.deepEqual([only?.node, more], ["a", []]);
+    await seen(volume, "a", writer);
     await volume.unpublish("a");
     await volume.remove();
   });
 
   test("a node that dies in the middle: the other one has the volume, and all that was acknowledged", async () => {
     const a = nodes.machine("a");
-    const volume = await TestVolume.create(nodes, "death", "common", "migratable");
-    const first = new Writer(a, await volume.publish("a"), "device");
-    await first.progress(50);
+    const { volume, writer: first } = await written("death");
     await volume.publish("b");
     await a.cutPower();
     await isOff("a");
@@ -84,9 +94,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     const second = new Writer(nodes.machine("b"), await volume.publish("b"), "device");
     await second.progress(50);
     await second.stop();
-    const [left, right, ...more] = stints(await readRecords(nodes.machine("b"), volume.path("b")));
-    assert.deepEqual([left?.node, right?.node, more], ["a", "b", []]);
-    assert.ok((left?.last ?? 0) >= first.acknowledged, `${left?.last} of ${first.acknowledged}`);
+    await seen(volume, "b", first, second);
     await isOn("a");
     await volume.unpublish("b");
     await volume.remove();
@@ -94,9 +102,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
 
   test("the target dies before its turn: the volume stays with its workload, and the migration is over", async () => {
     const b = nodes.machine("b");
-    const volume = await TestVolume.create(nodes, "target", "common", "migratable");
-    const writer = new Writer(nodes.machine("a"), await volume.publish("a"), "device");
-    await writer.progress(50);
+    const { volume, writer } = await written("target");
     await volume.publish("b");
     await b.cutPower();
     await writer.progress(50);
@@ -108,9 +114,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     });
     await writer.progress(50);
     await writer.stop();
-    const [only, ...more] = stints(await readRecords(nodes.machine("a"), volume.path("a")));
-    assert.deepEqual([only?.node, more], ["a", []]);
-    assert.ok((only?.last ?? 0) >= writer.acknowledged, `${only?.last} of ${writer.acknowledged}`);
+    await seen(volume, "a", writer);
     await isOn("b");
     assert.deepEqual(await devicesBelow(b.stateDir), []);
     await volume.unpublish("a");
@@ -119,9 +123,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
 
   test("the target dies while the volume is handed over to it: it is free again, with all that was acknowledged", async () => {
     const a = nodes.machine("a");
-    const volume = await TestVolume.create(nodes, "handed", "common", "migratable");
-    const first = new Writer(a, await volume.publish("a"), "device");
-    await first.progress(50);
+    const { volume, writer: first } = await written("handed");
     await volume.publish("b");
     await first.stop();
     await volume.unmount("a");
@@ -146,9 +148,7 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     await left;
     await eventually("the volume to be free", async () => (await status(volume))?.state === "detached");
     await volume.publish("a");
-    const [only, ...more] = stints(await readRecords(a, volume.path("a")));
-    assert.deepEqual([only?.node, more], ["a", []]);
-    assert.ok((only?.last ?? 0) >= first.acknowledged, `${only?.last} of ${first.acknowledged}`);
+    await seen(volume, "a", first);
     await isOn("b");
     await volume.unpublish("a");
     await volume.remove();
