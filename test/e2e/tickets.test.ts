@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { test } from "node:test";
-import { csiTicketId, ticketStatus, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  type CollectionResource,
+  csiTicketId,
+  type SnapshotResource,
+  ticketStatus,
+  VolumeAttachments,
+  type VolumeResource,
+  Volumes,
+} from "@mooring/engine";
 import { Pods } from "@mooring/store";
 import { eventually } from "../support/eventually.ts";
 import { pod } from "../support/manifests.ts";
@@ -46,40 +54,40 @@ test("[LHA-045] a person attaches a volume by name, sees it in every list, and g
   assert.match(await done("ticket", "rm", volume, "longhorn-ui"), /there is no ticket/);
 });
 
+const url = `/v1/volumes/${volume}`;
+const act = <T>(action: string, body: object) => rest<T>(up.kubeconfig, `${url}?action=${action}`, body);
+const read = async () => (await rest<VolumeResource>(up.kubeconfig, url)).body;
+
 test("[LHA-003] [LHA-062] a snapshot of a detached volume by REST is cut, listed and deleted, and leaves it detached", async () => {
-  const act = (action: string, body: object) =>
-    rest(up.kubeconfig, `/v1/volumes/${volume}?action=${action}`, body);
   assert.equal((await act("snapshotCRCreate", { name: "before", labels: { why: "test" } })).status, 200);
   const cut = await eventually("the snapshot to be ready", async () => {
-    const { body } = await act("snapshotCRGet", { name: "before" });
+    const { body } = await act<SnapshotResource>("snapshotCRGet", { name: "before" });
     return body.readyToUse === true && body;
   });
   assert.deepEqual([cut.volume, cut.restoreSize, cut.labels], [volume, 64 * 2 ** 20, { why: "test" }]);
   await eventually("the volume to be detached again, without tickets", async () => {
-    const { body } = await rest(up.kubeconfig, `/v1/volumes/${volume}`);
-    return body.state === "detached" && Object.keys(body.volumeAttachment.attachments).length === 0;
+    const { state, volumeAttachment } = await read();
+    return state === "detached" && Object.keys(volumeAttachment.attachments).length === 0;
   });
   assert.equal((await act("snapshotCRDelete", { name: "before" })).status, 200);
   await eventually("the snapshot to be gone", async () => {
-    return (await act("snapshotCRList", {})).body.data.length === 0;
+    return (await act<CollectionResource<SnapshotResource>>("snapshotCRList", {})).body.data.length === 0;
   });
 });
 
 test("a person attaches and detaches a real device by REST", async () => {
-  const act = (action: string, body: object) =>
-    rest(up.kubeconfig, `/v1/volumes/${volume}?action=${action}`, body);
   assert.equal((await act("attach", { hostId: "node-a", attachedBy: "ann" })).status, 200);
   const attached = await eventually("the ticket to be satisfied", async () => {
-    const { body } = await rest(up.kubeconfig, `/v1/volumes/${volume}`);
+    const body = await read();
     return body.volumeAttachment.attachments["longhorn-ui"]?.satisfied === true && body;
   });
-  const [{ hostId, endpoint, running }] = attached.controllers;
-  assert.deepEqual([hostId, running], ["node-a", true]);
-  assert.ok((await stat(endpoint)).isBlockDevice());
+  const [controller] = attached.controllers;
+  assert.deepEqual([controller?.hostId, controller?.running], ["node-a", true]);
+  assert.ok((await stat(controller?.endpoint ?? "")).isBlockDevice());
   assert.equal((await act("detach", {})).status, 409);
   assert.equal((await act("detach", { attachedBy: "ann" })).status, 200);
   await eventually("the volume to be detached", async () => {
-    return (await rest(up.kubeconfig, `/v1/volumes/${volume}`)).body.state === "detached";
+    return (await read()).state === "detached";
   });
 });
 

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { request } from "node:https";
 
-export interface RestAnswer {
+/** `T` is what the test expects in the body. */
+export interface RestAnswer<T> {
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into answers of every shape
-  body: any;
+  body: T;
 }
 
 /** A request with the token of a kubeconfig, for what kubectl cannot send. */
-export async function rest(kubeconfig: string, path: string, body?: object): Promise<RestAnswer> {
+export async function rest<T>(kubeconfig: string, path: string, body?: object): Promise<RestAnswer<T>> {
   const text = await readFile(kubeconfig, "utf8");
   const field = (name: string): string => new RegExp(`${name}: ["']?([^\\s"']+)`).exec(text)?.[1] ?? "";
   const content = body === undefined ? undefined : JSON.stringify(body);
@@ -26,7 +26,10 @@ export async function rest(kubeconfig: string, path: string, body?: object): Pro
       answer.on("data", (chunk: Buffer) => chunks.push(chunk));
       answer.on("error", reject);
       answer.on("end", () => {
-        resolve({ status: answer.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString("utf8")) });
+        resolve({
+          status: answer.statusCode ?? 0,
+          body: JSON.parse(Buffer.concat(chunks).toString("utf8")) as T,
+        });
       });
     });
     sent.on("error", reject);

@@ -67,4 +67,5 @@ export { createPool, type PoolOptions } from "./pools/create-pool.ts";
 export { type ImageMap, imageMap } from "./pools/image-map.ts";
 export { type PoolLayout, poolLayout } from "./pools/layout.ts";
 export { handleVolumes, type RestContext, type RestRequest } from "./rest/handle.ts";
+export type * from "./rest/resources.ts";
 export { type Services, type ServicesOptions, startServices } from "./services/index.ts";

@@ -5,6 +5,7 @@ import { detachVolume } from "../person/detach.ts";
 import { createSnapshotOf, deleteSnapshotOf, findSnapshotOf, listSnapshotsOf } from "../person/snapshots.ts";
 import { type Body, flag, labels, text, time } from "./body.ts";
 import type { RestContext } from "./handle.ts";
+import type { CollectionResource, SnapshotResource, VolumeResource } from "./resources.ts";
 import { snapshotResource } from "./snapshot-resource.ts";
 import { type ACTIONS, volumeResource } from "./volume-resource.ts";
 
@@ -45,7 +46,11 @@ export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
   },
   snapshotCRList: async ({ store, signal }, volume) => {
     const data = (await listSnapshotsOf(store, volume, signal)).map(snapshotResource);
-    return { type: "collection", resourceType: "snapshotCR", data };
+    return {
+      type: "collection",
+      resourceType: "snapshotCR",
+      data,
+    } satisfies CollectionResource<SnapshotResource>;
   },
   snapshotCRGet: async ({ store, signal }, volume, body) => {
     await findVolume(store, volume, signal);
@@ -58,7 +63,7 @@ export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
 };
 
 /** The volume with its tickets, as it is now. */
-export async function show({ store, base, signal }: RestContext, name: string): Promise<object> {
+export async function show({ store, base, signal }: RestContext, name: string): Promise<VolumeResource> {
   const volume = await findVolume(store, name, signal);
   return volumeResource(volume, await getAttachment(store, name, signal), base);
 }

@@ -1,6 +1,7 @@
 import { isStatus } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "../errors.ts";
 import { BlockedByTickets } from "../person/blocked.ts";
+import type { ErrorResource } from "./resources.ts";
 import { ticketResource } from "./volume-resource.ts";
 
 export interface RestAnswer {
@@ -30,8 +31,11 @@ const REASON: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-export function failure(status: number, message: string, more: object = {}): RestAnswer {
-  return { status, body: { type: "error", status, code: REASON[status] ?? "Error", message, ...more } };
+type More = Pick<ErrorResource, "reason" | "detail" | "blockedBy">;
+
+export function failure(status: number, message: string, more: More = {}): RestAnswer {
+  const body: ErrorResource = { type: "error", status, code: REASON[status] ?? "Error", message, ...more };
+  return { status, body };
 }
 
 /** A failure as an answer; what nobody foresaw is thrown on, for the server to log. */

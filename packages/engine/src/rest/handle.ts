@@ -5,6 +5,7 @@ import { EngineError } from "../errors.ts";
 import { RUN, show } from "./actions.ts";
 import { bodyOf } from "./body.ts";
 import { answerOf, failure, type RestAnswer } from "./errors.ts";
+import type { AttachmentsResource, CollectionResource, VolumeResource } from "./resources.ts";
 import { attachmentsResource, volumeResource } from "./volume-resource.ts";
 
 /** A request below `/v1`, whoever serves it. The caller has authenticated and authorized it. */
@@ -71,7 +72,7 @@ const COLLECTIONS: Readonly<Record<string, Serve | undefined>> = {
     name === undefined ? attachments(context) : attachment(context, name),
 };
 
-async function volumes({ store, base, signal }: RestContext): Promise<object> {
+async function volumes({ store, base, signal }: RestContext): Promise<CollectionResource<VolumeResource>> {
   const options = signal === undefined ? {} : { signal };
   const byName = new Map(
     (await store.list(VolumeAttachments, options)).items.map((a) => [a.metadata.name, a]),
@@ -81,7 +82,11 @@ async function volumes({ store, base, signal }: RestContext): Promise<object> {
   return { type: "collection", resourceType: "volume", links: { self: `${base}/v1/volumes` }, data };
 }
 
-async function attachments({ store, base, signal }: RestContext): Promise<object> {
+async function attachments({
+  store,
+  base,
+  signal,
+}: RestContext): Promise<CollectionResource<AttachmentsResource & { id: string }>> {
   const { items } = await store.list(VolumeAttachments, signal === undefined ? {} : { signal });
   const data = items.map((item) => ({
     id: item.metadata.name,

@@ -1,8 +1,8 @@
 import type { Snapshot } from "../api/snapshot.ts";
 import { snapshotLabelsOf, snapshotNameOf } from "../person/snapshots.ts";
+import type { SnapshotResource } from "./resources.ts";
 
-/** A snapshot as clients of the REST API know it. Snapshots stand on their own, so there is no chain of them. */
-export function snapshotResource(snapshot: Snapshot): object {
+export function snapshotResource(snapshot: Snapshot): SnapshotResource {
   const { metadata, spec, status } = snapshot;
   const name = snapshotNameOf(snapshot);
   return {

@@ -2,6 +2,7 @@ import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
 import { ticketStatus } from "../arbiter/tickets.ts";
 import { ticketsOf } from "../arbiter/view.ts";
+import type { AttachmentsResource, ControllerResource, TicketResource, VolumeResource } from "./resources.ts";
 
 export const ACTIONS = [
   "attach",
@@ -12,12 +13,12 @@ export const ACTIONS = [
   "snapshotCRDelete",
 ] as const;
 
-/** A volume as clients of the REST API know it; sizes are decimal strings. */
+/** A volume with the links that begin with `base`. */
 export function volumeResource(
   volume: Volume,
   attachment: VolumeAttachment | undefined,
   base: string,
-): object {
+): VolumeResource {
   const { metadata, spec, status } = volume;
   const self = `${base}/v1/volumes/${encodeURIComponent(metadata.name)}`;
   const state = status?.state ?? "creating";
@@ -47,7 +48,7 @@ export function volumeResource(
 }
 
 /** The node that has the volume open, if there is one, and the one that it moves to, whose device waits. */
-function controllersOf({ status }: Volume): object[] {
+function controllersOf({ status }: Volume): ControllerResource[] {
   const { currentNodeID = "", device = "", state, frontendDisabled } = status ?? {};
   if (currentNodeID === "") return [];
   const endpoint = frontendDisabled === true ? "" : device;
@@ -58,14 +59,20 @@ function controllersOf({ status }: Volume): object[] {
 }
 
 /** `satisfied` counts only for the ticket as it is now, here as everywhere. */
-export function attachmentsResource(volume: string, attachment: VolumeAttachment | undefined): object {
+export function attachmentsResource(
+  volume: string,
+  attachment: VolumeAttachment | undefined,
+): AttachmentsResource {
   const tickets = attachment === undefined ? [] : ticketsOf(attachment);
   const entries = tickets.map((ticket) => [ticket.id, ticketResource(ticket, attachment)]);
   return { volume, attachments: Object.fromEntries(entries) };
 }
 
 /** Without the attachment only what the ticket itself says. */
-export function ticketResource(ticket: AttachmentTicket, attachment: VolumeAttachment | undefined): object {
+export function ticketResource(
+  ticket: AttachmentTicket,
+  attachment: VolumeAttachment | undefined,
+): TicketResource {
   const status = attachment === undefined ? undefined : ticketStatus(attachment, ticket.id);
   const verdict = { satisfied: status?.satisfied === true, conditions: status?.conditions ?? [] };
   return {

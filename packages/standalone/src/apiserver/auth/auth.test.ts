@@ -45,13 +45,22 @@ test("nobody speaks for others without being allowed to", async () => {
   assert.match(answer.json.message, /cannot impersonate resource "users"/);
 });
 
-async function issue(
-  name: string,
-  spec: object = {},
-): Promise<{ token: string; expirationTimestamp: string }> {
-  const answer = await server.http.post(`/api/v1/namespaces/default/serviceaccounts/${name}/token`, { spec });
+interface IssuedToken {
+  token: string;
+  expirationTimestamp: string;
+}
+
+async function issue(name: string, spec: object = {}): Promise<IssuedToken> {
+  const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`;
+  const answer = await server.http.post<{ status: IssuedToken }>(path, { spec });
   assert.equal(answer.status, 201, answer.text);
   return answer.json.status;
+}
+
+const TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";
+
+interface TokenReview {
+  status: { authenticated: boolean; user: { username: string } };
 }
 
 test("a service account's token works for what is bound to it, until the account is gone", async () => {
@@ -62,7 +71,7 @@ test("a service account's token works for what is bound to it, until the account
   const read = () => http.send("/api/v1/namespaces/default/configmaps", { token });
   assert.equal((await read()).status, 200);
   assert.equal((await http.send("/api/v1/namespaces/default/secrets", { token })).status, 403);
-  const review = await http.post("/apis/authentication.k8s.io/v1/tokenreviews", { spec: { token } });
+  const review = await http.post<TokenReview>(TOKEN_REVIEWS, { spec: { token } });
   assert.equal(review.json.status.user.username, "system:serviceaccount:default:robot");
   const [head = "", body = "", signature = ""] = token.split(".");
   const forged = Buffer.from(Buffer.from(body, "base64url").toString().replaceAll("robot", "other")).toString(
@@ -80,8 +89,7 @@ test("tokens are for an audience and for a time", async () => {
     expirationSeconds: 900,
   });
   assert.equal((await http.send("/api", { token })).status, 401, "not meant for this server");
-  const ask = (audiences: string[]) =>
-    http.post("/apis/authentication.k8s.io/v1/tokenreviews", { spec: { token, audiences } });
+  const ask = (audiences: string[]) => http.post<TokenReview>(TOKEN_REVIEWS, { spec: { token, audiences } });
   assert.equal((await ask(["vault"])).json.status.authenticated, true);
   assert.equal((await ask(["other"])).json.status.authenticated, false);
   const left = Date.parse(expirationTimestamp) - Date.now();

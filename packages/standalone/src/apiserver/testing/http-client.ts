@@ -2,14 +2,31 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { createInterface } from "node:readline";
+import type { ObjectMeta, StatusDetails } from "@mooring/store";
 
-export interface Answer {
+/** `T` is what the test expects in the body. */
+export interface Answer<T> {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** The body as JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into answers of every shape
-  json: any;
+  /** The body as JSON; undefined where it is none. */
+  json: T;
+}
+
+/** An object, a list or a Status: what their bodies have in common, or are told apart by. */
+export interface KubeBody {
+  kind: string;
+  metadata: ObjectMeta & { continue: string; remainingItemCount: number };
+  /** Of a list. */
+  items: KubeBody[];
+  /** Of a ConfigMap. */
+  data?: Record<string, string>;
+  /** Of a Status: Success or Failure. */
+  status: string;
+  code: number;
+  reason: string;
+  message: string;
+  details: StatusDetails;
 }
 
 export interface RequestInit {
@@ -57,7 +74,7 @@ export class HttpClient {
     return answer;
   }
 
-  async send(path: string, init: RequestInit = {}): Promise<Answer> {
+  async send<T = KubeBody>(path: string, init: RequestInit = {}): Promise<Answer<T>> {
     const answer = await this.open(path, init);
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk as Buffer);
@@ -68,31 +85,33 @@ export class HttpClient {
     } catch {
       json = undefined;
     }
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text, json };
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text, json: json as T };
   }
 
-  get = (path: string, headers: Record<string, string> = {}) => this.send(path, { headers });
-  post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    this.send(path, { method: "POST", body, headers });
+  get = <T = KubeBody>(path: string, headers: Record<string, string> = {}) => this.send<T>(path, { headers });
+  post = <T = KubeBody>(path: string, body: unknown, headers: Record<string, string> = {}) =>
+    this.send<T>(path, { method: "POST", body, headers });
   put = (path: string, body: unknown) => this.send(path, { method: "PUT", body });
-  delete = (path: string, body?: unknown) => this.send(path, { method: "DELETE", body });
+  delete = <T = KubeBody>(path: string, body?: unknown) => this.send<T>(path, { method: "DELETE", body });
   patch = (path: string, type: string, body: unknown) =>
     this.send(path, { method: "PATCH", body, headers: { "content-type": `application/${type}` } });
 
   /** The events of a watch, one by one; leaving the loop ends it. */
-  async *watch(path: string, headers: Record<string, string> = {}): AsyncGenerator<WatchLine, void> {
+  async *watch<T = KubeBody>(
+    path: string,
+    headers: Record<string, string> = {},
+  ): AsyncGenerator<WatchLine<T>, void> {
     const answer = await this.open(path, { headers });
     try {
       if (answer.statusCode !== 200) throw new Error(`the watch was refused with ${answer.statusCode}`);
-      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as WatchLine;
+      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as WatchLine<T>;
     } finally {
       answer.destroy();
     }
   }
 }
 
-export interface WatchLine {
+export interface WatchLine<T> {
   type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach deep into objects of every shape
-  object: any;
+  object: T;
 }

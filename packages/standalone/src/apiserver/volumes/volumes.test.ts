@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import {
   addTicket,
+  type CollectionResource,
   csiTicketId,
+  type ErrorResource,
   Pools,
   removeTickets,
+  type SnapshotResource,
   Snapshots,
   ticketStatus,
   VolumeAttachments,
+  type VolumeResource,
 } from "@mooring/engine";
 import { KubeVolumeAttachments, mutate, PersistentVolumes } from "@mooring/store";
 import { startVolumeServer, type VolumeServer } from "../testing/volumes.ts";
@@ -18,8 +22,9 @@ before(async () => {
 });
 after(() => server.stop());
 
-const act = (action: string, body: unknown, name = "v-1") =>
-  server.http.post(`/v1/volumes/${name}?action=${action}`, body);
+/** Expects a refusal, unless `T` says what else. */
+const act = <T = ErrorResource>(action: string, body: unknown, name = "v-1") =>
+  server.http.post<T>(`/v1/volumes/${name}?action=${action}`, body);
 const tickets = async (name = "v-1") =>
   Object.values((await server.store.get(VolumeAttachments, { name })).spec.attachmentTickets ?? {});
 const satisfied = (id: string, name = "v-1") =>
@@ -27,21 +32,24 @@ const satisfied = (id: string, name = "v-1") =>
 
 describe("attach and detach by a person", () => {
   test("[LHA-045] [LHA-001] attach is a longhorn-api ticket, and the volume tells when it is satisfied", async () => {
-    const answer = await act("attach", { hostId: "a", attachedBy: "ann" });
+    const answer = await act<VolumeResource>("attach", { hostId: "a", attachedBy: "ann" });
     assert.equal(answer.status, 200);
     assert.deepEqual(Object.keys(answer.json.volumeAttachment.attachments), ["longhorn-ui"]);
     await satisfied("longhorn-ui");
-    const { json } = await server.http.get("/v1/volumes/v-1");
-    const [attachment] = Object.values<Record<string, unknown>>(json.volumeAttachment.attachments);
+    const { json } = await server.http.get<VolumeResource>("/v1/volumes/v-1");
+    const [attachment] = Object.values(json.volumeAttachment.attachments);
     assert.deepEqual(
       [attachment?.attachmentID, attachment?.attachmentType, attachment?.nodeID, attachment?.satisfied],
       ["longhorn-ui", "longhorn-api", "a", true],
     );
     assert.deepEqual([json.id, json.state, json.size], ["v-1", "attached", "4096"]);
     assert.deepEqual(json.controllers, [{ hostId: "a", endpoint: "/dev/loop0", running: true }]);
-    assert.match(json.actions.detach, /^https:\/\/127\.0\.0\.1:\d+\/v1\/volumes\/v-1\?action=detach$/);
-    const all = await server.http.get("/v1/volumes");
-    assert.deepEqual([all.json.type, all.json.data[0].id], ["collection", "v-1"]);
+    assert.match(
+      json.actions["detach"] ?? "",
+      /^https:\/\/127\.0\.0\.1:\d+\/v1\/volumes\/v-1\?action=detach$/,
+    );
+    const all = await server.http.get<CollectionResource<VolumeResource>>("/v1/volumes");
+    assert.deepEqual([all.json.type, all.json.data[0]?.id], ["collection", "v-1"]);
   });
 
   test("the same attach again changes nothing, a later expiry only that", async () => {
@@ -57,9 +65,9 @@ describe("attach and detach by a person", () => {
     const second = await act("attach", { hostId: "a", attachedBy: "bob" });
     assert.equal(second.status, 409);
     assert.match(second.json.message, /held by ann until 2099/);
-    assert.equal(second.json.blockedBy[0].attachmentID, "longhorn-ui");
+    assert.equal(second.json.blockedBy?.[0]?.attachmentID, "longhorn-ui");
     const wrong = await act("detach", { attachedBy: "bob" });
-    assert.deepEqual([wrong.status, wrong.json.blockedBy[0].attachmentID], [409, "longhorn-ui"]);
+    assert.deepEqual([wrong.status, wrong.json.blockedBy?.[0]?.attachmentID], [409, "longhorn-ui"]);
     assert.match(wrong.json.message, /held by ann, not by bob/);
     assert.match((await act("detach", {})).json.message, /held by ann, not by mooring-admin/);
     const elsewhere = await act("attach", { hostId: "b", attachedBy: "bob", attachmentID: "bob" });
@@ -100,7 +108,7 @@ describe("attach and detach by a person", () => {
   test("[LHA-024] for maintenance the volume has no front end", async () => {
     await act("attach", { hostId: "a", disableFrontend: true });
     await satisfied("longhorn-ui");
-    const { json } = await server.http.get("/v1/volumes/v-1");
+    const { json } = await server.http.get<VolumeResource>("/v1/volumes/v-1");
     assert.deepEqual([json.disableFrontend, json.lastAttachedBy], [true, "mooring-admin"]);
     await act("detach", {});
     await server.volume((v) => v.status?.state === "detached");
@@ -187,7 +195,10 @@ describe("tickets of others", () => {
 
 describe("[LHA-062] snapshots by REST", () => {
   test("create, list, get and delete work on Snapshot objects", async () => {
-    const made = await act("snapshotCRCreate", { name: "monday", labels: { why: "upgrade" } });
+    const made = await act<SnapshotResource>("snapshotCRCreate", {
+      name: "monday",
+      labels: { why: "upgrade" },
+    });
     assert.equal(made.status, 200);
     assert.deepEqual(
       [made.json.name, made.json.volume, made.json.createSnapshot, made.json.readyToUse, made.json.labels],
@@ -202,18 +213,19 @@ describe("[LHA-062] snapshots by REST", () => {
       ownerID: "a",
     };
     await server.store.updateStatus(Snapshots, { ...object, status });
-    const got = await act("snapshotCRGet", { name: "monday" });
+    const got = await act<SnapshotResource>("snapshotCRGet", { name: "monday" });
     assert.deepEqual([got.json.readyToUse, got.json.restoreSize, got.json.ownerID], [true, 4096, "a"]);
     assert.equal((await act("snapshotCRCreate", { name: "monday", labels: { why: "upgrade" } })).status, 200);
     assert.equal((await act("snapshotCRCreate", { name: "monday" })).status, 409);
-    assert.match((await act("snapshotCRCreate", {})).json.name, /^snap-[0-9a-f]{8}$/);
-    const list = await act("snapshotCRList", undefined);
+    assert.match((await act<SnapshotResource>("snapshotCRCreate", {})).json.name, /^snap-[0-9a-f]{8}$/);
+    const list = await act<CollectionResource<SnapshotResource>>("snapshotCRList", undefined);
     assert.deepEqual([list.json.type, list.json.data.length], ["collection", 2]);
     for (const { name } of list.json.data)
       assert.equal((await act("snapshotCRDelete", { name })).status, 200);
     assert.equal((await act("snapshotCRDelete", { name: "monday" })).status, 200);
     assert.equal((await act("snapshotCRGet", { name: "monday" })).status, 404);
-    assert.deepEqual((await act("snapshotCRList", {})).json.data, []);
+    const none = await act<CollectionResource<SnapshotResource>>("snapshotCRList", {});
+    assert.deepEqual(none.json.data, []);
   });
 
   test("a snapshot of CSI belongs to its VolumeSnapshot, one of another volume to that", async () => {
