@@ -1,19 +1,12 @@
 import { open } from "node:fs/promises";
-import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import { FreezeError } from "../host/freezer/freezer.ts";
 import type { Image } from "../pools/backend.ts";
 import { folderUsers } from "../pools/folder-users.ts";
 import type { AgentContext } from "./context.ts";
+import { cutMounted } from "./cut-mounted.ts";
 import { cutKey } from "./cuts.ts";
 import type { OpenPool } from "./open-pools.ts";
 import { visibleMount } from "./visible-mount.ts";
-
-const whileFrozen = failpoint("engine/cut/frozen");
-const cutWhileFrozen = failpoint("engine/cut/cloned-while-frozen");
-
-/** Longer than the slowest reflink we have measured; after it the watchdog lets writes go on. */
-const FREEZE_SECONDS = 20;
 
 export interface Cut {
   /** Image to copy. */
@@ -26,51 +19,27 @@ export interface Cut {
   stillHeld?: () => Promise<void>;
 }
 
-/**
- * Copies an image at one point in time, in use or not. A mounted file system is frozen for it, so that everything
- * written before is in the copy, synced or not. A reflink is atomic by itself, so a thaw that came too early costs
- * only that.
- */
+/** Copies an image at one point in time, in use or not. A mounted file system is frozen for it. */
 export async function cut(context: AgentContext, pool: OpenPool, request: Cut): Promise<Image> {
   return context.cuts.run(cutKey(pool.name, request.source), async (interrupted) => {
     await request.stillHeld?.();
     const signal = AbortSignal.any([context.signal, interrupted]);
     const source = await pool.backend.find(request.source);
     if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
-    const clone = (): Promise<Image> =>
-      pool.backend.clone(request.source, request.id, request.size ?? source.size, signal);
-    return pool.backend.block ? cutDevice(context, source, clone) : cutFolder(context, source, clone);
+    const size = request.size ?? source.size;
+    const clone = (): Promise<Image> => pool.backend.clone(request.source, request.id, size, signal);
+    if (!pool.backend.block) return cutFolder(context, source, clone);
+    const device = await context.host.loops.find(source.path);
+    // One that an earlier life has made, and not told of.
+    if (device === undefined || (await pool.backend.find(request.id)) !== undefined) return clone();
+    const mount = await visibleMount(await context.host.mounts.list(), device.path);
+    if (mount === undefined) {
+      await flush(device.path);
+      return clone();
+    }
+    const copy = { source: request.source, id: request.id, size };
+    return cutMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
   });
-}
-
-async function cutDevice(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
-  const { host, logger, freezes } = context;
-  const device = await host.loops.find(source.path);
-  if (device === undefined) return clone();
-  const mount = await visibleMount(await host.mounts.list(), device.path);
-  if (mount === undefined) {
-    await flush(device.path);
-    return clone();
-  }
-  const freezer = await freezes.arm([{ kind: "filesystem", path: mount.target }], FREEZE_SECONDS);
-  try {
-    await freezer.freeze().catch((error: unknown) => {
-      throw laterIfBusy(error);
-    });
-    whileFrozen();
-    const image = await clone();
-    cutWhileFrozen();
-    return image;
-  } finally {
-    const covered = await freezer.thaw();
-    if (!covered) logger.warn({ image: source.id }, "thawed by the watchdog before the copy was done");
-  }
-}
-
-/** Frozen by somebody else, who will thaw it: worth another attempt. */
-function laterIfBusy(error: unknown): unknown {
-  if (!(error instanceof FreezeError) || !error.busy) return error;
-  return new EngineError("ABORTED", error.message, error.hint === undefined ? {} : { hint: error.hint });
 }
 
 /** A raw device in use: what its users have written is handed to the image; more cannot be asked of them. */

@@ -164,10 +164,7 @@ class LocalPool implements PoolBackend {
     return this.#make(id, size, signal, async (bytes) => {
       const from = await this.#images.find(source);
       if (from === undefined) throw new EngineError("NOT_FOUND", `there is no image ${source} to clone`);
-      if (bytes < from.size) {
-        const message = `a clone of ${source} needs at least ${from.size} bytes, not ${bytes}`;
-        throw new EngineError("OUT_OF_RANGE", message);
-      }
+      requireRoom(from, bytes);
       return this.#images.clone(from, id, bytes, signal);
     });
   }
@@ -213,7 +210,7 @@ class LocalPool implements PoolBackend {
     const usage = await this.usage();
     requireBudget(usage, this.#rules(usage), 0);
     const works = await Promise.all(
-      copies.map(async (copy) => ({ ...copy, from: await this.#present(copy.source) })),
+      copies.map(async (copy) => sized(copy, await this.#present(copy.source))),
     );
     return this.#cutter.copyEarly?.(works, signal) ?? { drop: async () => {} };
   }
@@ -226,8 +223,8 @@ class LocalPool implements PoolBackend {
     };
     try {
       const works = await Promise.all(copies.map((copy) => this.#sourceOf(copy)));
-      for (const { id, from } of works) {
-        await this.#reserve(id, from.size);
+      for (const { id, size } of works) {
+        await this.#reserve(id, size);
         reserved.push(id);
       }
       const cut = await this.#cutter.begin(works, early);
@@ -254,7 +251,7 @@ class LocalPool implements PoolBackend {
     ]);
     if (present !== undefined)
       throw new EngineError("ALREADY_EXISTS", `there is an image ${copy.id} already`);
-    return { ...copy, from };
+    return sized(copy, from);
   }
 
   async #present(source: string): Promise<Image> {
@@ -319,6 +316,18 @@ function wholeSectors(size: number): number {
     throw new EngineError("INVALID_ARGUMENT", `${size} is no size of a volume in bytes`);
   }
   return Math.ceil(size / SECTOR_BYTES) * SECTOR_BYTES;
+}
+
+function requireRoom(from: Image, bytes: number): void {
+  if (bytes >= from.size) return;
+  const message = `a clone of ${from.id} needs at least ${from.size} bytes, not ${bytes}`;
+  throw new EngineError("OUT_OF_RANGE", message);
+}
+
+function sized(copy: Copy, from: Image): Work {
+  const size = copy.size === undefined ? from.size : wholeSectors(copy.size);
+  requireRoom(from, size);
+  return { ...copy, from, size };
 }
 
 function sameSize(image: Image, bytes: number): Image {

@@ -6,6 +6,8 @@ export interface Copy {
   source: string;
   /** Image to make; nothing of the name may be there. */
   id: string;
+  /** Bytes of the image to make; default the source's. Fewer are refused with OUT_OF_RANGE. */
+  size?: number;
   /** Nobody writes to the source during the cut: then a copy that was made before is brought up to date. */
   still?: boolean;
 }
@@ -46,4 +48,4 @@ export interface GroupCutter {
 }
 
 /** A copy whose source has been found. */
-export type Work = Copy & { from: Image };
+export type Work = Copy & { from: Image; size: number };

@@ -36,7 +36,7 @@ function folderCutter(store: ImageStore): GroupCutter {
         cut: async () => {
           const images: Image[] = [];
           await settled(
-            copies.map(async ({ from, id }) => images.push(await store.clone(from, id, from.size))),
+            copies.map(async ({ from, id, size }) => images.push(await store.clone(from, id, size))),
           );
           made = images;
         },

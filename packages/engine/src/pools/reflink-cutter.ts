@@ -46,10 +46,10 @@ export function reflinkCutter(folder: string, maker = ""): GroupCutter {
           reflinked();
         },
         finish: async (): Promise<Image[]> => {
-          await settled(works.map(({ made, from }) => resizeFile(made, from.size)));
+          await settled(works.map(({ made, size }) => resizeFile(made, size)));
           return commitImages(
             folder,
-            works.map(({ id, made, from }) => ({ id, made, size: from.size })),
+            works.map(({ id, made, size }) => ({ id, made, size })),
           );
         },
         abandon: async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm, truncate } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { failpoint } from "@mooring/store";
 import type { Host } from "../host/host.ts";
@@ -38,11 +38,14 @@ export function subvolumeCutter(host: Host, images: string, cuts: string): Group
         finish: async () => {
           const inside = (path: string): string => join(snapshot, basename(path));
           // One after the other: each takes locks of the file system that writers wait for.
-          for (const { from, made } of works) await reflink({ ...from, path: inside(from.path) }, made);
+          for (const { from, made, size } of works) {
+            await reflink({ ...from, path: inside(from.path) }, made);
+            if (size > from.size) await truncate(made, size);
+          }
           // One commit of the file system for all of them, not one each.
           await host.exec.run("sync", ["--file-system", images]);
           extracted();
-          const made = works.map(({ id, made, from }) => ({ id, made, size: from.size }));
+          const made = works.map(({ id, made, size }) => ({ id, made, size }));
           const result = await commitImages(images, made);
           await drop();
           dropped();

@@ -7,10 +7,10 @@ import type { Copy, EarlyCopies, GroupCut } from "../../pools/group-cut.ts";
 import { settled } from "../../pools/reflink-cutter.ts";
 import type { AgentContext } from "../context.ts";
 import { cutKey, type HeldCuts } from "../cuts.ts";
+import { flushUses } from "../flush-uses.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
 import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
-import { flushUses } from "./flush-uses.ts";
 import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
 import { steadyUses } from "./steady-uses.ts";
 
