@@ -21,3 +21,15 @@ test("statistics of a block volume end when its device does: NOT_FOUND, also whi
   assert.equal(await codeOf(stats()), "NOT_FOUND");
   await client.controller.deleteVolume({ volumeId });
 });
+
+test("statistics: unknown volumes and paths are NOT_FOUND, whatever the path looks like", async () => {
+  const { node } = world.client;
+  const id = await createVolume(world, "stats");
+  assert.equal(
+    await codeOf(node.nodeGetVolumeStats({ volumeId: "v-unknown", volumePath: "some/path" })),
+    "NOT_FOUND",
+  );
+  assert.equal(await codeOf(node.nodeGetVolumeStats({ volumeId: id, volumePath: "/proc" })), "NOT_FOUND");
+  assert.equal(await codeOf(node.nodeExpandVolume({ volumeId: id, volumePath: "/proc" })), "NOT_FOUND");
+  await world.client.controller.deleteVolume({ volumeId: id });
+});

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { eventually } from "../testing/eventually.ts";
 import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
@@ -49,3 +49,26 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
     await client.controller.deleteVolume({ volumeId });
   });
 }
+
+test("mutable parameters: all or none, at once and again after the next stage", async () => {
+  const { controller } = world.client;
+  const id = await createVolume(world, "mutable");
+  const first = await stage(world, id);
+  const readAhead = async () => {
+    const loop = (await world.host.loops.list()).find((entry) => entry.backingFile.includes(id));
+    return (await readFile(`/sys/block/${basename(loop?.path ?? "")}/queue/read_ahead_kb`, "utf8")).trim();
+  };
+  const modify = (mutableParameters: Record<string, string>, volumeId = id) =>
+    controller.controllerModifyVolume({ volumeId, mutableParameters });
+  await modify({ readAheadKiB: "4096" });
+  assert.equal(await readAhead(), "4096");
+  assert.equal(await codeOf(modify({ readAheadKiB: "64", colour: "red" })), "INVALID_ARGUMENT");
+  assert.equal(await codeOf(modify({ readAheadKiB: "64" }, "v-unknown")), "NOT_FOUND");
+  assert.equal(await readAhead(), "4096");
+  await first.undo();
+  await modify({ readAheadKiB: "512" });
+  const second = await stage(world, id);
+  assert.equal(await readAhead(), "512");
+  await second.undo();
+  await controller.deleteVolume({ volumeId: id });
+});
