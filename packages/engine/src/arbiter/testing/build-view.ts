@@ -4,6 +4,7 @@ import type { VolumeSalvage } from "../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../api/volume.ts";
 import { nodeConditions } from "../../fencing/conditions.ts";
 import { newAttachment } from "../attachment-object.ts";
+import { decide } from "../decide.ts";
 import type { ArbiterView } from "../view.ts";
 
 export const NOW = new Date("2026-01-01T00:00:00Z");
@@ -72,3 +73,12 @@ export function view({
     now: NOW,
   };
 }
+
+/** Where the arbiter puts the volume; empty: it is detached, undefined: it stays as it is. */
+export const placed = (setup: Setup): string | undefined => decide(view(setup)).placement?.nodeID;
+
+/** A volume on its way to a node, or there. */
+export const on = (nodeID: string, state: VolumeStatus["state"] = "attached"): Setup => ({
+  spec: { nodeID },
+  status: state === "attached" ? { state, currentNodeID: nodeID } : { state },
+});
