@@ -1,82 +1,25 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { CsiError, v1 } from "@mooring/csi";
+import { Events, KubeVolumeAttachments, Nodes, PersistentVolumes, Secrets } from "@mooring/store";
+import { attachmentName, uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
+import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
-  Events,
-  isDeleting,
-  KubeVolumeAttachments,
-  mutate,
-  Nodes,
-  type PersistentVolume,
-  PersistentVolumes,
-  Secrets,
-  StorageClasses,
-} from "@mooring/store";
-import { attachmentName, uniqueVolumeName } from "../controllers/attach-detach/names.ts";
-import { TEST_DRIVER } from "./testing/directory-driver.ts";
-import {
-  assertNothingLeft,
   claim,
   eventually,
   logOf,
-  logShows,
   NODE,
   PersistentVolumeClaims,
   Pods,
   phase,
   podWithClaim,
-  startTestCluster,
-  type TestCluster,
-} from "./testing/test-cluster.ts";
+} from "../testing/test-cluster.ts";
+import { FOREVER, LIFE, volumeCluster } from "../testing/volume-cluster.ts";
 
-let cluster: TestCluster;
-let folder: string;
-
-before(async () => {
-  folder = await mkdtemp("/tmp/mooring-volumes-");
-  cluster = await startTestCluster(folder);
-});
-
-after(async () => {
-  await cluster.stop();
-  await assertNothingLeft(folder);
-  await rm(folder, { recursive: true });
-});
-
-const FOREVER = "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done";
-
-async function remove(name: string): Promise<void> {
-  await cluster.store.delete(Pods, { namespace: "default", name });
-  await eventually(cluster.store, Pods, name, (object) => object === undefined);
-}
-
-async function boundHandle(name: string): Promise<string> {
-  const bound = await eventually(
-    cluster.store,
-    PersistentVolumeClaims,
-    name,
-    (object) => object?.status?.phase === "Bound",
-  );
-  return bound?.spec?.volumeName ?? assert.fail();
-}
-
-function callsOf(handle: string): string[] {
-  return cluster.driver.calls
-    .filter((call) => call.endsWith(` ${handle}`))
-    .map((call) => call.split(" ")[0] ?? "");
-}
-
-const LIFE = [
-  "ControllerPublishVolume",
-  "NodeStageVolume",
-  "NodePublishVolume",
-  "NodeUnpublishVolume",
-  "NodeUnstageVolume",
-  "ControllerUnpublishVolume",
-];
+const { cluster, folder, remove, boundHandle, callsOf } = await volumeCluster();
 
 test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] [CSI-009] [CSI-248] [CSI-249] [CSI-250] [CSI-261] [CSI-262] [CSI-269] [CSI-293] calls come in order, once each, and the attachment has its name while it lasts", async () => {
   const { store } = cluster;
@@ -178,17 +121,6 @@ test("[K8S-067] [CSI-019] two pods share a staged volume, each at a path of its 
   assert.equal(callsOf(handle).filter((call) => call === "NodeUnstageVolume").length, 1);
 });
 
-test("[K8S-065] a claim that is mounted read-only cannot be written to", async () => {
-  const { store } = cluster;
-  await store.create(PersistentVolumeClaims, claim("ro"));
-  const wanted = podWithClaim("ro", "ro", "touch /data/x || echo refused");
-  for (const volume of wanted.spec?.volumes ?? [])
-    if (volume.persistentVolumeClaim) volume.persistentVolumeClaim.readOnly = true;
-  await store.create(Pods, wanted);
-  await eventually(store, Pods, "ro", phase("Succeeded"));
-  assert.match(await logOf(cluster, "ro"), /refused/);
-});
-
 test("[K8S-105] a driver that fails is asked again, and the pod's events say what it said", async () => {
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("flaky"));
@@ -227,29 +159,6 @@ test("[K8S-105] a driver that fails is asked again, and the pod's events say wha
   assert.ok(events.some(({ reason }) => reason === "SuccessfulAttachVolume"));
 });
 
-test("a claim that grows is grown on the node too, while it is in use", async () => {
-  const { store } = cluster;
-  await store.create(PersistentVolumeClaims, claim("grow"));
-  await store.create(Pods, podWithClaim("grow", "grow", FOREVER));
-  await eventually(store, Pods, "grow", phase("Running"));
-  await mutate(store, PersistentVolumeClaims, { namespace: "default", name: "grow" }, (object) => ({
-    ...object,
-    spec: { ...object.spec, resources: { requests: { storage: "2Gi" } } },
-  }));
-  const grown = await eventually(
-    store,
-    PersistentVolumeClaims,
-    "grow",
-    (object) => object?.status?.capacity?.storage === "2Gi",
-  );
-  assert.deepEqual(
-    (grown?.status?.conditions ?? []).filter(({ status }) => status === "True"),
-    [],
-  );
-  assert.ok(callsOf(await boundHandle("grow")).includes("NodeExpandVolume"));
-  await remove("grow");
-});
-
 test("a pod whose object is gone without a goodbye loses its processes, volumes and folder", async () => {
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("force"));
@@ -264,142 +173,6 @@ test("a pod whose object is gone without a goodbye loses its processes, volumes 
     (object) => object === undefined,
   );
   assert.deepEqual(callsOf(handle), LIFE);
-});
-
-test("a claim stays while a pod uses it, and goes with the pod", async () => {
-  const { store } = cluster;
-  await store.create(PersistentVolumeClaims, claim("kept"));
-  await store.create(Pods, podWithClaim("kept", "kept", FOREVER));
-  await eventually(store, Pods, "kept", phase("Running"));
-  const marked = await store.delete(PersistentVolumeClaims, { namespace: "default", name: "kept" });
-  assert.ok(isDeleting(marked));
-  await remove("kept");
-  await eventually(store, PersistentVolumeClaims, "kept", (object) => object === undefined);
-});
-
-test("WaitForFirstConsumer: nothing happens before a pod comes; then the node is chosen and the volume made", async () => {
-  const { store } = cluster;
-  await store.create(StorageClasses, {
-    apiVersion: "storage.k8s.io/v1",
-    kind: "StorageClass",
-    metadata: { name: "later" },
-    provisioner: TEST_DRIVER,
-    volumeBindingMode: "WaitForFirstConsumer",
-    reclaimPolicy: "Delete",
-  });
-  await store.create(
-    PersistentVolumeClaims,
-    claim("later", {
-      storageClassName: "later",
-      accessModes: ["ReadWriteOnce"],
-      resources: { requests: { storage: "1Gi" } },
-    }),
-  );
-  await eventually(store, PersistentVolumeClaims, "later", (object) => object?.status?.phase === "Pending");
-  await store.create(Pods, podWithClaim("later", "later", "echo done"));
-  await eventually(store, Pods, "later", phase("Succeeded"));
-  const bound = await store.get(PersistentVolumeClaims, { namespace: "default", name: "later" });
-  assert.equal(bound.metadata.annotations?.["volume.kubernetes.io/selected-node"], NODE);
-  const events = (await store.list(Events, { namespace: "default" })).items;
-  assert.ok(
-    events.some(
-      ({ reason, involvedObject }) => reason === "WaitForFirstConsumer" && involvedObject.name === "later",
-    ),
-  );
-});
-
-test("a volume that an administrator made is bound by class and size, used, and kept when its claim goes", async () => {
-  const { store } = cluster;
-  await mkdir(join(folder, "driver/volumes/by-hand"), { recursive: true });
-  await writeFile(join(folder, "driver/volumes/by-hand/old"), "precious\n");
-  const volume: PersistentVolume = {
-    apiVersion: "v1",
-    kind: "PersistentVolume",
-    metadata: { name: "by-hand" },
-    spec: {
-      capacity: { storage: "5Gi" },
-      accessModes: ["ReadWriteOnce"],
-      persistentVolumeReclaimPolicy: "Retain",
-      storageClassName: "manual",
-      csi: { driver: TEST_DRIVER, volumeHandle: "by-hand" },
-    },
-  };
-  await store.create(PersistentVolumes, volume);
-  await eventually(store, PersistentVolumes, "by-hand", (object) => object?.status?.phase === "Available");
-  await store.create(
-    PersistentVolumeClaims,
-    claim("static", {
-      storageClassName: "manual",
-      accessModes: ["ReadWriteOnce"],
-      resources: { requests: { storage: "4Gi" } },
-    }),
-  );
-  await store.create(Pods, podWithClaim("static", "static", "cat /data/old"));
-  await eventually(store, Pods, "static", phase("Succeeded"));
-  assert.equal(await logOf(cluster, "static"), "precious\n");
-  await remove("static");
-  await store.delete(PersistentVolumeClaims, { namespace: "default", name: "static" });
-  await eventually(store, PersistentVolumes, "by-hand", (object) => object?.status?.phase === "Released");
-  assert.deepEqual(await readdir(join(folder, "driver/volumes/by-hand")), ["old"]);
-});
-
-test("ReadWriteOncePod: a second pod waits, and is told which pod to delete", async () => {
-  const { store } = cluster;
-  await store.create(
-    PersistentVolumeClaims,
-    claim("single", { accessModes: ["ReadWriteOncePod"], resources: { requests: { storage: "1Gi" } } }),
-  );
-  await store.create(Pods, podWithClaim("owner", "single", FOREVER));
-  await eventually(store, Pods, "owner", phase("Running"));
-  await store.create(Pods, podWithClaim("other", "single", FOREVER));
-  const seen = await eventually(
-    store,
-    Pods,
-    "other",
-    (object) => object?.status?.conditions?.[0]?.reason === "Unschedulable",
-  );
-  assert.match(seen?.status?.conditions?.[0]?.message ?? "", /pod "owner"/);
-  await remove("owner");
-  await eventually(store, Pods, "other", phase("Running"));
-  await remove("other");
-});
-
-test("a clean stop leaves no process, mount or attachment; the next start runs the pods again on their data", async () => {
-  const { store } = cluster;
-  await store.create(PersistentVolumeClaims, claim("again"));
-  await store.create(
-    Pods,
-    podWithClaim("again", "again", `echo run >> /data/runs; wc -l < /data/runs; ${FOREVER}`, {
-      restartPolicy: "Always",
-    }),
-  );
-  await eventually(store, Pods, "again", phase("Running"));
-  await cluster.stopKubelet();
-  await assertNothingLeft(join(folder, "kubelet"));
-  assert.deepEqual((await store.list(KubeVolumeAttachments)).items, []);
-  await cluster.startKubelet();
-  const seen = await eventually(store, Pods, "again", (object) => {
-    const status = object?.status?.containerStatuses?.[0];
-    return status?.restartCount === 1 && status.state?.running !== undefined;
-  });
-  assert.equal(seen?.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 0);
-  await eventually(store, Pods, "again", phase("Running"));
-  await logShows(cluster, "again", /^2\n/);
-  await remove("again");
-});
-
-test("a volume that a pod brings along is made for it", async () => {
-  const { store } = cluster;
-  const wanted = podWithClaim("brings", "unused", "echo x > /data/x && echo written");
-  if (wanted.spec !== undefined) {
-    const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-    wanted.spec.volumes = [{ name: "data", ephemeral: { volumeClaimTemplate: { spec } } }];
-  }
-  await store.create(Pods, wanted);
-  const ended = await eventually(store, Pods, "brings", phase("Succeeded"));
-  const made = await store.get(PersistentVolumeClaims, { namespace: "default", name: "brings-data" });
-  assert.equal(made.metadata.ownerReferences?.[0]?.uid, ended?.metadata.uid);
-  assert.equal(await logOf(cluster, "brings"), "written\n");
 });
 
 test("[K8S-135] a block claim is a device in the container, and what is written to it is on the volume", async () => {
