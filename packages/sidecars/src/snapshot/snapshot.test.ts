@@ -2,75 +2,27 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import {
-  ConfigMaps,
   Events,
-  type KubeObject,
   PersistentVolumeClaims,
-  PersistentVolumes,
-  type Resource,
-  Secrets,
   VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import { BEING_CREATED, BEING_DELETED, CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
-import { type Harness, type HarnessOptions, startHarness } from "../testing/harness.ts";
-import { claim, DRIVER, snapshotClass, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
-
-const NS = { namespace: "default" };
-const fresh = <T extends KubeObject>(object: T): T => {
-  const { uid: _uid, ...metadata } = object.metadata;
-  return { ...object, metadata };
-};
-const pvc = (name: string, spec = {}) => {
-  const plain = fresh(claim(name, spec));
-  return { ...plain, metadata: { name, ...NS } };
-};
-const vs = (name: string, spec: object = {}) =>
-  fresh(
-    volumeSnapshot(name, {
-      source: { persistentVolumeClaimName: "src" },
-      volumeSnapshotClassName: "snaps",
-      ...spec,
-    }),
-  );
-
-async function start(t: Parameters<typeof startHarness>[0], options: HarnessOptions = {}): Promise<Harness> {
-  const classes: [Resource, KubeObject][] = options.objects ?? [[VolumeSnapshotClasses, snapshotClass()]];
-  const h = await startHarness(t, { ...options, objects: classes });
-  await h.store.create(PersistentVolumeClaims, pvc("src"));
-  await h.until(
-    "the source is bound",
-    async () => (await h.find(PersistentVolumeClaims, "src", "default"))?.status?.phase === "Bound",
-  );
-  return h;
-}
-const snapshotOf = (h: Harness, name = "snap") => h.store.get(VolumeSnapshots, { name, ...NS });
-const ready = (h: Harness, name = "snap") =>
-  h.until(
-    `${name} is ready`,
-    async () => {
-      const found = await snapshotOf(h, name);
-      return found.status?.readyToUse && found;
-    },
-    async () => [await snapshotOf(h, name), (await h.store.list(VolumeSnapshotContents)).items],
-  );
-const errorOf = (h: Harness, pattern: RegExp, name = "snap") =>
-  h.until(
-    `error ${pattern}`,
-    async () => pattern.test((await snapshotOf(h, name)).status?.error?.message ?? ""),
-    () => snapshotOf(h, name),
-  );
-const snapshotGone = (h: Harness, name = "snap") =>
-  h.until(
-    `${name} is gone`,
-    async () => (await h.find(VolumeSnapshots, name, "default")) === undefined,
-    () => snapshotOf(h, name),
-  );
-const contents = async (h: Harness) => (await h.store.list(VolumeSnapshotContents)).items;
-const remove = (h: Harness, name = "snap") => h.store.delete(VolumeSnapshots, { name, ...NS });
-const claimFinalizers = async (h: Harness) =>
-  (await h.find(PersistentVolumeClaims, "src", "default"))?.metadata.finalizers ?? [];
+import { fresh } from "../testing/group-world.ts";
+import { snapshotClass, snapshotContent } from "../testing/objects.ts";
+import {
+  claimFinalizers,
+  contents,
+  errorOf,
+  pvc,
+  ready,
+  remove,
+  snapshotGone,
+  snapshotOf,
+  start,
+  vs,
+} from "../testing/snapshot-world.ts";
 
 test("a snapshot is cut, becomes ready, is restored, and goes with its data", async (t) => {
   const h = await start(t);
@@ -115,31 +67,6 @@ test("a snapshot is cut, becomes ready, is restored, and goes with its data", as
   assert.equal(h.driver.backend.snapshots.size, 0);
   assert.equal(h.driver.called("CreateSnapshot"), 1);
   assert.equal(h.driver.called("DeleteSnapshot"), 1);
-});
-
-test("a snapshot cannot be deleted under a restore, and a restore that fails does not hold it", async (t) => {
-  const h = await start(t);
-  await h.store.create(VolumeSnapshots, vs("snap"));
-  await ready(h);
-  h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, effect: true, times: 6 });
-  const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
-  await h.store.create(PersistentVolumeClaims, pvc("restored", { dataSource }));
-  await h.until("the restore runs", () => h.driver.called("CreateVolume") > 1);
-  await remove(h);
-  await h.until(
-    "the restore is done",
-    async () => (await h.find(PersistentVolumeClaims, "restored", "default"))?.status?.phase === "Bound",
-  );
-  await snapshotGone(h);
-
-  await h.store.create(VolumeSnapshots, vs("snap"));
-  await ready(h);
-  h.driver.faults.add({ method: "CreateVolume", code: Code.INTERNAL, times: 1000 });
-  await h.store.create(PersistentVolumeClaims, pvc("never", { dataSource }));
-  await h.until("it was tried", () => h.driver.called("CreateVolume") > 9);
-  await remove(h);
-  await snapshotGone(h);
-  assert.equal(h.driver.backend.snapshots.size, 0);
 });
 
 test("[CSI-221] a snapshot that is not ready at once is asked about until it is", async (t) => {
@@ -231,175 +158,4 @@ test("a content whose snapshot is merely missing is never deleted, and one delet
   await remove(h);
   await snapshotGone(h);
   assert.equal(h.driver.backend.snapshots.size, 1);
-});
-
-test("the default class of the volume's driver is used, when there is exactly one", async (t) => {
-  const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
-  const make = (name: string, driver = DRIVER): [Resource, KubeObject] => [
-    VolumeSnapshotClasses,
-    snapshotClass({ metadata: { name, annotations }, driver }),
-  ];
-  const h = await start(t, { objects: [make("foreign", "x.example.com")] });
-  const plain = vs("snap");
-  const { volumeSnapshotClassName: _none, ...spec } = plain.spec;
-  await h.store.create(VolumeSnapshots, { ...plain, spec });
-  await errorOf(h, /cannot find a default/);
-  const [resource, first] = make("first");
-  await h.store.create(resource, first);
-  assert.equal((await ready(h)).spec.volumeSnapshotClassName, "first");
-  const [, second] = make("second");
-  await h.store.create(resource, second);
-  await h.store.create(VolumeSnapshots, { ...vs("more"), spec });
-  await errorOf(h, /2 default snapshot classes/, "more");
-});
-
-const problems: [title: string, spec: object, error: RegExp][] = [
-  ["a missing claim", { source: { persistentVolumeClaimName: "nope" } }, /claim nope does not exist/],
-  ["a missing class", { volumeSnapshotClassName: "nope" }, /volumesnapshotclass nope does not exist/],
-  [
-    "a missing content",
-    { source: { volumeSnapshotContentName: "nope" } },
-    /VolumeSnapshotContent nope is missing/,
-  ],
-  [
-    "a content of somebody else",
-    { source: { volumeSnapshotContentName: "foreign" } },
-    /belongs to another snapshot/,
-  ],
-  [
-    "a content that is not pre-provisioned",
-    { source: { volumeSnapshotContentName: "dynamic" } },
-    /no snapshot handle/,
-  ],
-];
-for (const [title, spec, error] of problems) {
-  test(`${title} is an error on the snapshot, which can be deleted`, async (t) => {
-    const h = await start(t);
-    const foreign = fresh(
-      snapshotContent("foreign", {
-        source: { snapshotHandle: "h" },
-        volumeSnapshotRef: { name: "x", namespace: "y" },
-      }),
-    );
-    await h.store.create(VolumeSnapshotContents, foreign);
-    await h.store.create(
-      VolumeSnapshotContents,
-      fresh(snapshotContent("dynamic", { source: { volumeHandle: "h" } })),
-    );
-    await h.store.create(VolumeSnapshots, vs("snap", spec));
-    await errorOf(h, error);
-    await remove(h);
-    await snapshotGone(h);
-  });
-}
-
-test("a pre-provisioned snapshot is bound by its UID, inspected and ready; a restore can use it", async (t) => {
-  const h = await start(t);
-  const [volume] = h.driver.backend.volumes.values();
-  const { id } = h.driver.backend.createSnapshot("old", volume?.id ?? "", 0);
-  const volumeSnapshotRef = { name: "snap", namespace: "default" };
-  const imported = fresh(snapshotContent("imported", { source: { snapshotHandle: id }, volumeSnapshotRef }));
-  const { volumeSnapshotClassName: _none, ...spec } = imported.spec;
-  await h.store.create(VolumeSnapshotContents, { ...imported, spec });
-  await h.store.create(VolumeSnapshots, vs("snap", { source: { volumeSnapshotContentName: "imported" } }));
-  const done = await ready(h);
-  const [content] = await contents(h);
-  assert.equal(content?.spec.volumeSnapshotRef.uid, done.metadata.uid);
-  assert.equal(done.status?.restoreSize, "1Gi");
-  const dataSource = { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "snap" };
-  await h.store.create(PersistentVolumeClaims, pvc("restored", { dataSource }));
-  await h.until(
-    "it is restored",
-    async () => (await h.find(PersistentVolumeClaims, "restored", "default"))?.status?.phase === "Bound",
-  );
-  await remove(h);
-  await snapshotGone(h);
-  assert.equal(h.driver.backend.snapshots.size, 0);
-});
-
-test("a pre-provisioned content that was never bound is deleted with its data", async (t) => {
-  const h = await start(t);
-  const [volume] = h.driver.backend.volumes.values();
-  const { id } = h.driver.backend.createSnapshot("old", volume?.id ?? "", 0);
-  const volumeSnapshotRef = { name: "nobody", namespace: "default" };
-  await h.store.create(
-    VolumeSnapshotContents,
-    fresh(snapshotContent("imported", { source: { snapshotHandle: id }, volumeSnapshotRef })),
-  );
-  await h.until("it is inspected", async () => (await contents(h))[0]?.status?.readyToUse);
-  await h.store.delete(VolumeSnapshotContents, { name: "imported" });
-  await h.until("the content is gone", async () => (await contents(h)).length === 0);
-  assert.equal(h.driver.backend.snapshots.size, 0);
-});
-
-test("[CSI-207] [CSI-228] the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
-  const parameters = {
-    kind: "thin",
-    "csi.storage.k8s.io/snapshotter-secret-name": "key",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the template of a class
-    "csi.storage.k8s.io/snapshotter-secret-namespace": "${volumesnapshot.namespace}",
-  };
-  const data = { k: Buffer.from("v").toString("base64") };
-  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "key", ...NS }, data };
-  const h = await start(t, {
-    objects: [
-      [VolumeSnapshotClasses, snapshotClass({ parameters })],
-      [Secrets, secret],
-    ],
-  });
-  await h.store.create(VolumeSnapshots, vs("snap"));
-  await ready(h);
-  await remove(h);
-  await snapshotGone(h);
-  const calls = h.driver.calls.filter(({ method }) => /Snapshot$/.test(method));
-  assert.equal(calls.length, 2);
-  for (const { request } of calls) assert.deepEqual((request as { secrets: object }).secrets, { k: "v" });
-  assert.deepEqual((calls[0]?.request as { parameters: object } | undefined)?.parameters, { kind: "thin" });
-});
-
-test("a claim under deletion is kept for a snapshot being cut, and not for one that cannot be cut", async (t) => {
-  const h = await start(t);
-  h.driver.faults.add({ method: "CreateSnapshot", code: Code.UNAVAILABLE, times: 5 });
-  await h.store.create(VolumeSnapshots, vs("snap"));
-  await h.until("it was called", () => h.driver.called("CreateSnapshot") > 0);
-  await h.store.delete(PersistentVolumeClaims, { name: "src", ...NS });
-  await ready(h);
-  await h.until(
-    "the claim is gone",
-    async () => (await h.find(PersistentVolumeClaims, "src", "default")) === undefined,
-  );
-
-  await h.store.create(PersistentVolumeClaims, pvc("src"));
-  await h.until(
-    "it is bound",
-    async () => (await h.find(PersistentVolumeClaims, "src", "default"))?.status?.phase === "Bound",
-  );
-  h.driver.faults.add({ method: "CreateSnapshot", code: Code.INTERNAL, times: 10_000 });
-  await h.store.create(VolumeSnapshots, vs("never"));
-  await errorOf(h, /CreateSnapshot fails/, "never");
-  await h.store.delete(PersistentVolumeClaims, { name: "src", ...NS });
-  await h.until(
-    "the claim is gone",
-    async () => (await h.find(PersistentVolumeClaims, "src", "default")) === undefined,
-  );
-});
-
-test("a clone keeps its source until it is made", async (t) => {
-  const h = await start(t);
-  h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, effect: true, times: 5 });
-  const dataSource = { kind: "PersistentVolumeClaim", name: "src" };
-  await h.store.create(PersistentVolumeClaims, pvc("clone", { dataSource }));
-  await h.until("it was called", () => h.driver.called("CreateVolume") > 1);
-  await h.store.delete(PersistentVolumeClaims, { name: "src", ...NS });
-  assert.ok(await h.find(PersistentVolumeClaims, "src", "default"));
-  await h.until(
-    "the clone is bound",
-    async () => (await h.find(PersistentVolumeClaims, "clone", "default"))?.status?.phase === "Bound",
-  );
-  await h.until(
-    "the source is gone",
-    async () => (await h.find(PersistentVolumeClaims, "src", "default")) === undefined,
-  );
-  await h.until("its volume too", async () => (await h.store.list(PersistentVolumes)).items.length === 1);
-  assert.equal((await h.store.list(ConfigMaps)).items.length, 0);
 });

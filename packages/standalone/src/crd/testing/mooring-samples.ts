@@ -1,0 +1,254 @@
+import type {
+  GroupSnapshot,
+  NodeAgent,
+  Pool,
+  RecurringJob,
+  ShareManager,
+  Snapshot,
+  Volume,
+  VolumeAttachment,
+} from "@mooring/engine";
+import type { VolumeGroupRestore } from "@mooring/sidecars";
+import type { KubeObject } from "@mooring/store";
+import { conditions, error, type Full, metadata, time } from "./full.ts";
+
+const ours = { apiVersion: "storage.mooring.dev/v1alpha1", metadata };
+
+const volume: Full<Volume> = {
+  ...ours,
+  kind: "Volume",
+  spec: {
+    size: 1,
+    pool: "p",
+    source: { kind: "Volume", name: "v" },
+    volumeMode: "Filesystem",
+    fsType: "xfs",
+    accessMode: "rwo",
+    migratable: true,
+    nodeID: "n",
+    migrationNodeID: "m",
+    disableFrontend: false,
+    lastAttachedBy: "a",
+    acceptDataLoss: time,
+    restoreFrom: { snapshot: "s", request: "1" },
+    mutableParameters: { a: "b" },
+    request: { any: { thing: [1] } },
+  },
+  status: {
+    state: "attached",
+    robustness: "healthy",
+    currentNodeID: "n",
+    currentMigrationNodeID: "m",
+    migrationDevice: "/dev/loop1",
+    ownerID: "n",
+    device: "/dev/loop0",
+    frontendDisabled: false,
+    size: 1,
+    formatted: "xfs",
+    remountRequestedAt: time,
+    expansion: { size: 1, failures: 1, failedAt: time, message: "m" },
+    salvage: {
+      ...{ cause: "filesystem", faultedAt: time, state: "Repaired", message: "m", finishedAt: time },
+      ...{ dataLoss: true, failures: 1, failedAt: time },
+    },
+    restore: {
+      ...{ snapshot: "s", request: "1", state: "Failed", finishedAt: time },
+      ...{ message: "m", failures: 1, failedAt: time },
+    },
+    error,
+    conditions,
+  },
+};
+
+const attachment: Full<VolumeAttachment> = {
+  ...ours,
+  kind: "VolumeAttachment",
+  spec: {
+    volume: "x",
+    attachmentTickets: {
+      t: {
+        id: "t",
+        type: "csi-attacher",
+        nodeID: "n",
+        parameters: { disableFrontend: "any" },
+        generation: 1,
+        owner: {
+          apiVersion: "storage.mooring.dev/v1alpha1",
+          kind: "Snapshot",
+          namespace: "a",
+          name: "o",
+          uid: "u",
+        },
+        createdAt: time,
+        expiresAt: time,
+      },
+    },
+  },
+  status: {
+    attachmentTicketStatuses: { t: { id: "t", satisfied: true, conditions, generation: 1 } },
+    generationCounter: 1,
+    ticketDigests: { t: "0123456789abcdef" },
+    moves: { nodeID: "n", count: 1, basis: "b", movedAt: time },
+    conditions,
+    state: "attached",
+    nodeID: "n",
+    migration: "step 2 of 3: n to m",
+    satisfied: 1,
+    waiting: 0,
+    holder: "csi-attacher",
+  },
+};
+
+const snapshot: Full<Snapshot> = {
+  ...ours,
+  kind: "Snapshot",
+  spec: { volume: "v", pool: "p", group: "g", request: { any: 1 } },
+  status: {
+    readyToUse: true,
+    creationTime: "2026-01-01T00:00:00.123Z",
+    restoreSize: 1,
+    ownerID: "n",
+    formatted: "ext4",
+    failures: 1,
+    failedAt: time,
+    error,
+    conditions,
+  },
+};
+
+const engineGroup: Full<GroupSnapshot> = {
+  ...ours,
+  kind: "GroupSnapshot",
+  spec: {
+    members: [{ volume: "v", snapshot: "s-1", pool: "p" }],
+    deadlineSeconds: 5,
+    request: { any: 1 },
+  },
+  status: {
+    state: "ready",
+    attempt: 1,
+    readyToUse: true,
+    nodes: {
+      n: {
+        attempt: 1,
+        phase: "done",
+        methods: { v: "freeze" },
+        startTime: time,
+        endTime: time,
+        pauseMilliseconds: 1.5,
+        heldThroughCut: true,
+        error,
+        interrupted: false,
+      },
+    },
+    barrier: { method: "freeze", startTime: time, endTime: time, pauseMilliseconds: 1.5 },
+    members: [{ volume: "v", snapshot: "s-1", nodeID: "n", method: "freeze" }],
+    creationTime: time,
+    error,
+    conditions,
+  },
+};
+
+const pool: Full<Pool> = {
+  ...ours,
+  kind: "Pool",
+  spec: { type: "xfs", mode: "local", nodeID: "n", path: "/p", size: 1, overcommit: 1.5, reserve: 1 },
+  status: { ready: true, nodes: ["n"], totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
+};
+
+const agent: Full<NodeAgent> = {
+  ...ours,
+  kind: "NodeAgent",
+  spec: { topology: { a: "b" } },
+  status: { state: "Ready", heartbeat: time, holder: "h", version: "1", conditions },
+};
+
+const overrides = { storageClassName: "c", accessModes: ["ReadWriteOnce"], size: "1Gi", labels: { a: "b" } };
+const groupRestore: Full<VolumeGroupRestore> = {
+  apiVersion: "storage.mooring.dev/v1alpha1",
+  kind: "VolumeGroupRestore",
+  metadata: { name: "r" },
+  spec: {
+    source: { volumeGroupSnapshotName: "g" },
+    claimNameTemplate: "{{claim}}-again",
+    defaults: overrides,
+    members: [{ claim: "c", name: "n", ...overrides }],
+  },
+  status: {
+    phase: "Complete",
+    message: "m",
+    observedGeneration: 1,
+    source: { uid: "u", driver: "d" },
+    claims: { total: 1, created: 1, bound: 0 },
+    members: [
+      {
+        sourceClaim: "c",
+        snapshotName: "s",
+        snapshotUID: "u",
+        claimName: "n",
+        storageClassName: "c",
+        size: "1Gi",
+        accessModes: ["ReadWriteOnce"],
+        volumeMode: "Block",
+        phase: "WaitForFirstConsumer",
+        message: "m",
+      },
+    ],
+    conditions,
+  },
+};
+
+const task = { volume: "v", snapshot: "s", state: "Failed" as const, startedAt: time, message: "m" };
+const run = { scheduledAt: time, startedAt: time, finishedAt: time, tasks: [task] };
+const job: Full<RecurringJob> = {
+  ...ours,
+  kind: "RecurringJob",
+  spec: {
+    cron: "@daily",
+    timeZone: "Europe/Berlin",
+    task: "snapshot",
+    retain: 1,
+    groups: ["default"],
+    volumeSelector: {
+      matchLabels: { a: "b" },
+      matchExpressions: [{ key: "k", operator: "In", values: ["v"] }],
+    },
+    concurrency: 1,
+    suspend: true,
+    missedRuns: "Skip",
+    startingDeadlineSeconds: 1,
+    deadlineSeconds: 1,
+    labels: { a: "b" },
+  },
+  status: {
+    phase: "Waiting",
+    lastScheduleTime: time,
+    nextRun: time,
+    active: run,
+    lastRun: { ...run, succeeded: 1, failed: 1 },
+    runs: 1,
+    failures: 1,
+    skipped: 1,
+    conditions,
+  },
+};
+
+const share: Full<ShareManager> = {
+  ...ours,
+  kind: "ShareManager",
+  spec: { nodeID: "n", users: ["n", "o"] },
+  status: { state: "running", nodeID: "n", endpoint: "nfs://10.0.0.1:20490/v", size: 1, error },
+};
+
+/** One of each kind of Mooring's own group, with every field. */
+export const MOORING_SAMPLES: readonly KubeObject[] = [
+  volume,
+  attachment,
+  snapshot,
+  engineGroup,
+  pool,
+  agent,
+  job,
+  share,
+  groupRestore,
+];
