@@ -22,6 +22,23 @@ spec:
       volumeMounts: [{name: d, mountPath: /d, readOnly: ${readOnly}}]
   volumes: [{name: d, persistentVolumeClaim: {claimName: common}}]`;
 
+/** What an agent finds after another node has served the volume; pod `one` has it mounted all the while. */
+async function serversAddressMoves(name: string): Promise<void> {
+  const lost = { status: { state: "running", nodeID: "lost", endpoint: `nfs://192.0.2.1:1/${name}` } };
+  const patch = ["--subresource=status", "--type=merge", "-p", JSON.stringify(lost)];
+  await kubectl.run("patch", "sharemanagers", name, ...patch);
+  await eventually("the claim's user to be told", async () => {
+    const fields = "involvedObject.kind=PersistentVolumeClaim,involvedObject.name=common";
+    const told = await kubectl.run("get", "events", "--field-selector", fields);
+    return /Warning\s+VolumeConditionAbnormal\s.*start the pods that use it again/.test(told);
+  });
+  const doctor = await mooring("doctor", "--kubeconfig", up.kubeconfig, "--state-dir", up.stateDir);
+  assert.match(doctor.stdout, new RegExp(`Volume ${name}\\s+warn\\s+has to be mounted again on node-a`));
+  const why = await mooring("why", "pvc/common", "--kubeconfig", up.kubeconfig);
+  assert.match(why.stdout, /remount on node node-a .* dead or moved/);
+  assert.match(why.stdout, /start the pods again that use the volume on node node-a/);
+}
+
 test("[LHA-058] [LHA-059] several pods use one claim at once; kubectl and mooring why say who serves it, and nothing is left", async () => {
   await kubectl.apply(
     `
@@ -40,7 +57,9 @@ spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 320Mi}}}${r
   const name = await kubectl.run("get", "sharemanagers", "-o", "jsonpath={.items[0].metadata.name}");
   const { stdout: why } = await mooring("why", `volume/${name}`, "--kubeconfig", up.kubeconfig);
   assert.match(why, new RegExp(`ShareManager ${name}: node node-a serves it for node-a at nfs://`));
+  await serversAddressMoves(name);
   await kubectl.run("delete", "pod", "one", "two", "three");
+  await shows(["volumes", name], "{.status.remountRequestedAt}", "");
   await shows(["sharemanagers", name], "{.status.state}", "stopped");
   await kubectl.run("delete", "pvc", "common");
   await gone("sharemanagers", name);

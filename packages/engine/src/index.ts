@@ -20,6 +20,7 @@ export * from "./api/names.ts";
 export * from "./api/node-agent.ts";
 export * from "./api/pool.ts";
 export * from "./api/recurring-job.ts";
+export * from "./api/remount.ts";
 export * from "./api/salvage.ts";
 export * from "./api/share-manager.ts";
 export * from "./api/snapshot.ts";

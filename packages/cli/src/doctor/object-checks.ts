@@ -12,6 +12,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { type Check, check } from "./check.ts";
+import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
 
 /** A deletion that takes longer than this is worth a look. */
@@ -128,6 +129,7 @@ export async function objectChecks(store: ObjectStore, now: Date): Promise<Check
     ...(await stuck(store, now)),
     ...(await waits(store, now)),
     ...(await ticketChecks(store, now)),
+    ...(await remountChecks(store)),
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
   return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];

@@ -1,8 +1,10 @@
 import {
   describeMigration,
   isServed,
+  remountsOwed,
   ShareManagers,
   type Volume,
+  type VolumeAttachment,
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
@@ -12,7 +14,23 @@ import { type Finding, finding } from "./finding.ts";
 
 async function tickets(context: Context, volume: Volume): Promise<Finding[]> {
   const attachment = await read(context, VolumeAttachments, { name: volume.metadata.name });
-  return attachment === undefined ? [] : explainTickets(attachment, new Date());
+  if (attachment === undefined) return [];
+  return [...remounts(volume, attachment), ...explainTickets(attachment, new Date())];
+}
+
+/** Who has it mounted as it was before it failed, or was served elsewhere. */
+function remounts(volume: Volume, { spec }: VolumeAttachment): Finding[] {
+  const asked = volume.status?.remountRequestedAt;
+  return remountsOwed(volume, Object.values(spec.attachmentTickets ?? {})).map(({ id, type, nodeID }) =>
+    finding(
+      "waiting",
+      `remount on node ${nodeID} (ticket ${id}, ${type})`,
+      `what was mounted there before ${asked} is dead or moved: programs hang or get errors`,
+      {
+        next: `start the pods again that use the volume on node ${nodeID}: they mount it anew; without pods: unmount it there, and mount it again`,
+      },
+    ),
+  );
 }
 
 /** Who serves a volume that many nodes use, and for whom. */

@@ -7,6 +7,7 @@ import {
   type Volume,
 } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
+import { remountMessage } from "../health/remount-message.ts";
 import { shortText } from "../health/short-text.ts";
 import { snapshotPlaces } from "./snapshot-places.ts";
 
@@ -35,11 +36,13 @@ function sourceAnswer(source: NonNullable<Volume["spec"]["source"]>) {
     : { type: { case: "volume" as const, value: { volumeId: source.name } } };
 }
 
-/** Abnormal when the volume is faulted or its last operation failed; the message is never empty. */
+/** Abnormal when the volume is faulted, its last operation failed or mounts of it are dead; the message is never empty. */
 export function conditionAnswer(volume: Volume): { abnormal: boolean; message: string } {
   const { robustness, error, state = "creating" } = volume.status ?? {};
   if (error !== undefined) return { abnormal: true, message: shortText(`${error.code}: ${error.message}`) };
   if (robustness === "faulted") return { abnormal: true, message: "the volume's data is damaged or gone" };
+  const remount = remountMessage(volume);
+  if (remount !== undefined) return { abnormal: true, message: remount };
   return { abnormal: false, message: `the volume is ${state}` };
 }
 

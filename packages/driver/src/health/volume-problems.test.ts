@@ -101,6 +101,23 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
     [],
   ],
   [
+    "some have it mounted as it was before it moved",
+    { volume: volume({ remountRequestedAt: "2026-01-02" }), pool: pool(), node: undefined },
+    [[Status.DEGRADED, "RemountRequested"]],
+  ],
+  [
+    "some have it mounted as it was before a fault that is not mended",
+    {
+      volume: volume({
+        ...{ robustness: "faulted", remountRequestedAt: "2026-01-02" },
+        salvage: { ...salvage, cause: "filesystem" },
+      }),
+      pool: pool(),
+      node: undefined,
+    },
+    [[Status.INACCESSIBLE, "FilesystemFailed"]],
+  ],
+  [
     "the last operation failed",
     {
       volume: volume({ error: { code: "RESOURCE_EXHAUSTED", message: "full" } }),

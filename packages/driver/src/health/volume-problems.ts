@@ -1,6 +1,7 @@
 import { v1 } from "@mooring/csi";
 import { type FaultCause, isShared, type NodeAgent, type Pool, type Volume } from "@mooring/engine";
 import { isBelowReserve } from "../controller/capacity.ts";
+import { remountMessage } from "./remount-message.ts";
 
 const { VolumeHealthErrorType: Status } = v1;
 
@@ -52,6 +53,13 @@ const lastFailure: Rule = ({ volume: { status } }) => {
   return { status: Status.DEGRADED, reason: "LastOperationFailed", message: `${code}: ${message}` };
 };
 
+/** A fault says more: until it is mended there is nothing to mount. */
+const remountRequested: Rule = ({ volume }) => {
+  const message = remountMessage(volume);
+  if (message === undefined || volume.status?.robustness === "faulted") return undefined;
+  return { status: Status.DEGRADED, reason: "RemountRequested", message };
+};
+
 const poolClosed: Rule = ({ volume, pool }) => {
   const problem = { status: Status.INACCESSIBLE, reason: "PoolNotReady" };
   if (pool === undefined) return { ...problem, message: `there is no pool "${volume.spec.pool}"` };
@@ -78,7 +86,15 @@ const nodeAway: Rule = ({ node }) => {
   return { ...problem, message: `node "${node?.metadata.name}" is ${node?.status?.state}` };
 };
 
-const RULES: readonly Rule[] = [faulted, repairedWithLoss, lastFailure, poolClosed, poolFull, nodeAway];
+const RULES: readonly Rule[] = [
+  faulted,
+  repairedWithLoss,
+  remountRequested,
+  lastFailure,
+  poolClosed,
+  poolFull,
+  nodeAway,
+];
 
 /** What the objects say is wrong with a volume, at most one entry per reason; empty: nothing is known. Pure. */
 export function volumeProblems(view: HealthView): VolumeProblem[] {

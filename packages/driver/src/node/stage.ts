@@ -23,6 +23,7 @@ import { asksReadOnly, bindFlags, checkMountFlags } from "./mount-flags.ts";
 import { isMountOfFolder, requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
+import { noteRemounted } from "./remounted.ts";
 import { isMountOfShare, mountShare, type ShareSource, shareSource } from "./share.ts";
 import { applyTuning, discardOption, setDeviceReadOnly } from "./tuning.ts";
 
@@ -61,8 +62,11 @@ export async function stageVolume(
   return withAttached(node, volume, async (attached) => {
     if (attached.kind === "folder") bindFlags(flags);
     if (wanted.access === "mount") await requireFree(node, volume.metadata.name, path);
+    const published = Object.keys((await node.records.findOf(volume))?.published ?? {});
     const made = await note(node, volume, wanted);
     recorded();
+    // A block volume has no mount here, but where it is published.
+    if (published.length === 0) await noteRemounted(node, volume, signal);
     await applyTuning(node, volume, attached);
     if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
     if (capability.access === "mount") {
@@ -89,6 +93,7 @@ async function stageShare(
   recorded();
   const { path, readOnly } = wanted;
   await requireFree(node, volume.metadata.name, path);
+  await noteRemounted(node, volume, signal);
   if (made) await makeTarget(path, "directory");
   targetMade();
   await mountShare(node, source, { path, readOnly, flags }, signal).catch(badFlags(flags));

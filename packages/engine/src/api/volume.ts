@@ -71,7 +71,10 @@ export interface VolumeStatus {
   size?: number;
   /** Set once, by the stage step, when a file system was made; never cleared. A clone inherits it. */
   formatted?: string;
+  /** What was mounted before is dead, or moved away. Taken back when nobody has such a mount any more. */
   remountRequestedAt?: string;
+  /** By node: the request that it has answered, by mounting the volume anew. */
+  remounted?: Record<string, string>;
   /** The file system is smaller than the device, and grows only while nobody uses it. */
   expansion?: VolumeExpansion;
   /** The last fault, and what became of it. */

@@ -13,6 +13,7 @@ import type { ServiceInformers, ServicesContext } from "./context.ts";
 import { runExpansions } from "./expansion/index.ts";
 import { runGroupSnapshots } from "./group-snapshot/index.ts";
 import { runRecurringJobs } from "./recurring-job/index.ts";
+import { runRemounts } from "./remount/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSalvages } from "./salvage/index.ts";
 import { runShares } from "./share/index.ts";
@@ -41,6 +42,7 @@ const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
   runClones,
   runRecurringJobs,
   runShares,
+  runRemounts,
 ];
 
 /**

@@ -46,6 +46,7 @@ const volume: Full<Volume> = {
     size: 1,
     formatted: "xfs",
     remountRequestedAt: time,
+    remounted: { n: time },
     expansion: { size: 1, failures: 1, failedAt: time, message: "m" },
     salvage: {
       ...{ cause: "filesystem", faultedAt: time, state: "Repaired", message: "m", finishedAt: time },
