@@ -1,4 +1,12 @@
-import { GroupSnapshots, NodeAgents, Pools, Snapshots, VolumeAttachments, Volumes } from "@mooring/engine";
+import {
+  GroupSnapshots,
+  NodeAgents,
+  Pools,
+  ShareManagers,
+  Snapshots,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
 import {
   type KubeObject,
   KubeVolumeAttachments,
@@ -12,6 +20,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { type Check, check } from "./check.ts";
+import { jobChecks } from "./job-checks.ts";
 import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
 
@@ -31,7 +40,14 @@ const WATCHED: readonly Resource[] = [
 ];
 
 /** All kinds that the checks read. */
-export const WATCHED_KINDS: readonly Resource[] = [...WATCHED, Nodes, NodeAgents, Pools, VolumeAttachments];
+export const WATCHED_KINDS: readonly Resource[] = [
+  ...WATCHED,
+  Nodes,
+  NodeAgents,
+  Pools,
+  ShareManagers,
+  VolumeAttachments,
+];
 
 function name({ metadata }: KubeObject): string {
   return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
@@ -58,10 +74,13 @@ async function errors(store: ObjectStore): Promise<Check[]> {
   const volumes = (await store.list(Volumes)).items;
   const snapshots = (await store.list(Snapshots)).items;
   const groups = (await store.list(GroupSnapshots)).items;
-  return [...volumes, ...snapshots, ...groups].flatMap((item) => {
+  const shares = (await store.list(ShareManagers)).items;
+  return [...volumes, ...snapshots, ...groups, ...shares].flatMap((item) => {
     const error = item.status?.error;
     if (error === undefined) return [];
-    const target = `${item.kind.toLowerCase()}/${item.metadata.name}`;
+    // A share has the name of its volume, which tells of it.
+    const kind = item.kind === ShareManagers.kind ? Volumes.kind : item.kind;
+    const target = `${kind.toLowerCase()}/${item.metadata.name}`;
     return [
       check(
         `${item.kind} ${item.metadata.name}`,
@@ -129,6 +148,7 @@ export async function objectChecks(store: ObjectStore, now: Date): Promise<Check
     ...(await stuck(store, now)),
     ...(await waits(store, now)),
     ...(await ticketChecks(store, now)),
+    ...(await jobChecks(store)),
     ...(await remountChecks(store)),
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ShareManagers, type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
+import { type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engine";
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { explainVolume } from "../why/explain-volume.ts";
 import { causes } from "../why/finding.ts";
@@ -14,8 +14,7 @@ const ASKED = "2026-01-01T00:00:10Z";
 
 test("doctor and why name the nodes that have a volume mounted as it was before, for as long as they have", async (t) => {
   const path = await mkdtemp(join(tmpdir(), "mooring-doctor-"));
-  const kinds = [...WATCHED_KINDS, ShareManagers];
-  const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
+  const registry = new ResourceRegistry(WATCHED_KINDS.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path, registry });
   t.after(async () => {
     await store.close();

@@ -1,10 +1,11 @@
 import {
+  ATTACHER_RULES,
   type AttachmentTicket,
   findOwnersGone,
+  type JobView,
+  jobOver,
   ownerKinds,
-  type Snapshot,
   Snapshots,
-  type Volume,
   type VolumeAttachment,
   VolumeAttachments,
   Volumes,
@@ -17,20 +18,15 @@ const LEAKED_AFTER_MS = 5 * 60_000;
 /** A person who needs a volume for longer has most often forgotten it. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
-interface Objects {
-  volumes: ReadonlyMap<string, Volume>;
-  snapshots: ReadonlyMap<string, Snapshot>;
-}
+/** Longer than the work of a job on a volume takes, unless it copies very much. */
+const SLOW_AFTER_MS = 60 * 60_000;
 
-/** Type of a ticket -> whether the job of its owner is over, so that nobody needs the ticket any more. */
-const DONE: Partial<Record<AttachmentTicket["type"], (owner: string, objects: Objects) => boolean>> = {
-  "snapshot-controller": (owner, { snapshots }) => snapshots.get(owner)?.status?.creationTime !== undefined,
-  "volume-clone-controller": (owner, { volumes }) => volumes.get(owner)?.status?.size !== undefined,
-  "volume-expansion-controller": (owner, { volumes }) =>
-    volumes.has(owner) && volumes.get(owner)?.status?.expansion === undefined,
-};
+type Objects = Pick<JobView, "volumes" | "snapshots">;
 
-/** Tickets that nobody needs any more: those without owner, those whose job is over, and those that a person forgot. */
+/**
+ * Tickets that nobody needs any more: those without owner, those whose job is over, and those that a person forgot. And
+ * those of jobs that have had their volume for so long that something is wrong.
+ */
 export async function ticketChecks(store: ObjectStore, now: Date): Promise<Check[]> {
   const objects: Objects = {
     volumes: new Map((await store.list(Volumes)).items.map((volume) => [volume.metadata.name, volume])),
@@ -54,15 +50,36 @@ async function checksOf(
   const old = tickets.filter((ticket) => ageMs(ticket, now) > LEAKED_AFTER_MS);
   const gone = await findOwnersGone(store, old, ownerKinds(true), AbortSignal.timeout(60_000));
   return old.flatMap((ticket) => {
-    const { id, type, owner } = ticket;
+    const { id, owner } = ticket;
     const name = `Ticket ${volume}/${id}`;
     const next = `mooring why volume/${volume}`;
     const whose = `${owner?.kind} ${owner?.name}`;
     if (gone.has(id)) return [check(name, "fail", `its owner ${whose} is gone, and the ticket is not`, next)];
-    if (owner !== undefined && DONE[type]?.(owner.name, objects) === true)
-      return [check(name, "fail", `the job of ${whose} is over, and its ticket is not`, next)];
+    const present = objects.volumes.get(volume);
+    const over =
+      present === undefined ? undefined : jobOver(ticket, { ...objects, volume: present, tickets });
+    if (over !== undefined)
+      return [
+        check(name, "fail", `the job of ${whose} ${over}, and its ticket is not`, leftOver(volume, id)),
+      ];
+    if (isSlow(attachment, ticket, now)) {
+      const what = `the job of ${whose} has had the volume for more than an hour and is not done`;
+      return [check(name, "warn", what, next)];
+    }
     return isForgotten(attachment, ticket, now) ? [forgotten(name, volume, ticket)] : [];
   });
+}
+
+/** The services give such a ticket back within moments: they do not run, or somebody wrote it by hand. */
+function leftOver(volume: string, id: string): string {
+  return `see that \`mooring up\`, or \`mooring driver\`, runs; then: mooring ticket rm ${volume} ${id} --force`;
+}
+
+function isSlow({ status }: VolumeAttachment, { id, type, owner }: AttachmentTicket, now: Date): boolean {
+  const verdict = status?.attachmentTicketStatuses?.[id];
+  const { workload } = ATTACHER_RULES[type] ?? { workload: true };
+  if (verdict?.satisfied !== true || workload || owner === undefined) return false;
+  return now.getTime() - Date.parse(verdict.conditions[0]?.lastTransitionTime ?? "") > SLOW_AFTER_MS;
 }
 
 function isForgotten({ status }: VolumeAttachment, ticket: AttachmentTicket, now: Date): boolean {

@@ -65,6 +65,10 @@ test("doctor names tickets whose owner is gone or whose job is over, and a perso
     });
     await store.updateStatus(Snapshots, { ...cut, status: { readyToUse: true, creationTime: old } });
     await store.create(Snapshots, { ...cut, metadata: { name: "coming" } });
+    await store.create(Volumes, {
+      ...{ apiVersion, kind: "Volume", metadata: { name: "v" } },
+      spec: { size: 1, pool: "p", volumeMode: "Block", accessMode: "rwo" },
+    });
     const owner = (name: string) => ({ owner: { apiVersion, kind: "Snapshot", name } });
     const job = (id: string, more: object) => ({
       id,

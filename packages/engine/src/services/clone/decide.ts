@@ -5,7 +5,12 @@ import { type Hold, type HoldPlan, holdFor, noHold } from "../hold/plan.ts";
 
 const TYPE = "volume-clone-controller";
 /** Failures that trying again does not mend. */
-const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND", "DATA_LOSS"]);
+export const FINAL: ReadonlySet<string> = new Set([
+  "INVALID_ARGUMENT",
+  "OUT_OF_RANGE",
+  "NOT_FOUND",
+  "DATA_LOSS",
+]);
 
 export interface CloneView {
   /** A volume that is made from another. */

@@ -13,7 +13,7 @@ export interface SnapshotHoldView {
 
 const TYPE = "snapshot-controller";
 /** Failures that trying again does not mend. */
-const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOSS"]);
+export const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOSS"]);
 
 /**
  * A snapshot that is not cut yet holds its volume, attached or not, so that nothing moves it meanwhile. It lets go once
