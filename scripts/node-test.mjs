@@ -24,7 +24,10 @@ async function find(path) {
 }
 
 /** What is tested here touches nothing but folders and sockets of its own. */
-const APART = ["csi", "sidecars", "store"].map((name) => resolve("packages", name) + sep);
+const APART = [
+  ...["csi", "sidecars", "store", "engine/src/arbiter"],
+  ...["apiserver", "builtin", "controllers", "crd", "schema"].map((name) => `standalone/src/${name}`),
+].map((name) => resolve("packages", name) + sep);
 const defaults = ["packages", "test", "examples"];
 const files = [];
 for (const root of roots.length > 0 ? roots : defaults) {
