@@ -72,7 +72,7 @@ async function checksOf(
 
 /** The services give such a ticket back within moments: they do not run, or somebody wrote it by hand. */
 function leftOver(volume: string, id: string): string {
-  return `see that \`mooring up\`, or \`mooring driver\`, runs; then: mooring ticket rm ${volume} ${id} --force`;
+  return `see that \`mooring up\`, or \`mooring driver\`, runs; else: mooring ticket rm ${volume} ${id} --force`;
 }
 
 function isSlow({ status }: VolumeAttachment, { id, type, owner }: AttachmentTicket, now: Date): boolean {

@@ -46,4 +46,52 @@ describe("mooring why: a ticket", () => {
     const [found] = explainTickets({ ...rest, spec: { ...spec, attachmentTickets } }, NOW);
     assert.match(found?.message ?? "", /not looked at yet by the arbiter/);
   });
+
+  const HOLDERS: readonly [string, Partial<AttachmentTicket>, RegExp][] = [
+    [
+      "a person",
+      { type: "longhorn-api", parameters: { lastAttachedBy: "bob" } },
+      /takes it from bob; the device stays/,
+    ],
+    [
+      "a workload of Kubernetes",
+      {
+        type: "csi-attacher",
+        owner: { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", name: "csi-1" },
+      },
+      /deletes VolumeAttachment csi-1 of Kubernetes, which attaches it again/,
+    ],
+    [
+      "a caller of the driver",
+      { type: "csi-attacher" },
+      /ends its publication on the node; the device stays/,
+    ],
+    ["a job", { type: "volume-restore-controller" }, /interrupts its job, which asks again/],
+    ["a share", { type: "share-manager-controller" }, /in vain: it comes back/],
+  ];
+  for (const reason of ["BlockedByUninterruptible", "AttachedWithIncompatibleParameters"]) {
+    for (const [who, more, does] of HOLDERS) {
+      test(`${reason} by ${who}: how to end that ticket at once, and what that does`, () => {
+        const attachment = told(reason, false);
+        const holder = { ...ticket, ...more, id: "other" };
+        const bystander = { ...ticket, id: "bystander" };
+        attachment.spec.attachmentTickets = { t: ticket, other: holder, bystander };
+        const [condition] = attachment.status?.attachmentTicketStatuses?.["t"]?.conditions ?? [];
+        if (condition !== undefined) condition.message = 'held on node "b" by ticket "other" (x)';
+        const { next = "" } =
+          explainTickets(attachment, NOW).find(({ subject }) => /^ticket t /.test(subject)) ?? {};
+        assert.match(
+          next,
+          /^see who has it: mooring ticket list v; to end it now: mooring ticket rm v other --force \(/,
+        );
+        assert.match(next, does);
+        assert.doesNotMatch(next, /bystander/);
+      });
+    }
+  }
+
+  test("a ticket for a node that there is not: how to end it, whoever has it", () => {
+    const [found] = explainTickets(told("NodeNotFound", false), NOW);
+    assert.match(found?.next ?? "", /mooring ticket rm v t --force \(takes it from ann;/);
+  });
 });

@@ -6,14 +6,22 @@ import {
   WAITS,
 } from "@mooring/engine";
 import { age } from "../output/table.ts";
+import { endTicket } from "./end-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
 
-/** What a person can do about a wait that does not end by itself, by the ticket's volume. */
-const NEXT: Partial<Record<VerdictReason, (ticket: AttachmentTicket, volume: string) => string>> = {
-  BlockedByUninterruptible: (_, volume) => `see who has it: mooring ticket list ${volume}`,
-  AttachedWithIncompatibleParameters: (_, volume) => `see who has it: mooring ticket list ${volume}`,
-  NodeNotFound: ({ id }, volume) =>
-    `name a node of \`kubectl get nodeagents\`, or: mooring ticket rm ${volume} ${id}`,
+/** What a person can do about a wait that does not end by itself; `named`: the tickets that the verdict blames. */
+type Next = (ticket: AttachmentTicket, volume: string, named: readonly AttachmentTicket[]) => string;
+
+const seeHolders: Next = (_, volume, named) => {
+  const ends = named.map((holder) => `; to end it now: ${endTicket(holder, volume)}`);
+  return `see who has it: mooring ticket list ${volume}${ends.join("")}`;
+};
+
+const NEXT: Partial<Record<VerdictReason, Next>> = {
+  BlockedByUninterruptible: seeHolders,
+  AttachedWithIncompatibleParameters: seeHolders,
+  NodeNotFound: (ticket, volume) =>
+    `name a node of \`kubectl get nodeagents\`, or end it: ${endTicket(ticket, volume)}`,
   NodeNotReady: ({ nodeID }) => `look at the node: kubectl describe nodeagent ${nodeID}`,
   NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
   Flapping: (_, volume) =>
@@ -42,13 +50,25 @@ export function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTi
   }
   const reason = condition.reason as VerdictReason;
   const ends = WAITS[reason];
-  const next = NEXT[reason]?.(ticket, attachment.spec.volume);
+  const next = NEXT[reason]?.(
+    ticket,
+    attachment.spec.volume,
+    namedIn(condition.message ?? "", attachment, id),
+  );
   return finding(
     "waiting",
     subject,
     `waits for ${since}: ${condition.reason}: ${condition.message}${ends === undefined ? "" : `; ends when: ${ends}`}`,
     next === undefined ? {} : { next },
   );
+}
+
+/** Other tickets that the verdict names, as it does with all that it waits for. */
+function namedIn(message: string, { spec }: VolumeAttachment, own: string): AttachmentTicket[] {
+  const others = Object.entries(spec.attachmentTickets ?? {}).filter(([id]) => id !== own);
+  return others
+    .filter(([id]) => message.includes(`ticket "${id}"`))
+    .map(([id, ticket]) => ({ ...ticket, id }));
 }
 
 /** All of them: who has the volume first. */
