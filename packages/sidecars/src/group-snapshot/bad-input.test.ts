@@ -115,12 +115,18 @@ test("every claim that cannot be a member is told so, and the group succeeds whe
   await w.claims("data");
   for (const name of ["a", "b"])
     await w.h.store.create(PersistentVolumeClaims, labelled(name, { app: "db" }, { volumeName: "nowhere" }));
+  await claimWith(w, "foreign", { csi: { driver: "x.example.com", volumeHandle: "h" } });
   await w.create("group");
-  await w.error(/claim a is not bound; claim b is not bound/);
+  const { status: refused } = await w.error(/claim a is not bound; claim b is not bound/);
+  const elsewhere = /claim foreign is of driver x\.example\.com/;
+  assert.match(refused?.error?.message ?? "", elsewhere, "told with the others, not after them");
+  const told = await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", elsewhere);
+  assert.equal(told, "foreign");
   assert.equal(await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim a/), "a");
   assert.equal(await w.told("PersistentVolumeClaim", "GroupSnapshotContentCreationFailed", /claim b/), "b");
   await nothingDone(w);
-  for (const name of ["a", "b"]) await w.h.store.delete(PersistentVolumeClaims, { name, namespace: NS });
+  for (const name of ["a", "b", "foreign"])
+    await w.h.store.delete(PersistentVolumeClaims, { name, namespace: NS });
   const { status } = await w.ready();
   assert.equal(status?.error, undefined);
 });

@@ -2,7 +2,7 @@ import { hasFinalizer, type VolumeGroupSnapshot, type VolumeGroupSnapshotClass }
 import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { groupContentFor } from "./content-for.ts";
-import { chooseSources, foreignProblem, mixedProblem, type Source, selectorOf } from "./sources.ts";
+import { chooseSources, mixedProblem, type Source, selectorOf } from "./sources.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
 
 /**
@@ -12,15 +12,12 @@ import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report
 export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep {
   const selector = selectorOf(group);
   if ("error" in selector) return report("GroupSnapshotValidationError", selector.error);
-  const chosen = chooseSources(view.candidates);
+  const chosen = chooseSources(view.candidates, view.groupClass?.driver);
   if (!("sources" in chosen))
     return report("GroupSnapshotContentCreationFailed", chosen.message, chosen.ofClaims);
   const { sources } = chosen;
   const groupClass = classFor(view, group, sources);
   if ("do" in groupClass) return groupClass;
-  const foreign = foreignProblem(sources, groupClass.driver);
-  if (foreign !== undefined)
-    return report("GroupSnapshotContentCreationFailed", foreign.message, foreign.ofClaims);
   try {
     const content = groupContentFor(group, groupClass, sources);
     if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "guard" };

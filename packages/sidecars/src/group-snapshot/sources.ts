@@ -57,8 +57,14 @@ export function selects(group: VolumeGroupSnapshot, claim: PersistentVolumeClaim
   );
 }
 
-/** Checks every claim before anything is done: one that cannot be a member fails the whole group. */
-export function chooseSources(candidates: readonly Candidate[]): { sources: Source[] } | SourceProblem {
+/**
+ * Checks every claim before anything is done: one that cannot be a member fails the whole group. `driver`: of the class
+ * that the group names, so that claims of other drivers are named together with the rest.
+ */
+export function chooseSources(
+  candidates: readonly Candidate[],
+  driver?: string,
+): { sources: Source[] } | SourceProblem {
   if (candidates.length === 0) return problem("no claim of the namespace matches the selector");
   if (candidates.length > MOST_MEMBERS)
     return problem(
@@ -67,7 +73,7 @@ export function chooseSources(candidates: readonly Candidate[]): { sources: Sour
   const sources: Source[] = [];
   const ofClaims: SourceProblem["ofClaims"] = [];
   for (const { claim, volume } of candidates) {
-    const result = sourceOf(claim, volume);
+    const result = sourceOf(claim, volume, driver);
     if (typeof result === "string") ofClaims.push({ claim, message: result });
     else sources.push(result);
   }
@@ -75,7 +81,11 @@ export function chooseSources(candidates: readonly Candidate[]): { sources: Sour
   return uniqueProblem(sources) ?? { sources };
 }
 
-function sourceOf(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): Source | string {
+function sourceOf(
+  claim: PersistentVolumeClaim,
+  volume: PersistentVolume | undefined,
+  wanted: string | undefined,
+): Source | string {
   const { name } = claim.metadata;
   if (isDeleting(claim)) return `claim ${name} is being deleted`;
   const volumeName = claim.spec?.volumeName;
@@ -85,6 +95,8 @@ function sourceOf(claim: PersistentVolumeClaim, volume: PersistentVolume | undef
     return `volume ${volumeName} is not bound to claim ${name}`;
   if (volume.spec?.csi === undefined) return `volume ${volumeName} of claim ${name} is not a CSI volume`;
   const { driver, volumeHandle: handle } = volume.spec.csi;
+  if (wanted !== undefined && driver !== wanted)
+    return `claim ${name} is of driver ${driver}, the group snapshot is for ${wanted}`;
   return { claim, driver, handle };
 }
 
@@ -100,19 +112,6 @@ function uniqueProblem(sources: readonly Source[]): SourceProblem | undefined {
     first.set(source.handle, source);
   }
   return undefined;
-}
-
-/** A group of claims of several drivers, or of another driver than its class. */
-export function foreignProblem(sources: readonly Source[], driver: string): SourceProblem | undefined {
-  const ofClaims = sources
-    .filter((source) => source.driver !== driver)
-    .map(({ claim, driver: of }) => ({
-      claim,
-      message: `claim ${claim.metadata.name} is of driver ${of}, the group snapshot is for ${driver}`,
-    }));
-  return ofClaims.length === 0
-    ? undefined
-    : problem(summary(ofClaims.map(({ message }) => message)), ofClaims);
 }
 
 /** Without a class there is only one driver that can be meant. */
