@@ -214,6 +214,16 @@ test("a volume for several nodes whose node has no server is refused with what t
   const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
   const told = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
   await fails("FAILED_PRECONDITION", publish(), told);
+  // Whoever is refused may never call again: nothing is published, so the volume can be deleted.
+  const refused = await create("no server, given up", { requisite: [TWO] }, { volumeCapabilities });
+  const again = { volumeId: refused.volumeId, nodeId: "node-1", volumeCapability };
+  await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), told);
+  const { status } = await controller.controllerGetVolume({ volumeId: refused.volumeId });
+  assert.deepEqual(status?.publishedNodeIds, []);
+  await eventually("it to be deleted", async () => {
+    const gone = controller.deleteVolume({ volumeId: refused.volumeId });
+    return (await codeOf(gone)) === "OK";
+  });
   installed();
   await eventually("the server to be found", async () => (await codeOf(publish())) === "OK");
   await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-1" });

@@ -32,7 +32,7 @@ export { decide } from "./arbiter/decide.ts";
 export { wantsDevice } from "./arbiter/eligible.ts";
 export { isBetween, mayBeOpenOn } from "./arbiter/exposure.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./arbiter/index.ts";
-export { csiTicketId } from "./arbiter/kubernetes/claim.ts";
+export { csiTicketId, isOwnedByKubernetes } from "./arbiter/kubernetes/claim.ts";
 export { describeMigration, deviceOn, isMigratable } from "./arbiter/migration/phase.ts";
 export { findOwnersGone, ownerKinds } from "./arbiter/owners.ts";
 export {

@@ -28,6 +28,7 @@ import { requireServer } from "./not-served.ts";
 import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
 import { CAPABILITY, READ_ONLY, requireNoOtherNode, useParameters } from "./other-nodes.ts";
 import { publishedNodes } from "./published-nodes.ts";
+import { isRefusal, withdrawTicket } from "./withdraw-ticket.ts";
 
 const ticketAdded = failpoint("driver/publish-volume/ticket-added");
 const attached = failpoint("driver/publish-volume/attached");
@@ -64,7 +65,13 @@ export async function publishVolume(
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
   });
   ticketAdded();
-  await untilSatisfied(driver, volumeId, nodeId, id, signal);
+  try {
+    await untilSatisfied(driver, volumeId, nodeId, id, signal);
+  } catch (error) {
+    // A ticket of an earlier call may be that of a publication that was answered.
+    if (present === undefined && isRefusal(error)) await withdrawTicket(driver.store, volumeId, id, signal);
+    throw error;
+  }
   if (!isServed(volume)) await untilAttached(driver, volumeId, nodeId, signal);
   attached();
   return { publishContext: readonly ? { [PUBLISH_READ_ONLY]: "true" } : {} };
