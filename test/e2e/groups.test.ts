@@ -40,6 +40,7 @@ for (const pool of ["xfs", "btrfs"] as const) {
       assert.match(shown, /^default\/noon: ready$/m);
       assert.match(shown, /^barrier \S+ to \S+, method \S+, writers waited [\d.]+ ms$/m);
       assert.match(shown, /^a +snapshot-\w+ +yes +64Mi$/m);
+      assert.equal(JSON.parse(await done("wait", "noon", "--json")).ready, true);
       const [listed] = JSON.parse(await done("list", "--json"));
       assert.equal(listed.name, "noon");
       assert.deepEqual(listed.members.map((each: { claim: string }) => each.claim).sort(), ["a", "b"]);
@@ -56,6 +57,10 @@ for (const pool of ["xfs", "btrfs"] as const) {
       await shows(["pod", "reader"], "{.status.phase}", "Succeeded");
       const [a = 0, b = 0] = (await kubectl.run("logs", "reader")).split("\n").map(Number);
       assert.ok(a > 0 && a - b >= 0 && a - b <= 1, `a has ${a}, b has ${b}`);
+      assert.match(
+        await done("wait", "again", "--restore"),
+        /^default\/again: Ready: 2 of 2 claims are bound$/m,
+      );
       assert.match(await done("show", "noon"), /^again +Ready +2 of 2 claims are bound$/m);
       const why = await mooring("why", "volumegrouprestore/again", "--kubeconfig", up.kubeconfig);
       assert.deepEqual(
@@ -85,16 +90,18 @@ for (const pool of ["xfs", "btrfs"] as const) {
       assert.equal(taken.code, 1);
       assert.match(taken.stderr, /^error: .*claim a exists and is not of this restore/m);
       assert.match(taken.stderr, /^next: mooring why volumegrouprestore\/clash/m);
-      const why = await mooring("why", "volumegrouprestore/clash", "--kubeconfig", up.kubeconfig);
-      assert.equal(why.code, 1);
-      assert.match(why.stdout, /claim a exists/);
+      const asked = await mooring("why", "volumegrouprestore/clash", "--kubeconfig", up.kubeconfig);
+      assert.equal(asked.code, 1);
+      assert.match(asked.stdout, /claim a exists/);
       await kubectl.run("wait", "--for=condition=Failed", "volumegrouprestore/clash", "--timeout=60s");
       const missing = await group("restore", "never", "--from", "midnight");
       assert.equal(missing.code, 1);
       assert.match(missing.stderr, /VolumeGroupSnapshot midnight does not exist/);
       const none = await group("snapshot", "create", "none", "-l", "app=nobody", "--timeout", "2");
       assert.equal(none.code, 1);
-      assert.match(none.stderr, /^error: VolumeGroupSnapshot none: after 2 s /m);
+      const why = "no claim of the namespace matches the selector";
+      assert.match(none.stderr, new RegExp(`^waiting: VolumeGroupSnapshot none: ${why}$`, "m"));
+      assert.match(none.stderr, new RegExp(`^error: VolumeGroupSnapshot none: after 2 s ${why}`, "m"));
       for (const args of [
         ["snapshot", "create", "x"],
         ["snapshot", "create", "x", "-l", ""],
@@ -102,7 +109,11 @@ for (const pool of ["xfs", "btrfs"] as const) {
         ["restore", "x", "--from", "noon", "--size", "much"],
       ])
         assert.equal((await group(...args)).code, 2, args.join(" "));
-      assert.equal((await group("show", "midnight")).code, 1);
+      for (const args of [["show"], ["wait"], ["wait", "--restore"], ["delete"]]) {
+        const { code, stderr } = await group(...args, "midnight");
+        assert.equal(code, 1, args.join(" "));
+        assert.match(stderr, /^error: .*midnight.* not found/m, args.join(" "));
+      }
       for (const name of ["clash", "never"]) await kubectl.run("delete", "volumegrouprestore", name);
       await done("delete", "none");
     });

@@ -1,3 +1,4 @@
+import { VolumeGroupRestores } from "@mooring/sidecars";
 import { VolumeGroupSnapshots } from "@mooring/store";
 import { Command, InvalidArgumentError } from "commander";
 import { renderGroup, renderList } from "../group/render.ts";
@@ -69,6 +70,26 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
   print(options, shown, () => renderRestore(shown));
 }
 
+interface WaitOptions extends Shared {
+  restore?: boolean;
+  timeout: number;
+}
+
+/** Of an object that is there: one that nobody has made is not waited for. */
+async function wait(name: string, options: WaitOptions): Promise<void> {
+  const { namespace, timeout } = options;
+  const store = await openClient(options);
+  if (options.restore === true) {
+    const present = await store.get(VolumeGroupRestores, { namespace, name });
+    const done = (await untilComplete(store, namespace, name, timeout)) ?? present;
+    return print(options, done, () => renderRestore(done));
+  }
+  await store.get(VolumeGroupSnapshots, { namespace, name });
+  await untilReady(store, namespace, name, timeout);
+  const group = await showGroup(store, namespace, name);
+  print(options, group, () => renderGroup(group));
+}
+
 async function remove(name: string, options: Waiting): Promise<void> {
   const { namespace, timeout } = options;
   const store = await openClient(options);
@@ -89,10 +110,11 @@ const shared = (command: Command): Command =>
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the answer as JSON");
 
+const patient = (command: Command): Command =>
+  shared(command).option("--timeout <seconds>", "how long to wait", seconds, 300);
+
 const waiting = (command: Command): Command =>
-  shared(command)
-    .option("--no-wait", "return when the wish is stored")
-    .option("--timeout <seconds>", "how long to wait", seconds, 300);
+  patient(command).option("--no-wait", "return when the wish is stored");
 
 /** `mooring group ...`: snapshots of several claims at one moment, and all of them back at once. */
 export function groupCommand(): Command {
@@ -102,7 +124,9 @@ export function groupCommand(): Command {
   shared(group.command("list").alias("ls").description("list group snapshots"))
     .option("-A, --all-namespaces", "of all namespaces")
     .action(list);
-  shared(group.command("show").description("one group snapshot: members, barrier, restores"))
+  shared(
+    group.command("show").alias("describe").description("one group snapshot: members, barrier, restores"),
+  )
     .argument("<name>", "the group snapshot")
     .action(show);
   const snapshots = group.command("snapshot").description("group snapshots");
@@ -119,6 +143,10 @@ export function groupCommand(): Command {
     .option("--size <claim=size>", "a larger size for the claim restored from this one", collectPair, {})
     .option("--name <claim=name>", "another name for the claim restored from this one", collectPair, {})
     .action(restore);
+  patient(group.command("wait").description("wait until a group snapshot is ready, or a restore complete"))
+    .argument("<name>", "the group snapshot, or with --restore the restore")
+    .option("--restore", "wait for the VolumeGroupRestore of this name")
+    .action(wait);
   waiting(group.command("delete").alias("rm").description("delete a group snapshot and its members"))
     .argument("<name>", "the group snapshot")
     .action(remove);

@@ -64,6 +64,7 @@ export function untilComplete(store: ObjectStore, namespace: string, name: strin
         return holds(restore, "Complete");
       },
       last: (restore) => restore?.status?.message ?? "nothing has taken it up: are the controllers running?",
+      progress: (restore) => restore?.status?.message,
       next: `mooring why volumegrouprestore/${name} -n ${namespace}`,
     },
   );

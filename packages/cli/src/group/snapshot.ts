@@ -54,6 +54,7 @@ export function untilReady(store: ObjectStore, namespace: string, name: string, 
       seconds,
       done: (group) => (group === undefined ? "it was deleted" : group.status?.readyToUse === true),
       last: (group) => group?.status?.error?.message ?? "it is not ready yet",
+      progress: (group) => group?.status?.error?.message,
       next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
     },
   );
@@ -70,6 +71,7 @@ export function untilGone(store: ObjectStore, namespace: string, name: string, s
       done: (group) => group === undefined,
       last: (group) =>
         group?.status?.error?.message ?? `it is held by ${group?.metadata.finalizers?.join(", ")}`,
+      progress: (group) => group?.status?.error?.message,
       next: `mooring why volumegroupsnapshot/${name} -n ${namespace}`,
     },
   );

@@ -8,19 +8,22 @@ export interface Wait<T> {
   done(object: T | undefined): boolean | string;
   /** What is known when the time is over. */
   last(object: T | undefined): string;
+  /** What to tell while it lasts, each time that it changes; undefined: nothing to tell. */
+  progress(object: T | undefined): string | undefined;
   /** `mooring why ...` */
   next: string;
 }
 
-/** Waits for one object; throws with exit code 1 when it fails or the time is over. */
+/** Waits for one object, telling on stderr what for; throws with exit code 1 when it fails or the time is over. */
 export async function waitForObject<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   key: ObjectKey,
-  { done, last, next, seconds }: Wait<T>,
+  { done, last, next, progress, seconds }: Wait<T>,
 ): Promise<T | undefined> {
   const signal = AbortSignal.timeout(seconds * 1000);
   let seen: T | undefined;
+  let told: string | undefined;
   const failure = () => {
     const verdict = done(seen);
     return typeof verdict === "string" ? verdict : undefined;
@@ -28,7 +31,12 @@ export async function waitForObject<T extends KubeObject>(
   try {
     const accept = (object: T | undefined) => {
       seen = object;
-      return done(object) !== false;
+      if (done(object) !== false) return true;
+      const now = progress(object);
+      if (now !== undefined && now !== told)
+        process.stderr.write(`waiting: ${resource.kind} ${key.name}: ${now}\n`);
+      told = now;
+      return false;
     };
     seen = await waitFor(store, resource, key, accept, signal);
   } catch (error) {
