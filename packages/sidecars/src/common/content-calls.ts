@@ -1,0 +1,90 @@
+import type { KubeObject } from "@mooring/store";
+import { type CallFailure, callFailure, isInfeasible, isUncertain } from "../csi/codes.ts";
+import type { ObjectCache } from "../kube/cache.ts";
+import { patchStatus } from "../kube/patch.ts";
+import { Backoff } from "./backoff.ts";
+import type { SidecarContext } from "./context.ts";
+import { rfc3339 } from "./time.ts";
+import { Uncertainty } from "./uncertainty.ts";
+
+/** Longest time between two questions whether what was cut is ready, in milliseconds. */
+const LONGEST_POLL_MS = 15_000;
+
+/** An object that stands for a snapshot, or a group of them, on the storage system. */
+interface Content extends KubeObject {
+  status?: { readyToUse?: boolean; error?: { message?: string } };
+}
+
+interface Failed {
+  kind: "failed";
+  failure: CallFailure;
+}
+
+/**
+ * The calls that a controller makes to the driver for contents, and what it remembers of them from one look at a content
+ * to the next: answers, pauses, and whether a call may have had an effect that nobody has confirmed. All by uid.
+ */
+export class ContentCalls<C extends Content, Answer> {
+  readonly #context: SidecarContext;
+  readonly #cache: ObjectCache<C>;
+  readonly #signal: AbortSignal;
+  readonly answers = new Map<string, Answer | Failed>();
+  readonly uncertainty = new Uncertainty();
+  /** After failures. */
+  readonly pauses: Backoff;
+  /** Between questions about what is not ready yet: less and less often, but never as rarely as what fails. */
+  readonly polls: Backoff;
+
+  constructor(context: SidecarContext, cache: ObjectCache<C>, signal: AbortSignal) {
+    this.#context = context;
+    this.#cache = cache;
+    this.#signal = signal;
+    const { retry, now } = context;
+    this.pauses = new Backoff({ ...retry, now });
+    this.polls = new Backoff({ ...retry, maxMs: Math.min(retry.maxMs, LONGEST_POLL_MS), now });
+  }
+
+  /** Of one call. */
+  get options(): { signal: AbortSignal; timeoutMs: number } {
+    return { signal: this.#signal, timeoutMs: this.#context.timeoutMs };
+  }
+
+  /** The content is gone. */
+  forget(uid: string): void {
+    this.answers.delete(uid);
+    this.pauses.reset(uid);
+    this.polls.reset(uid);
+    this.uncertainty.settle(uid);
+  }
+
+  /** One call to the driver: its answer, or its failure, is remembered until the next step has used it. */
+  async make(
+    content: C,
+    { question, reason }: { question: string; reason: string },
+    call: () => Promise<Answer>,
+  ): Promise<void> {
+    const { name, uid = "" } = content.metadata;
+    try {
+      this.answers.set(uid, await call());
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const failure = callFailure(error);
+      const { retry, logger } = this.#context;
+      this.answers.set(uid, { kind: "failed", failure });
+      if (isUncertain(failure)) this.uncertainty.note(uid);
+      this.pauses.fail(uid, question, isInfeasible(failure) ? retry.infeasibleMs : 0);
+      logger.warn({ content: name, code: failure.code, error: failure.message }, reason);
+      await this.complain(content, reason, failure.message);
+    }
+  }
+
+  /** Written once per error, not once per attempt. */
+  async complain(content: C, reason: string, message: string): Promise<void> {
+    const { events, now, store } = this.#context;
+    events.event(content, "Warning", reason, message);
+    if (content.status?.error?.message === message) return;
+    const error = { message, time: rfc3339(now()) };
+    const readyToUse = content.status?.readyToUse ?? false;
+    await patchStatus(store, this.#cache, content, { readyToUse, error });
+  }
+}
