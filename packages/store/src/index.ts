@@ -1,6 +1,7 @@
 export { EventRecorder, type EventRecorderOptions, type EventSubject } from "./controller/event-recorder.ts";
 export { type EventExpiryOptions, startEventExpiry } from "./controller/expire-events.ts";
 export * from "./controller/finalizers.ts";
+export { getIfAny } from "./controller/get-if-any.ts";
 export * from "./controller/informer.ts";
 export { acquireLease, type HeldLease, LeaseElection, type LeaseOptions } from "./controller/lease.ts";
 export { listAll } from "./controller/list-all.ts";

@@ -1,7 +1,7 @@
 import {
   type Event,
   Events,
-  isNotFound,
+  getIfAny,
   type KubeObject,
   type ObjectKey,
   type ObjectStore,
@@ -19,12 +19,7 @@ export async function read<T extends KubeObject>(
   resource: Resource<T>,
   key: ObjectKey,
 ): Promise<T | undefined> {
-  try {
-    return await store.get(resource, key);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return getIfAny(store, resource, key);
 }
 
 /** The newest warning about an object, if there is one. */

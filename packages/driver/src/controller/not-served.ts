@@ -1,6 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import { ShareManagers } from "@mooring/engine";
-import { isNotFound } from "@mooring/store";
+import { getIfAny } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 
 /**
@@ -12,10 +12,7 @@ export async function requireServer(
   volumeId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const share = await store.get(ShareManagers, { name: volumeId }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const share = await getIfAny(store, ShareManagers, { name: volumeId }, signal);
   const { state, error } = share?.status ?? {};
   if (state === "running" || error?.code !== "FAILED_PRECONDITION") return;
   const node = share?.spec.nodeID ?? "";

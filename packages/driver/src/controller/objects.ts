@@ -11,7 +11,7 @@ import {
   type Volume,
   Volumes,
 } from "@mooring/engine";
-import { isNotFound, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
+import { getIfAny, type KubeObject, listAll, type ObjectStore, type Resource } from "@mooring/store";
 import { isGroupSnapshotId, isSnapshotId, isVolumeId } from "../names.ts";
 import type { Position } from "../paging/token.ts";
 
@@ -32,7 +32,7 @@ export async function findVolume(
   id: string,
   signal: AbortSignal,
 ): Promise<Volume | undefined> {
-  return isVolumeId(id) ? find(store, Volumes, id, signal) : undefined;
+  return isVolumeId(id) ? getIfAny(store, Volumes, { name: id }, signal) : undefined;
 }
 
 export async function getVolume(store: ObjectStore, id: string, signal: AbortSignal): Promise<Volume> {
@@ -48,7 +48,7 @@ export async function findSnapshot(
   id: string,
   signal: AbortSignal,
 ): Promise<Snapshot | undefined> {
-  return isSnapshotId(id) ? find(store, Snapshots, id, signal) : undefined;
+  return isSnapshotId(id) ? getIfAny(store, Snapshots, { name: id }, signal) : undefined;
 }
 
 export async function findGroupSnapshot(
@@ -56,7 +56,7 @@ export async function findGroupSnapshot(
   id: string,
   signal: AbortSignal,
 ): Promise<GroupSnapshot | undefined> {
-  return isGroupSnapshotId(id) ? find(store, GroupSnapshots, id, signal) : undefined;
+  return isGroupSnapshotId(id) ? getIfAny(store, GroupSnapshots, { name: id }, signal) : undefined;
 }
 
 export async function findPool(
@@ -64,7 +64,7 @@ export async function findPool(
   name: string,
   signal: AbortSignal,
 ): Promise<Pool | undefined> {
-  return find(store, Pools, name, signal);
+  return getIfAny(store, Pools, { name }, signal);
 }
 
 export async function findNode(
@@ -72,7 +72,9 @@ export async function findNode(
   id: string,
   signal: AbortSignal,
 ): Promise<NodeAgent | undefined> {
-  return /^[a-zA-Z0-9][-._a-zA-Z0-9]*$/.test(id) ? find(store, NodeAgents, id, signal) : undefined;
+  return /^[a-zA-Z0-9][-._a-zA-Z0-9]*$/.test(id)
+    ? getIfAny(store, NodeAgents, { name: id }, signal)
+    : undefined;
 }
 
 export async function listObjects<T extends KubeObject>(
@@ -81,18 +83,4 @@ export async function listObjects<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<T[]> {
   return (await listAll(store, resource, { signal })).items;
-}
-
-async function find<T extends KubeObject>(
-  store: ObjectStore,
-  resource: Resource<T>,
-  name: string,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  try {
-    return await store.get(resource, { name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

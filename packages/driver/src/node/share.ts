@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { CsiError } from "@mooring/csi";
 import { type MountEntry, ShareManagers, sharePath, type Volume } from "@mooring/engine";
-import { isNotFound } from "@mooring/store";
+import { getIfAny } from "@mooring/store";
 import type { NodeContext } from "./context.ts";
 
 /** Where this node gets a served volume from. */
@@ -23,10 +23,7 @@ export async function shareSource(
   signal: AbortSignal,
 ): Promise<ShareSource> {
   const { name } = volume.metadata;
-  const share = await node.store.get(ShareManagers, { name }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const share = await getIfAny(node.store, ShareManagers, { name }, signal);
   const { state, nodeID, endpoint = "", error } = share?.status ?? {};
   const [, address, port, path] = ENDPOINT.exec(endpoint) ?? [];
   if (state !== "running" || address === undefined || port === undefined || path === undefined) {

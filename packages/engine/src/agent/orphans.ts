@@ -1,7 +1,7 @@
+import { getIfAny } from "@mooring/store";
 import { Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
 import type { OpenPool } from "./open-pools.ts";
-import { whenNotFound } from "./volume/read.ts";
 
 /**
  * Detaches loop devices of our images that no volume explains: what is left when a volume's record was removed by
@@ -15,7 +15,7 @@ export async function detachOrphans(context: AgentContext, pool: OpenPool): Prom
     if (id === undefined) continue;
     // The same path in another mount namespace is another node's file.
     if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
-    const volume = await store.get(Volumes, { name: id }, signal).catch(whenNotFound);
+    const volume = await getIfAny(store, Volumes, { name: id }, signal);
     if (volume !== undefined) continue;
     const users = await host.loops.holders(loop.path);
     if (users.length > 0) {

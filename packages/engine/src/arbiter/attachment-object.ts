@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
+import { getIfAny, isAlreadyExists, isConflict, isNotFound, type ObjectStore } from "@mooring/store";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../api/names.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
@@ -60,12 +60,7 @@ export async function getAttachment(
   volumeName: string,
   signal?: AbortSignal,
 ): Promise<VolumeAttachment | undefined> {
-  try {
-    return await store.get(VolumeAttachments, { name: volumeName }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return getIfAny(store, VolumeAttachments, { name: volumeName }, signal);
 }
 
 /** Lets an attachment object go whose volume is gone. Throws Conflict when it is not as it was read any more. */

@@ -1,5 +1,6 @@
 import {
   type EventRecorder,
+  getIfAny,
   hasFinalizer,
   isConflict,
   isDeleting,
@@ -61,7 +62,7 @@ export async function reconcileVolume(input: ReconcileInput): Promise<{ requeueA
 
 async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?: number }> {
   const { store, name, signal } = input;
-  const volume = await findVolume(store, name, signal);
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
     if (present === undefined) return {};
@@ -125,17 +126,4 @@ function untilNext(
   const times = [...tickets.map((t) => Date.parse(t.expiresAt ?? "")), lookAgainAt?.getTime() ?? Number.NaN];
   const ends = times.filter((end) => !Number.isNaN(end));
   return ends.length === 0 ? {} : { requeueAfterMs: Math.max(1, Math.min(...ends) - now.getTime()) };
-}
-
-async function findVolume(
-  store: ObjectStore,
-  name: string,
-  signal: AbortSignal,
-): Promise<Volume | undefined> {
-  try {
-    return await store.get(Volumes, { name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

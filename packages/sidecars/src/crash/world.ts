@@ -2,6 +2,7 @@ import {
   ConfigMaps,
   CSINodes,
   CSIStorageCapacities,
+  getIfAny,
   isAlreadyExists,
   isNotFound,
   type KubeObject,
@@ -21,7 +22,6 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { PRE_RESIZE_CAPACITY, SELECTED_NODE, VOLUME_CONDITION } from "../common/names.ts";
-import { getIfAny } from "../kube/get.ts";
 import { until } from "../testing/harness.ts";
 import {
   claim,

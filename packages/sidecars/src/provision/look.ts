@@ -1,4 +1,5 @@
 import {
+  getIfAny,
   hasFinalizer,
   keyOf,
   type PersistentVolumeClaim,
@@ -7,7 +8,6 @@ import {
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
-import { getIfAny } from "../kube/get.ts";
 import { volumeNameFor, wantsVolume } from "./claim.ts";
 import { dataSourceOf, type SourceObjects } from "./data-source.ts";
 import type { Answer, ProvisionView } from "./decide.ts";

@@ -1,11 +1,10 @@
-import { failpoint, type PersistentVolume, runController, StorageClasses } from "@mooring/store";
+import { failpoint, getIfAny, type PersistentVolume, runController, StorageClasses } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { callFailure } from "../csi/codes.ts";
-import { getIfAny } from "../kube/get.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";

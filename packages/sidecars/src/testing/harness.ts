@@ -2,8 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type KubeObject, LocalStore, type ObjectKey, type Resource, StorageClasses } from "@mooring/store";
-import { getIfAny } from "../kube/get.ts";
+import {
+  getIfAny,
+  type KubeObject,
+  LocalStore,
+  type ObjectKey,
+  type Resource,
+  StorageClasses,
+} from "@mooring/store";
 import { type SidecarOptions, type Sidecars, startSidecars } from "../start.ts";
 import { runMiniKube } from "./mini-kube.ts";
 import { storageClass } from "./objects.ts";

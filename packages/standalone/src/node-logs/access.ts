@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import {
   apiVersionOf,
+  getIfAny,
   isAlreadyExists,
   isNotFound,
   mutate,
@@ -50,10 +51,7 @@ export async function withdrawAccess(store: ObjectStore, nodeName: string): Prom
 
 /** Undefined when the node has left none, or something else. */
 export async function readAccess(store: ObjectStore, nodeName: string): Promise<LogAccess | undefined> {
-  const secret = await store.get(Secrets, keyOf(nodeName)).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const secret = await getIfAny(store, Secrets, keyOf(nodeName));
   const field = (name: string) => Buffer.from(secret?.data?.[name] ?? "", "base64").toString();
   const [host, port, ca, token] = [field("host"), Number(field("port")), field("ca"), field("token")];
   const complete = host !== "" && ca !== "" && token !== "" && Number.isInteger(port) && port > 0;

@@ -1,6 +1,6 @@
 import {
   delay,
-  isNotFound,
+  getIfAny,
   isStatus,
   type Node,
   Nodes,
@@ -76,10 +76,7 @@ async function watchNode(store: ObjectStore, name: string, signal: AbortSignal):
 }
 
 async function whyAway(store: ObjectStore, name: string): Promise<string | undefined> {
-  const node = await store.get<Node>(Nodes, { name }).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const node = await getIfAny<Node>(store, Nodes, { name });
   if (node === undefined) return "there is no such node";
   if (isReady(node)) return undefined;
   if (isStopped(node)) return "Mooring was stopped there";

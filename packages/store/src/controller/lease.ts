@@ -1,8 +1,8 @@
 import { type Lease, Leases } from "../kinds/kubernetes.ts";
-import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { delay, within } from "../runtime/wait.ts";
+import { getIfAny } from "./get-if-any.ts";
 import { decideLease, type LeaseObservation } from "./lease-decide.ts";
 
 export interface LeaseOptions {
@@ -135,12 +135,7 @@ export class LeaseElection {
 
   async #find(signal: AbortSignal): Promise<Lease | undefined> {
     const { name, namespace } = this.#options;
-    try {
-      return await this.#store.get(Leases, { name, namespace }, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return getIfAny(this.#store, Leases, { name, namespace }, signal);
   }
 
   #newLease(name: string, namespace: string, spec: NonNullable<Lease["spec"]>): Lease {

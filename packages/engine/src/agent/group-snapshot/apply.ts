@@ -1,4 +1,4 @@
-import { failpoint, isNotFound, mutate } from "@mooring/store";
+import { failpoint, getIfAny, mutate } from "@mooring/store";
 import {
   DEFAULT_BARRIER_SECONDS,
   type GroupSnapshot,
@@ -65,10 +65,7 @@ async function isStill(
   attempt: number,
 ): Promise<boolean> {
   const { name, uid } = group.metadata;
-  const now = await store.get(GroupSnapshots, { name }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const now = await getIfAny(store, GroupSnapshots, { name }, signal);
   const same = now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
   return same && now?.status?.state === group.status?.state && now?.status?.attempt === attempt;
 }

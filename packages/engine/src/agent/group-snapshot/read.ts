@@ -1,11 +1,11 @@
+import { getIfAny } from "@mooring/store";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import type { AgentContext } from "../context.ts";
-import { whenNotFound } from "../volume/read.ts";
 import type { GroupView } from "./decide.ts";
 
 export async function readGroup(context: AgentContext, name: string): Promise<GroupView> {
   const { store, nodeID, sessions, signal } = context;
-  const group = await store.get(GroupSnapshots, { name }, signal).catch(whenNotFound);
+  const group = await getIfAny(store, GroupSnapshots, { name }, signal);
   return { group, nodeID, session: sessions.get(name) };
 }
 

@@ -1,4 +1,4 @@
-import { isNotFound } from "@mooring/store";
+import { getIfAny } from "@mooring/store";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { isMoving } from "../../arbiter/migration/phase.ts";
 import { firstBlockFails } from "../../host/blocks.ts";
@@ -43,10 +43,7 @@ export class DeviceLooks {
     if (first === undefined) return undefined;
     // Devices are cut off on purpose when a volume moves, or its lease is lost: the record says so by now.
     const { store, signal } = this.#context;
-    const now = await store.get(Volumes, { name: volume.metadata.name }, signal).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+    const now = await getIfAny(store, Volumes, { name: volume.metadata.name }, signal);
     return now !== undefined && this.#isOurs(now) ? this.#look(now) : undefined;
   }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, realpath, stat } from "node:fs/promises";
-import { isNotFound, type Logger, type ObjectStore } from "@mooring/store";
+import { getIfAny, type Logger, type ObjectStore } from "@mooring/store";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { EngineError } from "../../errors.ts";
 import type { Clock } from "../../host/host.ts";
@@ -76,12 +76,7 @@ export async function claimNode(options: ClaimOptions): Promise<NodeClaim> {
 }
 
 async function statusOf(store: ObjectStore, name: string, signal: AbortSignal): Promise<NodeAgent["status"]> {
-  try {
-    return (await store.get(NodeAgents, { name }, signal)).status;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return (await getIfAny(store, NodeAgents, { name }, signal))?.status;
 }
 
 /** A machine's folder, also after the machine has started anew: its path, its number, and the machine's own id. */

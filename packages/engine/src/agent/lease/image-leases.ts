@@ -1,6 +1,7 @@
 import {
   type DeleteOptions,
   delay,
+  getIfAny,
   isConflict,
   isNotFound,
   type Lease,
@@ -281,12 +282,7 @@ export class ImageLeases {
 
   async #find(image: string, signal: AbortSignal): Promise<Lease | undefined> {
     const key = { namespace: LEASE_NAMESPACE, name: leaseName(image) };
-    try {
-      return await this.#options.store.get(Leases, key, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return getIfAny(this.#options.store, Leases, key, signal);
   }
 
   #leaseFor(

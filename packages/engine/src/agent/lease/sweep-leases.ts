@@ -1,8 +1,7 @@
-import { type Informer, Leases, listAll } from "@mooring/store";
+import { getIfAny, type Informer, Leases, listAll } from "@mooring/store";
 import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../../api/names.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { AgentContext } from "../context.ts";
-import { whenNotFound } from "../volume/read.ts";
 
 /**
  * Removes leases whose volume is gone: an agent was killed between the two, or a person removed the record. Where
@@ -18,7 +17,7 @@ export async function sweepLeases(
     const image = lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "";
     if (volumes.get(image) !== undefined) continue;
     // The cache may lag behind.
-    const volume = await store.get(Volumes, { name: image }, signal).catch(whenNotFound);
+    const volume = await getIfAny(store, Volumes, { name: image }, signal);
     if (volume === undefined) await sharing.leases.sweep(image, lease, signal);
   }
 }

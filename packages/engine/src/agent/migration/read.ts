@@ -1,3 +1,4 @@
+import { getIfAny } from "@mooring/store";
 import { isShared } from "../../api/pool.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { migrationOf } from "../../arbiter/migration/phase.ts";
@@ -5,7 +6,7 @@ import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext, Sharing } from "../context.ts";
 import { isConcerned } from "../volume/concern.ts";
-import { concernIn, whenNotFound } from "../volume/read.ts";
+import { concernIn } from "../volume/read.ts";
 import type { MigrationLease, MigrationView } from "./decide.ts";
 
 /** A view and the things it was made from. */
@@ -22,7 +23,7 @@ export async function readMigration(
 ): Promise<MigrationReading | undefined> {
   const { store, nodeID, host, pools, poolObjects, sharing, signal } = context;
   if (sharing === undefined || !isImageId(name)) return undefined;
-  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume === undefined || migrationOf(volume).phase === "none") return undefined;
   const pool = poolObjects.get(volume.spec.pool);
   const open = pools.get(volume.spec.pool);

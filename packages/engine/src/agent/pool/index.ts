@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Informer, mutate, type ReconcileResult } from "@mooring/store";
+import { getIfAny, type Informer, mutate, type ReconcileResult } from "@mooring/store";
 import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
@@ -7,7 +7,6 @@ import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
 import type { AgentContext } from "../context.ts";
 import { converge } from "../converge.ts";
 import { asRecorded } from "../failure.ts";
-import { whenNotFound } from "../volume/read.ts";
 import { applyPoolStep } from "./apply.ts";
 import { decide, type PoolView, readyCondition } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
@@ -51,7 +50,7 @@ async function readPool(
   usageOf: (backend: PoolBackend | undefined) => Promise<PoolUsage | undefined>,
 ): Promise<PoolView | undefined> {
   const { store, nodeID, host, signal } = context;
-  const pool = await store.get(Pools, { name }, signal).catch(whenNotFound);
+  const pool = await getIfAny(store, Pools, { name }, signal);
   if (pool === undefined || !isPoolHere(context, pool)) return undefined;
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;

@@ -1,10 +1,10 @@
 import { access } from "node:fs/promises";
+import { getIfAny } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { checkImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
-import { whenNotFound } from "../volume/read.ts";
 import { chooseAddress, nodeAddresses } from "./address.ts";
 import { recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
@@ -24,10 +24,10 @@ export interface ShareReading extends ShareView {
 export async function readShare(context: AgentContext, name: string): Promise<ShareReading | undefined> {
   const { store, nodeID, host, stateDir, signal, healthMs } = context;
   const layout = shareLayout(stateDir, checkImageId(name));
-  const share = await store.get(ShareManagers, { name }, signal).catch(whenNotFound);
+  const share = await getIfAny(store, ShareManagers, { name }, signal);
   const folder = await exists(layout.folder);
   if (!folder && !concerns(share, nodeID)) return undefined;
-  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   const pids = folder ? await findServers(layout) : [];
   const told = await recordedSocket(layout);
   const address = chooseAddress(told.address, nodeAddresses(), context.address);

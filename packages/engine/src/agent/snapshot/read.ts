@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { getIfAny } from "@mooring/store";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { isShared } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
@@ -6,15 +7,15 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { isConcerned } from "../volume/concern.ts";
-import { concernIn, whenNotFound } from "../volume/read.ts";
+import { concernIn } from "../volume/read.ts";
 import type { SnapshotView } from "./decide.ts";
 
 /** Undefined: the snapshot is gone, or another node's. */
 export async function readSnapshot(context: AgentContext, name: string): Promise<SnapshotView | undefined> {
   const { store, nodeID, signal } = context;
-  const snapshot = await store.get(Snapshots, { name }, signal).catch(whenNotFound);
+  const snapshot = await getIfAny(store, Snapshots, { name }, signal);
   if (snapshot === undefined) return undefined;
-  const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(whenNotFound);
+  const volume = await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal);
   if (!isOurs(context, snapshot, volume)) return undefined;
   const open = context.pools.get(snapshot.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
@@ -31,7 +32,7 @@ async function groupOf(
   if (name === undefined) return undefined;
   // Asked first: a session that begins later sees that the group is on its way out.
   const underWay = sessions.has(name);
-  const group = await store.get(GroupSnapshots, { name }, signal).catch(whenNotFound);
+  const group = await getIfAny(store, GroupSnapshots, { name }, signal);
   const { state, creationTime } = group?.status ?? {};
   const going = group === undefined || group.metadata.deletionTimestamp !== undefined || state === "failing";
   return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };

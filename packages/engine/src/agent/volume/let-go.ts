@@ -1,7 +1,7 @@
+import { getIfAny } from "@mooring/store";
 import { Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
-import { whenNotFound } from "./read.ts";
 
 /**
  * The end of a round with a shared pool's volume: a lease that the record does not need any more goes back, one
@@ -14,7 +14,7 @@ export async function letGo(
   if (sharing === undefined) return;
   const { leases } = sharing;
   if (sharing.pools.size === 0) return;
-  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume?.status?.ownerID === nodeID) return;
   // What it has open belongs to a migration, whose steps end it.
   if (volume?.spec.migrationNodeID === nodeID || volume?.status?.currentMigrationNodeID === nodeID) return;

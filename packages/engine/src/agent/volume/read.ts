@@ -1,4 +1,4 @@
-import { isNotFound } from "@mooring/store";
+import { getIfAny } from "@mooring/store";
 import type { AttacherType } from "../../api/attachment.ts";
 import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
@@ -24,7 +24,7 @@ export interface VolumeReading extends VolumeView {
 /** Undefined: the volume is gone, or another node's to deal with. */
 export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
   const { store, nodeID, host, signal } = context;
-  const volume = await store.get(Volumes, { name }, signal).catch(whenNotFound);
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume === undefined) return undefined;
   if (!isOurs(context, await whereItIsMade(context, volume)) && !(await holdsOpen(context, volume))) {
     return undefined;
@@ -82,17 +82,12 @@ function leaseOf({ sharing }: AgentContext, name: string): LeaseState {
   return { held, takenFrom: sharing?.leases.takenFrom(name) };
 }
 
-export function whenNotFound(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
-}
-
 /** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */
 async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volume: Volume): Promise<Volume> {
   const { source, pool } = volume.spec;
   const made = volume.status?.size !== undefined || volume.metadata.deletionTimestamp !== undefined;
   if (made || source?.kind !== "Volume" || !isShared(poolObjects.get(pool))) return volume;
-  const origin = await store.get(Volumes, { name: source.name }, signal).catch(whenNotFound);
+  const origin = await getIfAny(store, Volumes, { name: source.name }, signal);
   return origin?.spec.pool === pool ? origin : volume;
 }
 
@@ -147,8 +142,8 @@ async function sourceOf(context: AgentContext, volume: Volume): Promise<SourceVi
   const { store, signal } = context;
   const object: Volume | Snapshot | undefined =
     kind === "Volume"
-      ? await store.get(Volumes, { name }, signal).catch(whenNotFound)
-      : await store.get(Snapshots, { name }, signal).catch(whenNotFound);
+      ? await getIfAny(store, Volumes, { name }, signal)
+      : await getIfAny(store, Snapshots, { name }, signal);
   if (object === undefined)
     return { state: "missing", message: `the source, ${kind} ${name}, does not exist` };
   if (object.spec.pool !== pool) {

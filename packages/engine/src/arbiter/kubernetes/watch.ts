@@ -1,8 +1,8 @@
 import {
   type ControllerSource,
   createInformer,
+  getIfAny,
   type Informer,
-  isNotFound,
   type KubeVolumeAttachment,
   KubeVolumeAttachments,
   type Logger,
@@ -84,7 +84,9 @@ export class KubernetesWatch {
     for (const name of [...names].sort()) {
       const known = this.#attachments.get(name);
       const settled = known !== undefined && isSettled(known, tickets);
-      const attachment = settled ? known : await this.#read(name, signal);
+      const attachment = settled
+        ? known
+        : await getIfAny(this.#store, KubeVolumeAttachments, { name }, signal);
       if (attachment === undefined || attachment.spec.attacher !== DRIVER_NAME) continue;
       const handle = this.#handle(attachment);
       // Without its PersistentVolume only the usual name tells whose attachment it is.
@@ -99,15 +101,6 @@ export class KubernetesWatch {
     const { inlineVolumeSpec, persistentVolumeName = "" } = spec.source;
     if (inlineVolumeSpec !== undefined) return handleOf({ spec: inlineVolumeSpec });
     return handleOf(this.#volumes.get(persistentVolumeName));
-  }
-
-  async #read(name: string, signal: AbortSignal): Promise<KubeVolumeAttachment | undefined> {
-    try {
-      return await this.#store.get(KubeVolumeAttachments, { name }, signal);
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { failpoint, isNotFound, source } from "@mooring/store";
+import { failpoint, getIfAny, source } from "@mooring/store";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import type { HoldPlan } from "../hold/plan.ts";
@@ -28,9 +28,6 @@ export function runClones(context: ServicesContext): Promise<void> {
 async function plan({ store, signal }: ServicesContext, target: Volume): Promise<HoldPlan> {
   const { source: from } = target.spec;
   if (from?.kind !== "Volume") return { holds: [] };
-  const origin = await store.get(Volumes, { name: from.name }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const origin = await getIfAny(store, Volumes, { name: from.name }, signal);
   return decide({ target, source: origin });
 }

@@ -1,4 +1,4 @@
-import { isNotFound, runController, source, WorkQueue } from "@mooring/store";
+import { getIfAny, runController, source, WorkQueue } from "@mooring/store";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import type { HoldPlan } from "./plan.ts";
@@ -27,7 +27,7 @@ export function runVolumeService(context: ServicesContext, service: VolumeServic
         ...(service.sources ?? []),
       ],
       reconcile: async (name) => {
-        const volume = await findVolume(context, name);
+        const volume = await getIfAny(context.store, Volumes, { name }, context.signal);
         // The tickets of a volume that is gone went with it.
         if (volume === undefined) return {};
         return settleHolds(context, await service.plan(context, volume), service.gaps);
@@ -35,13 +35,4 @@ export function runVolumeService(context: ServicesContext, service: VolumeServic
     },
     context.signal,
   );
-}
-
-async function findVolume({ store, signal }: ServicesContext, name: string): Promise<Volume | undefined> {
-  try {
-    return await store.get(Volumes, { name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

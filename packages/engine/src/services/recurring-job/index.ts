@@ -1,4 +1,4 @@
-import { isNotFound, listAll, runController, source, WorkQueue } from "@mooring/store";
+import { getIfAny, listAll, runController, source, WorkQueue } from "@mooring/store";
 import { converge } from "../../agent/converge.ts";
 import { pendingRestore } from "../../api/pending.ts";
 import { type RecurringJob, RecurringJobs } from "../../api/recurring-job.ts";
@@ -41,10 +41,7 @@ export function runRecurringJobs(context: ServicesContext): Promise<void> {
 
 async function read(context: ServicesContext, name: string): Promise<JobView | undefined> {
   const { store, signal, now: clock } = context;
-  const job = await store.get(RecurringJobs, { name }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const job = await getIfAny(store, RecurringJobs, { name }, signal);
   if (job === undefined) return undefined;
   const now = clock();
   // Read anew: from a cache that lags behind, a snapshot that was just made would be made again.

@@ -1,5 +1,5 @@
-import { failpoint, isNotFound, source } from "@mooring/store";
-import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
+import { failpoint, getIfAny, source } from "@mooring/store";
+import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, type VolumeRestore, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { runVolumeService } from "../hold/volume-controller.ts";
@@ -20,19 +20,11 @@ export function runRestores(context: ServicesContext): Promise<void> {
 
 async function plan(context: ServicesContext, volume: Volume): Promise<RestorePlan> {
   const name = volume.spec.restoreFrom?.snapshot;
-  const snapshot = name === undefined ? undefined : await findSnapshot(context, name);
+  const snapshot =
+    name === undefined ? undefined : await getIfAny(context.store, Snapshots, { name }, context.signal);
   const decision = decide({ volume, snapshot, now: context.now() });
   if (decision.refuse !== undefined) await refuse(context, volume, decision.refuse);
   return decision;
-}
-
-async function findSnapshot({ store, signal }: ServicesContext, name: string): Promise<Snapshot | undefined> {
-  try {
-    return await store.get(Snapshots, { name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 async function refuse(

@@ -1,4 +1,4 @@
-import { failpoint, isNotFound, runController, source, WorkQueue } from "@mooring/store";
+import { failpoint, getIfAny, runController, source, WorkQueue } from "@mooring/store";
 import { isShared, poolNodes } from "../../api/pool.ts";
 import { isServed, type Volume, Volumes } from "../../api/volume.ts";
 import { getAttachment } from "../../arbiter/attachment-object.ts";
@@ -66,10 +66,7 @@ async function read(
   absences: Absences,
   name: string,
 ): Promise<ShareView | undefined> {
-  const volume = await store.get(Volumes, { name }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  });
+  const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume === undefined) return undefined;
   const attachment = await getAttachment(store, name, signal);
   const tickets = attachment === undefined ? [] : ticketsOf(attachment);

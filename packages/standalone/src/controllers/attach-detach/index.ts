@@ -3,6 +3,7 @@ import {
   delay,
   EventRecorder,
   failpoint,
+  getIfAny,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -84,7 +85,7 @@ async function reconcileNode(
   // Many volumes come and go together. A moment's patience and one look serves them all.
   await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
-  const node = await store.get(Nodes, { name: nodeName }, signal).catch(undefinedIfMissing);
+  const node = await getIfAny(store, Nodes, { name: nodeName }, signal);
   const plan = decideNode({
     nodeName,
     node,
@@ -119,7 +120,7 @@ async function confirm(store: ObjectStore, plan: NodePlan, nodeName: string): Pr
   const stale = new Set<string>();
   for (const { driver, handle } of plan.attached) {
     const key = { name: attachmentName(handle, driver, nodeName) };
-    const attachment = await store.get(KubeVolumeAttachments, key).catch(undefinedIfMissing);
+    const attachment = await getIfAny(store, KubeVolumeAttachments, key);
     const attached =
       attachment?.status?.attached === true && attachment.metadata.deletionTimestamp === undefined;
     if (!attached) stale.add(uniqueVolumeName(driver, handle));

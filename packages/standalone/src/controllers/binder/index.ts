@@ -1,6 +1,6 @@
 import {
   EventRecorder,
-  isNotFound,
+  getIfAny,
   keyOf,
   type Logger,
   type ObjectStore,
@@ -105,10 +105,10 @@ async function syncClaim(
   const first = decide(cached, view.volumes.get(cached.spec?.volumeName ?? ""));
   if (first.do === "wait") return tell(events, cached, first);
   while (!signal.aborted) {
-    const claim = await orUndefined(store.get(PersistentVolumeClaims, parseKey(key), signal));
+    const claim = await getIfAny(store, PersistentVolumeClaims, parseKey(key), signal);
     if (claim === undefined) return;
     const name = claim.spec?.volumeName;
-    const named = name ? await orUndefined(store.get(PersistentVolumes, { name }, signal)) : undefined;
+    const named = name ? await getIfAny(store, PersistentVolumes, { name }, signal) : undefined;
     const step = decide(claim, named);
     tell(events, claim, step);
     if (step.do === "wait") return;
@@ -142,7 +142,7 @@ async function syncVolume({ store, view, signal }: BinderOptions, name: string):
   )
     return;
   while (!signal.aborted) {
-    const volume = await orUndefined(store.get(PersistentVolumes, { name }, signal));
+    const volume = await getIfAny(store, PersistentVolumes, { name }, signal);
     if (volume === undefined) return;
     const step = decideVolume({ volume, claim: await claimOf(store, volume, signal) });
     if (step.do === "wait") return;
@@ -165,15 +165,6 @@ async function claimOf(
   const reference = volume.spec?.claimRef;
   if (!reference?.uid || !reference.name) return undefined;
   const key = { namespace: reference.namespace ?? "", name: reference.name };
-  const claim = await orUndefined(store.get(PersistentVolumeClaims, key, signal));
+  const claim = await getIfAny(store, PersistentVolumeClaims, key, signal);
   return claim?.metadata.uid === reference.uid ? claim : undefined;
-}
-
-async function orUndefined<T>(wanted: Promise<T>): Promise<T | undefined> {
-  try {
-    return await wanted;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

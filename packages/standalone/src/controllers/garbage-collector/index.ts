@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   EventRecorder,
-  isNotFound,
+  getIfAny,
   type KubeObject,
   type Logger,
   type ObjectStore,
@@ -105,14 +105,9 @@ async function readAgain(
   store: ObjectStore,
   signal: AbortSignal,
 ): Promise<GraphNode | undefined> {
-  try {
-    const current = await store.get<KubeObject>(resource, objectKey(object), signal);
-    if (current.metadata.uid !== object.metadata.uid) return undefined;
-    return { resource, object: identityOf(current) };
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const current = await getIfAny<KubeObject>(store, resource, objectKey(object), signal);
+  if (current === undefined || current.metadata.uid !== object.metadata.uid) return undefined;
+  return { resource, object: identityOf(current) };
 }
 
 async function viewOf({ object }: GraphNode, graph: OwnerGraph, lookup: OwnerLookup): Promise<View> {

@@ -1,5 +1,5 @@
 import {
-  isNotFound,
+  getIfAny,
   type KubeObject,
   type ObjectStore,
   type OwnerReference,
@@ -48,12 +48,7 @@ async function read(
   namespace: string | undefined,
 ): Promise<KubeObject | undefined> {
   const inNamespace = resource.namespaced && namespace !== undefined ? { namespace } : {};
-  try {
-    return await store.get<KubeObject>(resource, { ...inNamespace, name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return getIfAny<KubeObject>(store, resource, { ...inNamespace, name }, signal);
 }
 
 /** The kind that a reference names in any of its versions, served or not: references outlive versions. */

@@ -2,6 +2,7 @@ import {
   type ConfigMap,
   ConfigMaps,
   createInformer,
+  getIfAny,
   isNotFound,
   type Logger,
   Namespaces,
@@ -48,10 +49,7 @@ export async function startNamespaceController(
 
   const reconcile = async (name: string): Promise<ReconcileResult | undefined> => {
     for (;;) {
-      const namespace = await store.get(Namespaces, { name }, signal).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+      const namespace = await getIfAny(store, Namespaces, { name }, signal);
       if (namespace === undefined) return undefined;
       const { deletionTimestamp } = namespace.metadata;
       const step = decide({
