@@ -68,6 +68,12 @@ for (const [what, args, code, message] of [
     /error: the folder \/proc\/none cannot be made/,
   ],
   [
+    "a ready file where there can be none",
+    ["--ready-file", "/proc/none/ready"],
+    2,
+    /error: --ready-file \/proc\/none\/ready cannot be written: the folder \/proc\/none/,
+  ],
+  [
     "an address that somebody has",
     ["--listen", "127.0.0.1:PORT"],
     3,

@@ -1,10 +1,10 @@
-import { writeFile } from "node:fs/promises";
 import { startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "./client.ts";
 import { openLogger, parseSize, requireRoot, stopSignal } from "./foreground.ts";
 import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "./node-settings.ts";
+import { readyFile } from "./ready-file.ts";
 import { leaseTimes } from "./shared-options.ts";
 
 interface NodeOptions extends ClientOptions, HostOptions {
@@ -23,9 +23,10 @@ async function node(options: NodeOptions): Promise<void> {
   const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
   const pools = [{ name: own, type, ...size, ...limits }, ...options.sharedPool];
   const leases = leaseTimes(options.leaseDuration);
+  const ready = await readyFile(options.readyFile);
   const store = await openClient(options);
   const logger = openLogger(options.logLevel);
-  const { stateDir, readyFile } = options;
+  const { stateDir } = options;
   const running = await startMooringNode({
     ...{
       store,
@@ -40,10 +41,7 @@ async function node(options: NodeOptions): Promise<void> {
     },
   });
   process.stdout.write(`node ${name} is up\n  pool    ${own}\n  socket  ${running.socket}\n`);
-  if (readyFile !== undefined) {
-    const ready = { pid: process.pid, node: name, socket: running.socket };
-    await writeFile(readyFile, `${JSON.stringify(ready)}\n`);
-  }
+  await ready({ pid: process.pid, node: name, socket: running.socket });
   await running.done;
 }
 

@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import { startStandalone } from "@mooring/standalone";
 import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
@@ -6,6 +5,7 @@ import { openLogger, parseSize, requireRoot, stopSignal } from "./foreground.ts"
 import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { listenAddress } from "./listen-address.ts";
 import { nodeName } from "./node-settings.ts";
+import { readyFile } from "./ready-file.ts";
 import { duration, leaseTimes } from "./shared-options.ts";
 
 interface UpOptions extends HostOptions {
@@ -25,6 +25,7 @@ function graceFor({ nodeGrace, leaseDuration }: UpOptions): number {
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
   const logger = openLogger(options.logLevel);
+  const ready = await readyFile(options.readyFile);
   const signal = stopSignal();
   const running = await startStandalone({
     stateDir: options.stateDir,
@@ -42,12 +43,7 @@ async function up(options: UpOptions): Promise<void> {
   });
   process.stdout.write(`mooring is up\n  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
-  if (options.readyFile !== undefined) {
-    await writeFile(
-      options.readyFile,
-      `${JSON.stringify({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig })}\n`,
-    );
-  }
+  await ready({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
   await running.done;
 }
 
