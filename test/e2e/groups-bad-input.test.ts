@@ -197,24 +197,37 @@ test("a frozen file system: told with the volume, nothing is cut, the others go 
   await cleared("frozen");
 });
 
-test("a full file system is cut like any other; a full pool is told, nothing is made, and it is cut when there is space", async () => {
+test("a full file system is cut like any other; a full pool is told, by group and restore, and both are made when there is space", async () => {
   const script = "dd if=/dev/zero of=/data/fill bs=1M 2>/dev/null || true; sync; exec sleep 100000";
   await kubectl.run("delete", "pod", "uses-two");
   await add(pod("default", "uses-two", script, { "/data": "two" }));
   await shows(["pod", "uses-two"], "{.status.phase}", "Running");
   await add(groupOf("full", "barrier"));
   await shows(["vgs", "full"], "{.status.readyToUse}", "true");
-  await cleared("full");
   const fill = join(up.stateDir, "pools/default/mnt/fill");
   const free = (await host.exec.run("df", ["--output=avail", "-B1", images])).stdout.split("\n")[1] ?? "";
   await host.exec.run("fallocate", ["-l", String(Math.floor(Number(free) * 0.98)), fill]);
   try {
     await add(groupOf("no-space", "barrier"));
-    await failed("no-space", /bytes free|space left/);
+    await shows(["vgs", "no-space"], "{.status.error.message}", /bytes free|space left/);
+    assert.equal((await names(["volumesnapshots"])).split("\n").length, 2, "those of the first group");
+    await add({
+      ...{ apiVersion: "storage.mooring.dev/v1alpha1", kind: "VolumeGroupRestore" },
+      ...{ metadata: { name: "again" }, spec: { source: { volumeGroupSnapshotName: "full" } } },
+    });
+    const why = /^0 of 2 claims are bound; one-again has no volume yet: .*(bytes free|space left)/;
+    await shows(["volumegrouprestore", "again"], "{.status.message}", why);
+    const wait = ["group", "wait", "again", "--restore", "--timeout", "2", "--kubeconfig", up.kubeconfig];
+    const { code, stderr } = await mooring(...wait);
+    assert.equal(code, 1);
+    assert.match(stderr, /^waiting: VolumeGroupRestore again: 0 of 2 .*(bytes free|space left)/m);
   } finally {
     await rm(fill, { force: true });
   }
   await shows(["vgs", "no-space"], "{.status.readyToUse}", "true");
+  await kubectl.run("wait", "--for=condition=Ready", "volumegrouprestore/again", "--timeout=240s");
+  await kubectl.run("delete", "volumegrouprestore", "again");
+  await kubectl.run("delete", "vgs", "full");
   await cleared("no-space");
 });
 

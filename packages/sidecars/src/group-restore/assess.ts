@@ -9,6 +9,9 @@ export interface Assessment {
   message: string;
 }
 
+/** Begins the message of a claim whose provisioner has said what it lacks. */
+export const NO_VOLUME_YET = "has no volume yet: ";
+
 /** How far one claim is; `create`: nothing stands in the way of making it. */
 export function assess(
   view: GroupRestoreView,
@@ -45,14 +48,16 @@ function assessMissing(view: GroupRestoreView, member: MemberStatus): Assessment
   return { phase: "Failed", message: `VolumeSnapshot ${snapshotName} ${state}` };
 }
 
-function assessClaim({ classes }: GroupRestoreView, claim: PersistentVolumeClaim): Assessment {
+function assessClaim({ classes, troubles }: GroupRestoreView, claim: PersistentVolumeClaim): Assessment {
   const { phase } = claim.status ?? {};
   const volume = claim.spec?.volumeName;
   if (phase === "Bound") return { phase: "Bound", message: `bound to ${volume}` };
   if (phase === "Lost") return { phase: "Failed", message: `its PersistentVolume ${volume} is lost` };
   const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName);
   const late = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
-  return late && !claim.metadata.annotations?.[SELECTED_NODE]
-    ? { phase: "WaitForFirstConsumer", message: "the volume is made when a Pod uses the claim" }
-    : { phase: "Provisioning", message: `waits for its volume (mooring why pvc/${claim.metadata.name})` };
+  if (late && !claim.metadata.annotations?.[SELECTED_NODE])
+    return { phase: "WaitForFirstConsumer", message: "the volume is made when a Pod uses the claim" };
+  const trouble = troubles.get(claim.metadata.name);
+  const waits = `waits for its volume (mooring why pvc/${claim.metadata.name})`;
+  return { phase: "Provisioning", message: trouble === undefined ? waits : `${NO_VOLUME_YET}${trouble}` };
 }

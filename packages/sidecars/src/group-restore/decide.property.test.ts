@@ -35,7 +35,7 @@ class World {
     const now = "2026-01-01T00:00:00Z";
     return {
       ...{ driver: "test.csi.example.com", restore, groupSnapshot: this.group, content, members, claims },
-      ...{ classes: [storageClass()], refused, pauseMs, now },
+      ...{ classes: [storageClass()], refused, troubles: new Map(), pauseMs, now },
     };
   }
 

@@ -23,6 +23,7 @@ function view(changes: Partial<GroupRestoreView> = {}): GroupRestoreView {
     claims: named(claim("data"), claim("wal", { accessModes: ["ReadWriteOncePod"] })),
     classes: [storageClass()],
     refused: new Map(),
+    troubles: new Map(),
     pauseMs: 0,
     now: NOW,
     ...changes,

@@ -6,6 +6,7 @@ import { assess } from "./assess.ts";
 import { claimFor } from "./claim-for.ts";
 import { preflight } from "./preflight.ts";
 import { obstacleStatus, progressStatus, type RestoreStatus } from "./statuses.ts";
+import { LOOK_MS } from "./troubles.ts";
 import type { GroupRestoreView } from "./view.ts";
 
 export interface RestoreEvent {
@@ -55,8 +56,13 @@ function decideClaims(
     next.push({ ...member, ...assessment });
   }
   const status = progressStatus(restore, next, source, view.now);
-  const rest: Rest = view.pauseMs > 0 ? { do: "wait", ms: view.pauseMs } : DONE;
-  return writeUnlessSame(restore, status) ?? rest;
+  return writeUnlessSame(restore, status) ?? restOf(view, next);
+}
+
+/** Nobody calls when a provisioner says why it has made no volume: while one is missing, it is asked. */
+function restOf({ pauseMs }: GroupRestoreView, members: readonly MemberStatus[]): Rest {
+  if (pauseMs > 0) return { do: "wait", ms: pauseMs };
+  return members.some(({ phase }) => phase === "Provisioning") ? { do: "wait", ms: LOOK_MS } : DONE;
 }
 
 function writeUnlessSame(restore: VolumeGroupRestore, status: RestoreStatus): GroupRestoreStep | undefined {

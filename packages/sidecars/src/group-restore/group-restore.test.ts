@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { Code } from "@mooring/csi";
 import {
   Events,
   type Logger,
@@ -130,6 +131,61 @@ test("a claim that the cluster refuses is told, and tried again until it is take
   assert.equal(status?.message, "wal-again: exceeded quota: small");
   full = false;
   await restored(h, isTrue("Ready"));
+});
+
+test("a member whose volume cannot be made says why, member and restore, and is ready when it can", async (t) => {
+  const h = await start(t);
+  h.driver.faults.add({
+    method: "CreateVolume",
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "the array is full",
+    times: Number.POSITIVE_INFINITY,
+  });
+  await putGroup(h.store, SOURCES);
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  const why = /has no volume yet: .*the array is full/;
+  const { status } = await restored(
+    h,
+    ({ status: now }) => now?.members?.every(({ message }) => why.test(message)) ?? false,
+  );
+  assert.equal(status?.phase, "Restoring", "it goes on by itself");
+  assert.match(
+    status?.message ?? "",
+    /^0 of 2 claims are bound; data-again has no volume yet: .*the array is full/,
+  );
+  h.driver.faults.clear();
+  const ready = await restored(h, isTrue("Ready"));
+  assert.equal(ready.status?.message, "2 of 2 claims are bound");
+});
+
+test("a restore that is deleted while it makes its claims leaves those that are there, as data, and holds up no other", async (t) => {
+  const h = await start(t);
+  await putGroup(h.store, SOURCES);
+  const create = h.store.create.bind(h.store);
+  let gone = false;
+  h.store.create = async (resource, object, options) => {
+    const made = await create(resource, object, options);
+    // Deleted right after its first claim was made.
+    if (!gone && object.metadata.labels?.[RESTORE_LABEL] === "again") {
+      gone = true;
+      await h.store.delete(VolumeGroupRestores, at("again"));
+    }
+    return made;
+  };
+  await put(h.store, VolumeGroupRestores, groupRestore());
+  await h.until("the claim that was made is bound", async () => {
+    const { items } = await h.store.list(PersistentVolumeClaims, { labelSelector: `${RESTORE_LABEL}=again` });
+    return items.length > 0 && items.every(({ status }) => status?.phase === "Bound");
+  });
+  const spec = { claimNameTemplate: "{{claim}}-once-more" };
+  await put(h.store, VolumeGroupRestores, groupRestore(spec, "later"));
+  await restored(h, isTrue("Ready"), "later");
+  const left = await claimsOf(h);
+  assert.ok(left.includes("data-again"), left.join(", "));
+  for (const name of left) {
+    const { metadata } = await h.store.get(PersistentVolumeClaims, at(name));
+    assert.deepEqual([metadata.ownerReferences, metadata.deletionTimestamp], [undefined, undefined]);
+  }
 });
 
 test("two restores of one group snapshot do not meet", async (t) => {

@@ -18,6 +18,7 @@ import { claimNameFor } from "./claim-names.ts";
 import { decideGroupRestore } from "./decide.ts";
 import { groupOf } from "./group-of.ts";
 import { preflight } from "./preflight.ts";
+import { Troubles } from "./troubles.ts";
 import type { GroupRestoreView, MemberView } from "./view.ts";
 
 const keysOf = (restores: VolumeGroupRestore[]): string[] => restores.map(keyOf);
@@ -72,13 +73,24 @@ function isFailing(view: GroupRestoreView): boolean {
   return preflight(view, restore).kind === "fail";
 }
 
+/** Claims that a restore waits for; one that is over waits for none. */
+function claimsMade(
+  { status }: VolumeGroupRestore,
+  claims: ReadonlyMap<string, PersistentVolumeClaim>,
+): PersistentVolumeClaim[] {
+  if (status?.phase === "Ready") return [];
+  return status?.members?.flatMap(({ claimName }) => claims.get(claimName) ?? []) ?? [];
+}
+
 class GroupRestorer {
   readonly #context: SidecarContext;
   readonly #refusals: Refusals;
+  readonly #troubles: Troubles;
 
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#refusals = new Refusals(new Backoff({ ...context.retry, now: context.now }));
+    this.#troubles = new Troubles(context.store, context.now);
   }
 
   async reconcile(key: string, signal: AbortSignal) {
@@ -94,7 +106,10 @@ class GroupRestorer {
       if (restore !== undefined) await applyGroupRestore(this.#context, this.#refusals, restore, step);
     };
     const result = await runSteps({ look, decide: decideGroupRestore, apply }, signal);
-    if (cluster.groupRestores.get(key)?.metadata.uid !== uid) this.#refusals.forget(uid);
+    if (cluster.groupRestores.get(key)?.metadata.uid !== uid) {
+      this.#refusals.forget(uid);
+      this.#troubles.forget(uid);
+    }
     return result;
   }
 
@@ -118,6 +133,7 @@ class GroupRestorer {
         content: undefined,
         members: [],
         claims: new Map(),
+        troubles: new Map(),
       };
     const group = keyOf({
       metadata: { ...restore.metadata, name: restore.spec.source.volumeGroupSnapshotName },
@@ -125,13 +141,15 @@ class GroupRestorer {
     const groupSnapshot = fresh ? await cluster.groups.refresh(group) : cluster.groups.get(group);
     if (fresh) await this.#refreshSnapshots(restore);
     const members = this.#members(restore, group);
+    const claims = await this.#claims(restore, members, fresh);
     return {
       ...base,
       restore,
       groupSnapshot,
       content: await this.#content(groupSnapshot, fresh),
       members,
-      claims: await this.#claims(restore, members, fresh),
+      claims,
+      troubles: await this.#troubles.of(uid, claimsMade(restore, claims)),
     };
   }
 

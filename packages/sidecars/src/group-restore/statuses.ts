@@ -1,6 +1,6 @@
 import type { Condition } from "@mooring/store";
 import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "./api.ts";
-import { isComplete } from "./assess.ts";
+import { isComplete, NO_VOLUME_YET } from "./assess.ts";
 import type { Obstacle } from "./obstacle.ts";
 
 export type RestoreStatus = NonNullable<VolumeGroupRestore["status"]>;
@@ -59,7 +59,9 @@ function outcomeOf(
     const message = late > 0 ? `${progress}, ${late} wait for a Pod that uses them` : progress;
     return { phase: "Complete", reason, message };
   }
-  return { phase: "Restoring", reason: "Restoring", message: progress };
+  const held = members.filter(({ message }) => message.startsWith(NO_VOLUME_YET));
+  const why = held.map((member) => `${member.claimName} ${member.message}`);
+  return { phase: "Restoring", reason: "Restoring", message: [progress, ...why].join("; ") };
 }
 
 function header(

@@ -26,6 +26,8 @@ export interface GroupRestoreView {
   classes: readonly StorageClass[];
   /** Claim name -> why the API server does not take it; tried again after the pause. */
   refused: ReadonlyMap<string, string>;
+  /** Claim name -> why it has no volume yet, as far as its provisioner has said so. */
+  troubles: ReadonlyMap<string, string>;
   /** Milliseconds left before a refused claim is tried again. */
   pauseMs: number;
   /** RFC 3339. */

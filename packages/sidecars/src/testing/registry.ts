@@ -15,6 +15,7 @@ import {
   ResourceRegistry,
   Secrets,
   StorageClasses,
+  type UnstructuredObject,
   VolumeAttributesClasses,
   VolumeGroupSnapshotClasses,
   VolumeGroupSnapshotContents,
@@ -43,7 +44,6 @@ const WITHOUT_STATUS = [
   CSIDrivers,
   CSINodes,
   CSIStorageCapacities,
-  Events,
   Leases,
   Secrets,
   StorageClasses,
@@ -52,11 +52,14 @@ const WITHOUT_STATUS = [
   VolumeSnapshotClasses,
 ];
 
+const reasonOf = (event: UnstructuredObject) => ({ reason: String(event["reason"] ?? "") });
+
 /** The kinds that sidecars touch, without schemas. */
 export function testRegistry(): ResourceRegistry {
   const define = (hasStatus: boolean) => (resource: Resource) => ({ resource, hasStatus });
   return new ResourceRegistry([
     ...(WITH_STATUS as Resource[]).map(define(true)),
     ...(WITHOUT_STATUS as Resource[]).map(define(false)),
+    { resource: Events, hasStatus: false, strategy: { selectableFields: reasonOf } },
   ]);
 }
