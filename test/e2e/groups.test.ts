@@ -105,6 +105,7 @@ for (const pool of ["xfs", "btrfs"] as const) {
       for (const args of [
         ["snapshot", "create", "x"],
         ["snapshot", "create", "x", "-l", ""],
+        ["snapshot", "create", "x", "-l", "app in ("],
         ["restore", "x"],
         ["restore", "x", "--from", "noon", "--size", "much"],
       ])
@@ -114,7 +115,18 @@ for (const pool of ["xfs", "btrfs"] as const) {
         assert.equal(code, 1, args.join(" "));
         assert.match(stderr, /^error: .*midnight.* not found/m, args.join(" "));
       }
-      for (const name of ["clash", "never"]) await kubectl.run("delete", "volumegrouprestore", name);
+      const again = await group("restore", "never", "--from", "noon");
+      assert.equal(again.code, 1);
+      assert.match(
+        again.stderr,
+        /^error: .*"never" already exists\nnext: .*mooring group delete never --restore$/m,
+      );
+      for (const name of ["clash", "never"])
+        assert.match(await done("delete", name, "--restore"), /deleted; claims that it has made stay/);
+      assert.equal(
+        await kubectl.run("get", "volumegrouprestore", "-o", "name").then((all) => all.trim()),
+        "volumegrouprestore.storage.mooring.dev/again",
+      );
       await done("delete", "none");
     });
 

@@ -1,10 +1,11 @@
 import { VolumeGroupRestores } from "@mooring/sidecars";
-import { VolumeGroupSnapshots } from "@mooring/store";
+import { isAlreadyExists, VolumeGroupSnapshots } from "@mooring/store";
 import { Command, InvalidArgumentError } from "commander";
 import { renderGroup, renderList } from "../group/render.ts";
 import { listGroups, showGroup } from "../group/report.ts";
 import { collectPair, createGroupRestore, renderRestore, untilComplete } from "../group/restore.ts";
 import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group/snapshot.ts";
+import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type ClientOptions, openClient } from "./client.ts";
 
@@ -43,7 +44,7 @@ async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
   const selector = selectorOf(options.selector);
   const store = await openClient(options);
   const wish = { namespace, name, selector, ...(className === undefined ? {} : { className }) };
-  await createGroupSnapshot(store, wish);
+  await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete ${name}`));
   if (options.wait) await untilReady(store, namespace, name, timeout);
   const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
@@ -64,7 +65,7 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
     ...{ namespace, name, from, sizes: options.size, names: options.name },
     ...(template === undefined ? {} : { template }),
     ...(className === undefined ? {} : { className }),
-  });
+  }).catch(takenName(`mooring group delete ${name} --restore`));
   const done = options.wait ? await untilComplete(store, namespace, name, timeout) : created;
   const shown = done ?? created;
   print(options, shown, () => renderRestore(shown));
@@ -90,9 +91,24 @@ async function wait(name: string, options: WaitOptions): Promise<void> {
   print(options, group, () => renderGroup(group));
 }
 
-async function remove(name: string, options: Waiting): Promise<void> {
+/** Rethrows; what a person does about a name that is taken depends on what has it. */
+const takenName =
+  (command: string) =>
+  (error: unknown): never => {
+    if (!isAlreadyExists(error)) throw error;
+    throw new CommandError((error as Error).message, {
+      next: `choose another name, or take that one away: ${command}`,
+      exitCode: EXIT.negative,
+    });
+  };
+
+async function remove(name: string, options: Waiting & { restore?: boolean }): Promise<void> {
   const { namespace, timeout } = options;
   const store = await openClient(options);
+  if (options.restore === true) {
+    const left = await store.delete(VolumeGroupRestores, { namespace, name });
+    return print(options, left, () => `${namespace}/${name} deleted; claims that it has made stay\n`);
+  }
   const left = await store.delete(VolumeGroupSnapshots, { namespace, name });
   if (options.wait) await untilGone(store, namespace, name, timeout);
   const what = options.wait ? "deleted" : "is being deleted";
@@ -148,7 +164,8 @@ export function groupCommand(): Command {
     .option("--restore", "wait for the VolumeGroupRestore of this name")
     .action(wait);
   waiting(group.command("delete").alias("rm").description("delete a group snapshot and its members"))
-    .argument("<name>", "the group snapshot")
+    .argument("<name>", "the group snapshot, or with --restore the restore")
+    .option("--restore", "delete the VolumeGroupRestore of this name; its claims stay")
     .action(remove);
   return group;
 }

@@ -1,4 +1,5 @@
 import {
+  type LabelRequirement,
   type LabelSelector,
   type ObjectStore,
   parseLabelSelector,
@@ -17,7 +18,7 @@ export interface SnapshotWish {
 
 /** `app=db,tier in (a,b)` as objects carry it. Throws for a selector that selects everything: it is a slip. */
 export function selectorOf(text: string): LabelSelector {
-  const requirements = parseLabelSelector(text);
+  const requirements = parsed(text);
   if (requirements.length === 0)
     throw new CommandError("an empty selector would take every claim of the namespace", {
       next: "name labels, such as --selector app=db",
@@ -29,6 +30,16 @@ export function selectorOf(text: string): LabelSelector {
       ...(values.length === 0 ? {} : { values }),
     })),
   };
+}
+
+function parsed(text: string): LabelRequirement[] {
+  try {
+    return parseLabelSelector(text);
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error), {
+      next: "write it as kubectl does, such as --selector app=db,tier in (a,b)",
+    });
+  }
 }
 
 export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Promise<VolumeGroupSnapshot> {
