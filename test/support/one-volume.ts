@@ -42,7 +42,7 @@ export class OneVolume {
   /** For the tests of one file; disposed of when they have ended. */
   static async create(): Promise<OneVolume> {
     const up = await Up.create();
-    after(() => up.dispose());
+    after(() => up.disposeWhole());
     await up.start();
     const store = await up.store();
     await store.create(PersistentVolumeClaims, claim(CLAIM.namespace, CLAIM.name));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RestStore } from "@mooring/store";
 import { eventually } from "./eventually.ts";
+import { nothingLeftOver } from "./left-over.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 
@@ -101,6 +102,15 @@ export class Up {
 
   async store(): Promise<RestStore> {
     return RestStore.fromKubeconfig(this.kubeconfig);
+  }
+
+  /** Disposed of, once nothing outlives the volume that it was for. A process that a test has ended says nothing of that. */
+  async disposeWhole(): Promise<void> {
+    try {
+      if (this.alive) await nothingLeftOver(await this.store(), this.stateDir);
+    } finally {
+      await this.dispose();
+    }
   }
 
   /**

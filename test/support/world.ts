@@ -15,7 +15,7 @@ export interface World {
 /** A running `mooring up` and a kubectl on it, for the tests of one file. Disposed of when they have ended. */
 export async function world(options: UpOptions = {}): Promise<World> {
   const up = await Up.create(options);
-  after(() => up.dispose());
+  after(() => up.disposeWhole());
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
   return {

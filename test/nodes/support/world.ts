@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type CsiClient, connect } from "@mooring/csi";
 import type { RestStore } from "@mooring/store";
 import { Kubectl } from "../../support/kubectl.ts";
+import { nothingLeftOver } from "../../support/left-over.ts";
 import { Up } from "../../support/up.ts";
 import { command, tried } from "./command.ts";
 import { detachBelow } from "./devices.ts";
@@ -128,6 +129,15 @@ export class Nodes {
 
   /** The last of all: what is said here is said of every machine's remains. */
   async dispose(): Promise<void> {
+    try {
+      // Its machines may be dead, or new ones: of their devices nothing is said here.
+      if (this.#up?.alive === true) await nothingLeftOver(await this.store(), this.up.stateDir);
+    } finally {
+      await this.#end();
+    }
+  }
+
+  async #end(): Promise<void> {
     for (const machine of this.machines.values()) await machine.cutPower().catch(() => {});
     this.#csi?.close();
     this.#store?.close();
