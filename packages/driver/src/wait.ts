@@ -9,6 +9,8 @@ export interface Wait<T> {
   describe?(object: T | undefined): string;
   /** Asked again and again while nothing comes of it: throws when waiting is of no use before somebody does something. */
   giveUp?(): Promise<void>;
+  /** Asked as often: true when all is done, though the object does not tell. */
+  isDone?(): Promise<boolean>;
 }
 
 /** Long enough for what passes by itself, such as a mount that another process still has a copy of. */
@@ -31,12 +33,14 @@ export async function waitUntil<T extends KubeObject>(
     return wait.until(object);
   };
   for (;;) {
-    const round = limited(signal, wait.giveUp === undefined ? undefined : PATIENCE_MS);
+    const asks = wait.giveUp !== undefined || wait.isDone !== undefined;
+    const round = limited(signal, asks ? PATIENCE_MS : undefined);
     try {
       return await waitFor(store, resource, { name }, until, round.signal);
     } catch (error) {
       if (signal.aborted) throw gaveUp(wait.what, wait.describe?.(last) ?? "", error);
       if (!round.signal.aborted) throw error;
+      if ((await wait.isDone?.()) === true) return last;
       await wait.giveUp?.();
     } finally {
       round.end();

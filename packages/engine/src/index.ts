@@ -3,6 +3,7 @@ export { NodeInUse } from "./agent/heartbeat/holder.ts";
 export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./agent/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./agent/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./agent/leaks/leak.ts";
+export { isGivenAway } from "./agent/lease/given-away.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./agent/lease/image-leases.ts";
 export { layoutOf } from "./agent/pool/layout-of.ts";
 export { sharePath } from "./agent/share/layout.ts";

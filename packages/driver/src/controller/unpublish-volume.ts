@@ -3,6 +3,7 @@ import {
   type AttachmentTicket,
   getAttachment,
   isBetween,
+  isGivenAway,
   isServed,
   removeTickets,
   type Volume,
@@ -54,10 +55,22 @@ export async function unpublishVolume(
           (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
       giveUp: () => requireNotMounted(driver, volumeId, signal),
+      isDone: () => hasLeft(driver, volumeId, nodeId, signal),
     },
     signal,
   );
   return {};
+}
+
+/** The source of a migration may be done long before the target is, which may be dead. */
+async function hasLeft(
+  { store }: DriverContext,
+  volumeId: string,
+  nodeId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const volume = await findVolume(store, volumeId, signal);
+  return volume?.status?.currentNodeID === nodeId && (await isGivenAway(store, volume, signal));
 }
 
 /** The share manager's ticket goes with the last workload's. */
