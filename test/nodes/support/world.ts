@@ -49,12 +49,16 @@ export class Nodes {
     }
   }
 
-  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end. */
-  static async sharing(names: readonly string[], nodeGrace = "16s"): Promise<Nodes> {
-    const upArgs = [...SHORT_LEASES, "--node-grace", nodeGrace];
+  /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, unless it says otherwise. */
+  static async sharing(
+    names: readonly string[],
+    nodeGrace = "16s",
+    leases: readonly string[] = SHORT_LEASES,
+  ): Promise<Nodes> {
+    const upArgs = [...leases, "--node-grace", nodeGrace];
     const nodes = await Nodes.create({ nodes: [], shared: true, upArgs });
     try {
-      await nodes.join(names, SHORT_LEASES);
+      await nodes.join(names, leases);
       return nodes;
     } catch (error) {
       await nodes.dispose();
