@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createHost } from "@mooring/engine";
+import { eventually } from "../support/eventually.ts";
 import { leaks } from "../support/leaks.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
@@ -95,7 +96,10 @@ async function failed(name: string, message: RegExp): Promise<void> {
   const select = `involvedObject.name=${content},reason=GroupSnapshotCreationFailed`;
   await shows(["events", "-A", "--field-selector", select], "{.items[*].message}", message);
   assert.match((await mooring("why", `vgs/${name}`, "--kubeconfig", up.kubeconfig)).stdout, message);
-  await nothingMade(["volumesnapshots", "volumesnapshotcontents", "snapshots.storage.mooring.dev"]);
+  await nothingMade(["volumesnapshots", "volumesnapshotcontents"]);
+  // It is tried again and again: between two attempts nothing of the first is left.
+  const attempt = () => names(["snapshots.storage.mooring.dev"]);
+  await eventually("the attempt to be taken back", async () => (await attempt()) === "");
 }
 
 async function nothingMade(parts = PARTS): Promise<void> {
@@ -195,6 +199,31 @@ test("a frozen file system: told with the volume, nothing is cut, the others go 
   await shows(["vgs", "frozen"], "{.status.readyToUse}", "true");
   assert.equal(await kubectl.run("get", "vgs", "frozen", "-o", "jsonpath={.status.error}"), "");
   await cleared("frozen");
+});
+
+test("a member that is deleted while its group cannot be cut: told with its volume, nothing is made of the others", async () => {
+  const stuck = await inUse("stuck", "deleted");
+  await add(labelled("spare", "deleted"));
+  await shows(["pvc", "spare"], "{.status.phase}", "Bound");
+  const handle = await kubectl.run(
+    "get",
+    "pv",
+    "-o",
+    `jsonpath={.items[?(@.spec.claimRef.name=="spare")].spec.csi.volumeHandle}`,
+  );
+  await host.exec.run("fsfreeze", ["--freeze", stuck.mount]);
+  try {
+    await add(groupOf("deleted", "deleted"));
+    await failed("deleted", /could not be kept still/);
+    await kubectl.run("delete", "pvc", "spare", "--timeout=120s");
+    await failed("deleted", new RegExp(`${handle}.* (is being deleted|does not exist)`));
+  } finally {
+    await host.exec.run("fsfreeze", ["--unfreeze", stuck.mount]);
+  }
+  await shows(["vgs", "deleted"], "{.status.readyToUse}", "false");
+  await cleared("deleted");
+  await kubectl.run("delete", "pod", "uses-stuck");
+  await kubectl.run("delete", "pvc", "stuck");
 });
 
 test("a full file system is cut like any other; a full pool is told, by group and restore, and both are made when there is space", async () => {
