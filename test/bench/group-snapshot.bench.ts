@@ -14,7 +14,7 @@ import { until } from "../../packages/engine/src/testing/agent.ts";
 import { Cluster } from "../../packages/engine/src/testing/cluster.ts";
 import { GIB } from "../../packages/engine/src/testing/scratch.ts";
 import { type Measurement, median, percentile, SHORT, sized } from "./measure.ts";
-import { layOut, type StallWriter, startStallWriter } from "./support/stall.ts";
+import { layOut, longestIn, type Span, type StallWriter, startStallWriter } from "./support/stall.ts";
 
 const command = promisify(execFile);
 const SIZES = (process.env["MOORING_BENCH_SIZES"] ?? (SHORT ? "2" : "1,2,8,32")).split(",").map(Number);
@@ -27,14 +27,18 @@ const POOLS = (process.env["MOORING_BENCH_POOL"] ?? "btrfs,xfs").split(",");
 const FRAGMENTS = Number(process.env["MOORING_BENCH_FRAGMENTS"] ?? "20000");
 const BLOCK = 4096;
 
-/** One cut: how long it kept writers still by its own account, and the longest wait that the writer saw meanwhile. */
+/** One cut, in milliseconds. */
 interface Cut {
+  /** From the first writer that is kept still to the last one that goes on; by its own account. */
   barrier: number;
-  stall: number;
+  /** The longest write that met the barrier. */
+  pause: number;
+  /** The longest write until the images are on disk: what is written after the barrier costs writers something too. */
+  wait: number;
 }
 
 /** The same cut by hand, with a script's tools; as ours, it ends with an image of its own per volume, on disk. */
-async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<number> {
+async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
   const images = join(cluster.image("v-0", pool), "..");
   const raw = join(images, "..", "raw");
   await mkdir(raw, { recursive: true });
@@ -52,40 +56,59 @@ async function rawCut(cluster: Cluster, pool: PoolKind, volumes: readonly string
   return taken;
 }
 
-async function frozen(cluster: Cluster, volumes: readonly string[], cut: () => Promise<unknown>) {
+async function frozen(
+  cluster: Cluster,
+  volumes: readonly string[],
+  cut: () => Promise<unknown>,
+): Promise<Span> {
   const mounts = volumes.map((name) => join(cluster.dir, "mounts", name));
-  const start = performance.now();
+  const start = now();
   await Promise.all(mounts.map((mount) => command("fsfreeze", ["--freeze", mount])));
   await cut();
   await Promise.all(mounts.map((mount) => command("fsfreeze", ["--unfreeze", mount])));
-  return performance.now() - start;
+  return { start, end: now() };
 }
 
-async function snapshotted(images: string, folder: string, extract: (folder: string) => Promise<unknown>) {
-  const start = performance.now();
+async function snapshotted(
+  images: string,
+  folder: string,
+  extract: (folder: string) => Promise<unknown>,
+): Promise<Span> {
+  const start = now();
   await command("btrfs", ["subvolume", "snapshot", "-r", images, folder]);
-  const taken = performance.now() - start;
+  const end = now();
   await extract(folder);
   await command("btrfs", ["subvolume", "delete", folder]);
-  return taken;
+  return { start, end };
 }
 
-async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<number> {
+/** Milliseconds since 1970, finer than `Date.now`. */
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string[]): Promise<Span> {
   const { store } = cluster;
   await store.create(GroupSnapshots, groupObject("g-1", volumes, { pool, deadlineSeconds: 60 }));
   const ended = ({ status }: GroupSnapshot): boolean => ["ready", "failed"].includes(status?.state ?? "");
   const { status } = await until(store, GroupSnapshots, "g-1", ended);
   if (status?.state !== "ready") throw new Error(JSON.stringify(status?.error));
-  return status.barrier?.pauseMilliseconds ?? Number.NaN;
+  const { startTime = "", pauseMilliseconds = Number.NaN } = status.barrier ?? {};
+  const start = Date.parse(startTime);
+  return { start, end: start + pauseMilliseconds };
 }
 
 /** Ours and by hand in turn, so that whatever else the machine does hits both. */
 async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, volumes: readonly string[]) {
   const [raw, ours]: [Cut[], Cut[]] = [[], []];
-  const once = async (cut: () => Promise<number>): Promise<Cut> => {
-    await writer.longest();
+  const once = async (cut: () => Promise<Span>): Promise<Cut> => {
+    await writer.writes();
     const barrier = await cut();
-    return { barrier, stall: await writer.longest() };
+    const writes = await writer.writes();
+    // Ours is recorded as beginning at a whole millisecond.
+    const pause = longestIn(writes, { ...barrier, end: barrier.end + 1 });
+    const wait = longestIn(writes, { start: 0, end: Number.POSITIVE_INFINITY });
+    return { barrier: barrier.end - barrier.start, pause, wait };
   };
   for (let round = 0; round < ROUNDS; round++) {
     raw.push(await once(() => rawCut(cluster, pool, volumes)));
@@ -105,20 +128,22 @@ async function fragment(image: string): Promise<void> {
 }
 
 function figures(pool: string, count: number, raw: readonly Cut[], ours: readonly Cut[]): Measurement[] {
-  const stalls = [raw, ours].map((cuts) => cuts.map(({ stall }) => stall));
-  const barriers = [raw, ours].map((cuts) => cuts.map(({ barrier }) => barrier));
-  const entry = (what: string, of: number[][], figure: (values: number[]) => number): Measurement => ({
+  const entry = (what: string, field: keyof Cut, figure: (values: number[]) => number): Measurement => ({
     name: `group of ${count} on ${pool}: ${what}`,
     unit: "ms",
-    value: figure(of[1] ?? []),
-    baseline: figure(of[0] ?? []),
+    value: figure(ours.map((cut) => cut[field])),
+    baseline: figure(raw.map((cut) => cut[field])),
     baselineName: "raw commands",
   });
+  const p99 = (values: number[]): number => percentile(values, 0.99);
+  const max = (values: number[]): number => Math.max(...values);
   return [
-    entry("pause seen by writers, median", stalls, median),
-    entry("pause seen by writers, p99", stalls, (values) => percentile(values, 0.99)),
-    entry("pause seen by writers, max", stalls, (values) => Math.max(...values)),
-    entry("time to cut, median", barriers, median),
+    entry("pause seen by writers, median", "pause", median),
+    entry("pause seen by writers, p99", "pause", p99),
+    entry("pause seen by writers, max", "pause", max),
+    entry("longest write until all is on disk, median", "wait", median),
+    entry("longest write until all is on disk, max", "wait", max),
+    entry("time to cut, median", "barrier", median),
   ];
 }
 

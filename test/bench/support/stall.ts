@@ -4,9 +4,15 @@ import { createInterface } from "node:readline";
 
 export { layOut } from "../../../packages/engine/src/agent/group-snapshot/testing/ordered-blocks.ts";
 
+/** A stretch of time, in milliseconds since 1970. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
 export interface StallWriter {
-  /** Longest time in milliseconds that a write has taken since the last call. */
-  longest(): Promise<number>;
+  /** Every write since the last call, also the one under way. */
+  writes(): Promise<Span[]>;
   stop(): Promise<void>;
 }
 
@@ -16,14 +22,20 @@ export async function startStallWriter(program: string, files: readonly string[]
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   await lines.next();
   return {
-    longest: async () => {
+    writes: async () => {
       child.stdin.write("?\n");
-      const { value } = await lines.next();
-      return Number(value);
+      const told: [number, number][] = JSON.parse((await lines.next()).value);
+      return told.map(([start, took]) => ({ start, end: start + took }));
     },
     stop: async () => {
       child.stdin.end();
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
     },
   };
+}
+
+/** The longest of the writes that were under way at any time of a span, in milliseconds. */
+export function longestIn(writes: readonly Span[], { start, end }: Span): number {
+  const during = writes.filter((write) => write.start < end && write.end > start);
+  return Math.max(0, ...during.map((write) => write.end - write.start));
 }
