@@ -22,13 +22,23 @@ export async function read<T extends KubeObject>(
   return getIfAny(store, resource, key);
 }
 
-/** The newest warning about an object, if there is one. */
-export async function lastWarning({ store }: Context, object: KubeObject): Promise<Event | undefined> {
+/** The newest warning about an object, if there is one; not of the reason that is left out. */
+export async function lastWarning(
+  { store }: Context,
+  object: KubeObject,
+  leftOut?: string,
+): Promise<Event | undefined> {
   const { items } = await store.list(Events, { namespace: object.metadata.namespace ?? "default" });
   const about = items.filter(
-    (event) => event.type === "Warning" && event.involvedObject.uid === object.metadata.uid,
+    ({ type, reason, involvedObject }) =>
+      type === "Warning" && reason !== leftOut && involvedObject.uid === object.metadata.uid,
   );
-  return about.sort((a, b) => time(b).localeCompare(time(a)))[0];
+  // Times are of whole seconds: within one, the warning that was written last.
+  return about.sort((a, b) => time(b).localeCompare(time(a)) || version(b) - version(a))[0];
+}
+
+function version({ metadata }: Event): number {
+  return Number(metadata.resourceVersion ?? 0);
 }
 
 function time(event: Event): string {

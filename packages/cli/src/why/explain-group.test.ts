@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import {
   Events,
-  LocalStore,
   PersistentVolumeClaims,
   PersistentVolumes,
   type Resource,
-  ResourceRegistry,
   StorageClasses,
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
@@ -18,6 +13,7 @@ import {
 } from "@mooring/store";
 import { explainGroupSnapshot } from "./explain-group.ts";
 import { renderFinding } from "./render.ts";
+import { storeOf } from "./testing.ts";
 
 const KINDS = [
   Events,
@@ -30,17 +26,6 @@ const KINDS = [
   VolumeSnapshots,
 ] as Resource[];
 
-async function storeOf(t: TestContext): Promise<LocalStore> {
-  const path = await mkdtemp(join(tmpdir(), "mooring-why-"));
-  const registry = new ResourceRegistry(KINDS.map((resource) => ({ resource, hasStatus: false })));
-  const store = await LocalStore.open({ path, registry });
-  t.after(async () => {
-    await store.close();
-    await rm(path, { recursive: true, force: true });
-  });
-  return store;
-}
-
 const NS = "shop";
 const group = (status: object = {}) => ({
   apiVersion: "groupsnapshot.storage.k8s.io/v1",
@@ -51,7 +36,7 @@ const group = (status: object = {}) => ({
 });
 
 test("a group snapshot without a content is explained by the claims that it selects", async (t) => {
-  const store = await storeOf(t);
+  const store = await storeOf(t, KINDS);
   await store.create(VolumeGroupSnapshots, group());
   const claim = (name: string, app: string) => ({
     apiVersion: "v1",
@@ -68,7 +53,7 @@ test("a group snapshot without a content is explained by the claims that it sele
 });
 
 test("an error of the driver is the cause, and every member that is not ready is listed", async (t) => {
-  const store = await storeOf(t);
+  const store = await storeOf(t, KINDS);
   const made = await store.create(
     VolumeGroupSnapshots,
     group({
@@ -104,6 +89,6 @@ test("an error of the driver is the cause, and every member that is not ready is
 });
 
 test("one that is not there says where to look", async (t) => {
-  const text = renderFinding(await explainGroupSnapshot({ store: await storeOf(t) }, NS, "g"));
+  const text = renderFinding(await explainGroupSnapshot({ store: await storeOf(t, KINDS) }, NS, "g"));
   assert.match(text, /does not exist[\s\S]*mooring group list -n shop/);
 });

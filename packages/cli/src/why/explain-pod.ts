@@ -46,9 +46,8 @@ function waitingContainers(pod: Pod): string[] {
 
 /** The last thing that went wrong. What the scheduler said is over once the pod has a node. */
 async function trouble(context: Context, pod: Pod): Promise<string | undefined> {
-  const warning = await lastWarning(context, pod);
-  if (warning === undefined || warning.reason === "FailedScheduling") return undefined;
-  return `${warning.reason}: ${warning.message}`;
+  const warning = await lastWarning(context, pod, "FailedScheduling");
+  return warning === undefined ? undefined : `${warning.reason}: ${warning.message}`;
 }
 
 /** A pod: scheduled, its claims, its attachments, its containers. */

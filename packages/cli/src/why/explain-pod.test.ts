@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Events, Pods, type Resource } from "@mooring/store";
+import { explainPod } from "./explain-pod.ts";
+import { storeOf } from "./testing.ts";
+
+const NOW = "2030-01-01T00:00:00Z";
+
+for (const order of [
+  ["FailedScheduling", "FailedAttachVolume", "FailedMount"],
+  ["FailedAttachVolume", "FailedMount", "FailedScheduling"],
+]) {
+  test(`of warnings within one second the last one tells what a pod waits for: ${order.join(", ")}`, async (t) => {
+    const store = await storeOf(t, [Pods, Events] as Resource[]);
+    const pod = await store.create(Pods, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { namespace: "shop", name: "web" },
+      spec: { containers: [{ name: "main", image: "" }] },
+    });
+    for (const [index, reason] of order.entries()) {
+      const { name, namespace, uid } = pod.metadata;
+      await store.create(Events, {
+        apiVersion: "v1",
+        kind: "Event",
+        // Listed the other way round.
+        metadata: { namespace: "shop", name: `web.${9 - index}` },
+        involvedObject: {
+          apiVersion: "v1",
+          kind: "Pod",
+          name,
+          ...(namespace && { namespace }),
+          ...(uid && { uid }),
+        },
+        ...{ type: "Warning", reason, message: "told", lastTimestamp: NOW },
+      });
+    }
+    const { message } = await explainPod({ store }, "shop", "web");
+    assert.equal(message, "Pending: FailedMount: told");
+  });
+}
