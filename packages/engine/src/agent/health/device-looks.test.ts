@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createHost } from "../../host/create-host.ts";
 import type { Exec } from "../../host/host.ts";
-import { cutOff } from "../../services/testing/cut-off.ts";
 import { unpublish } from "../../services/testing/filesystem.ts";
 import { Bench } from "../../testing/agent.ts";
 
@@ -27,7 +26,7 @@ test("a disk that does not answer is no fault, and keeps nobody from finding ano
   const attached = (name: string) => bench.volume(name, "attached", (v) => v.status?.device !== undefined);
   await attached("v-p-1");
   const { status } = await attached("v-p-2");
-  await cutOff(real, status?.device ?? "");
+  await real.loops.cutOff(status?.device ?? "");
   await bench.volumeWhere("v-p-2", (v) => v.status?.salvage?.state === "Clean");
   assert.equal((await attached("v-p-1")).status?.salvage, undefined);
   for (const name of ["v-p-1", "v-p-2"]) await unpublish(bench, name);

@@ -7,7 +7,6 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
 import { Bench, NODE } from "../../testing/agent.ts";
 import { GIB, MIB, sparse } from "../../testing/scratch.ts";
-import { cutOff } from "../testing/cut-off.ts";
 import { unpublish } from "../testing/filesystem.ts";
 
 const SALVAGE = "salvage-controller-v-p-1";
@@ -56,7 +55,7 @@ test("[LHA-055] [LHA-056] a raw device that fails under its workload is detached
   const device = await workload(bench);
   const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
   const broken = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
-  await cutOff(bench.host, device);
+  await bench.host.loops.cutOff(device);
   const { salvage: fault, remountRequestedAt: toldAt = "" } = (await broken).status ?? {};
   assert.deepEqual([fault?.cause, fault?.state], ["device", "Faulted"]);
   assert.match(fault?.message ?? "", /cut off/);

@@ -8,7 +8,6 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import { ticketStatus } from "../../arbiter/tickets.ts";
 import { Bench, NODE, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
-import { cutOff } from "../testing/cut-off.ts";
 import { endWorkload, mountDevice, mountFor } from "../testing/filesystem.ts";
 
 const SALVAGE = "salvage-controller-v-p-1";
@@ -31,7 +30,7 @@ async function shutDown(bench: Bench, target: string): Promise<void> {
     return;
   }
   // It knows no shutdown: nothing gets through to its device any more, and it gives up with its next write.
-  await cutOff(bench.host, mount.source);
+  await bench.host.loops.cutOff(mount.source);
   await writeFile(join(target, "late"), "lost", { flush: true }).catch(() => {});
 }
 
