@@ -38,17 +38,13 @@ export async function mendBlocks(request: MendBlocks): Promise<Mended> {
   const { exec, device, image, size, consent, signal } = request;
   let lost = 0;
   for await (const range of near(allocatedRanges(fileExtents(image, signal), { from: 0, to: size }))) {
-    let rest: Range | undefined = range;
-    while (rest !== undefined) {
-      const at = await firstFailure(exec, device, rest, signal);
+    const last = range.offset + range.length;
+    for (let from = range.offset; from < last; ) {
+      const at = await firstFailure(exec, device, { offset: from, length: last - from }, signal);
       if (at === undefined) break;
       if (!consent) return { outcome: "unsafe", report: `the block at byte ${at} cannot be read` };
-      const end: number = Math.min(at + MIB, rest.offset + rest.length);
-      lost += await overwriteUnreadable(request, at, end);
-      rest =
-        end < rest.offset + rest.length
-          ? { offset: end, length: rest.offset + rest.length - end }
-          : undefined;
+      from = Math.min(at + MIB, last);
+      lost += await overwriteUnreadable(request, at, from);
     }
   }
   if (lost === 0) return { outcome: "clean", report: "everything stored can be read" };

@@ -33,18 +33,14 @@ export const volumeSnapshot: Full<Omit<VolumeSnapshot, "spec">> & Pick<VolumeSna
   },
 };
 
+/** The object that a content is bound to. */
+const reference = { apiVersion: "v1", kind: "K", name: "s", namespace: "a", uid: "u", resourceVersion: "1" };
+
 const content: Full<Omit<VolumeSnapshotContent, "spec">> & Pick<VolumeSnapshotContent, "spec"> = {
   ...theirs,
   kind: "VolumeSnapshotContent",
   spec: {
-    volumeSnapshotRef: {
-      apiVersion: "v1",
-      kind: "K",
-      name: "s",
-      namespace: "a",
-      uid: "u",
-      resourceVersion: "1",
-    },
+    volumeSnapshotRef: reference,
     deletionPolicy: "Retain",
     driver: "d",
     volumeSnapshotClassName: "c",
@@ -96,14 +92,7 @@ const groupContent: Full<Omit<VolumeGroupSnapshotContent, "spec">> &
   ...groups,
   kind: "VolumeGroupSnapshotContent",
   spec: {
-    volumeGroupSnapshotRef: {
-      apiVersion: "v1",
-      kind: "K",
-      name: "s",
-      namespace: "a",
-      uid: "u",
-      resourceVersion: "1",
-    },
+    volumeGroupSnapshotRef: reference,
     deletionPolicy: "Retain",
     driver: "d",
     volumeGroupSnapshotClassName: "c",
