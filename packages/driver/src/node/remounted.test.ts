@@ -19,7 +19,11 @@ test("a volume that was mended asks for new mounts until its node has made one, 
   const again = { volumeId, stagingTargetPath: staged.path, volumeCapability: capability(choice) };
   assert.equal(await condition(), "");
   await world.host.exec.run("xfs_io", ["-x", "-c", "shutdown -f", staged.path]);
-  await eventually("the fault", async () => (await condition()).startsWith("DATA_LOSS: the xfs file system"));
+  const FAULT = "DATA_LOSS: the xfs file system";
+  await eventually("the fault", async () => (await condition()).startsWith(FAULT));
+  // That its device cannot be closed before it is unmounted comes of the fault, and does not hide it.
+  await eventually("the refusal to detach", async () => world.log().includes("FAILED_PRECONDITION"));
+  assert.ok((await condition()).startsWith(FAULT), await condition());
   await node.nodeUnstageVolume({ volumeId, stagingTargetPath: staged.path });
   await eventually("the request after the repair", async () => ASKED.test(await condition()));
   await eventually("a new mount", () =>
