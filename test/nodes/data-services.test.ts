@@ -15,6 +15,8 @@ import { claim, pod, snapshot } from "../support/manifests.ts";
 import { Nodes } from "./support/world.ts";
 
 const NAMESPACE = "default";
+/** What it has written is there under its name when it is on disk: nothing is left to fail then. */
+const WRITE_AND_STAY = "echo kept > /data/new; sync /data/new; mv /data/new /data/f; exec sleep infinity";
 const PATIENCE = { withinMs: 240_000 };
 
 describe("data services of a pool that two nodes share, by kubectl", () => {
@@ -255,7 +257,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
 
   test("a volume that fails on one node is mended and goes on at the other, where its next pod waits", async () => {
     await apply(claim(NAMESPACE, "failed", { className: "common" }));
-    await apply(podOn("a", "failed-a", "echo kept > /data/f; sync /data/f; exec sleep infinity", "failed"));
+    await apply(podOn("a", "failed-a", WRITE_AND_STAY, "failed"));
     const a = nodes.machine("a");
     const target = await eventually("the pod to have written", async () => {
       const mounts = (await a.run("cat", "/proc/self/mountinfo"))
