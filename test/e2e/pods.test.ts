@@ -196,6 +196,7 @@ spec:
   terminationGracePeriodSeconds: 1
   containers: [{name: main, image: host, command: [sleep, "100000"]}]`);
   await shows(["pod", "lasting"], "{.status.phase}", "Running");
+  assert.match((await machineRemains(up.stateDir)).join("\n"), /^\d+ sleep 100000$/m);
   assert.equal(await up.end("SIGTERM"), 0);
   assert.deepEqual(await machineRemains(up.stateDir), []);
   await up.start();

@@ -1,38 +1,95 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { remains } from "./machine.ts";
 
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: "utf8" }).trim();
 
-test("what is mounted or attached is told; what a stranger's copy of our mounts keeps is not ours any more", async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), "mooring-remains-"));
-  const undo: (() => void)[] = [];
+/**
+ * Has copies of our mounts for as long as it lives; of those of other tests, who wait for that, it lets go.
+ * $0: where tests have their mounts; $1: our folder; $2: the control group that it joins, or nothing.
+ */
+const ONLOOKER = `
+[ -z "$2" ] || echo 0 >"$2/cgroup.procs"
+exec unshare --mount sh -c '
+  awk -v others="$0/" -v own="$1/" "index(\\$5, others) == 1 && index(\\$5, own) != 1 { print \\$5 }" \
+    /proc/self/mountinfo | tac | xargs -r umount --lazy 2>/dev/null
+  echo there
+  exec sleep 1000
+' "$0" "$1"
+`;
+
+/** A device with a file system, mounted below a new folder. What `undo` has is done after the test, the last first. */
+async function mounted(t: TestContext) {
+  const undo: (() => unknown)[] = [];
   t.after(async () => {
-    for (const each of undo.reverse()) each();
-    await rm(folder, { recursive: true });
+    for (const each of undo.reverse()) await each();
   });
+  const folder = await mkdtemp(join(tmpdir(), "mooring-remains-"));
+  undo.push(() => rm(folder, { recursive: true }));
   const [image, mount] = [join(folder, "image"), join(folder, "mnt")];
   await mkdir(mount);
   run("truncate", "--size=8M", image);
   run("mkfs.ext4", "-q", image);
   const device = run("losetup", "--find", "--show", image);
-  undo.push(() => execFileSync("sh", ["-c", `losetup --detach ${device} 2>/dev/null || true`]));
+  let attached = true;
+  // Once: afterwards the number may be somebody else's.
+  const detach = (): void => {
+    if (attached) run("losetup", "--detach", device);
+    attached = false;
+  };
+  undo.push(detach);
   run("mount", device, mount);
-  undo.push(() => execFileSync("sh", ["-c", `umount ${mount} 2>/dev/null || true`]));
-  assert.deepEqual(await remains(folder), { mounts: [mount], loops: [device], processes: [] });
+  undo.push(() => run("sh", "-c", `umount ${mount} 2>/dev/null || true`));
 
-  const stranger = spawn("unshare", ["--mount", "sh", "-c", "echo there; exec sleep 1000"]);
-  const gone = new Promise((resolve) => stranger.once("close", resolve));
-  undo.push(() => stranger.kill("SIGKILL"));
-  await new Promise((resolve) => stranger.stdout.once("data", resolve));
+  /** Resolves when it has its mounts. */
+  async function onlooker(group = "") {
+    const child = spawn("sh", ["-c", ONLOOKER, tmpdir(), folder, group]);
+    const gone = new Promise((resolve) => child.once("close", resolve));
+    const end = async (): Promise<void> => {
+      child.kill("SIGKILL");
+      await gone;
+    };
+    undo.push(end);
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    return { end, line: `${child.pid} sleep 1000` };
+  }
+
+  /** The control group of a container, where the runtime of standalone has those of that state folder. */
+  async function containerGroup(stateDir: string): Promise<string> {
+    const digest = createHash("sha256").update(join(stateDir, "kubelet")).digest("hex");
+    const unified = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+    const hierarchy = unified.find((path) => existsSync(join(path, "cgroup.controllers")));
+    const root = join(hierarchy ?? "/sys/fs/cgroup/freezer", `mooring-${digest.slice(0, 12)}`);
+    const group = join(root, "pod");
+    await mkdir(group, { recursive: true });
+    // A group stays busy for a moment after its last process is gone.
+    undo.push(() => run("timeout", "10", "sh", "-c", `until rmdir ${group} ${root}; do sleep 0.1; done`));
+    return group;
+  }
+  return { folder, mount, device, detach, onlooker, containerGroup };
+}
+
+test("what is mounted or attached is told; what a stranger's copy of our mounts keeps is not ours any more", async (t) => {
+  const { folder, mount, device, detach, onlooker } = await mounted(t);
+  assert.deepEqual(await remains(folder), { mounts: [mount], loops: [device], processes: [] });
+  const stranger = await onlooker();
   run("umount", mount);
   assert.deepEqual(await remains(folder), { mounts: [], loops: [device], processes: [] });
-  run("losetup", "--detach", device);
+  detach();
   assert.deepEqual(await remains(folder), { mounts: [], loops: [], processes: [] });
-  stranger.kill("SIGKILL");
-  await gone;
+  await stranger.end();
+});
+
+test("a container of ours that has our mounts is told; one that another Mooring is just starting is a stranger", async (t) => {
+  const { folder, mount, device, onlooker, containerGroup } = await mounted(t);
+  await onlooker(await containerGroup(`${folder}-other`));
+  assert.deepEqual(await remains(folder), { mounts: [mount], loops: [device], processes: [] });
+  const ours = await onlooker(await containerGroup(folder));
+  assert.deepEqual((await remains(folder)).processes, [ours.line]);
 });

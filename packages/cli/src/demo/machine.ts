@@ -1,5 +1,6 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { createHost } from "@mooring/engine";
 
 /** What of a state folder is still in use on this machine. */
@@ -14,23 +15,28 @@ export interface Remains {
 interface Onlookers {
   ours: string[];
   /**
-   * Programs of other people that happened to get a mount namespace while we had something mounted: they have copies
-   * of all mounts of the machine, and a device that we have let go stays until they end.
+   * Programs of other people, containers of another Mooring among them, that happened to get a mount namespace while we
+   * had something mounted: they have copies of all mounts of the machine, and a device that we have let go stays until
+   * they end.
    */
   strangers: string[];
 }
 
-/** The control groups of containers: see the runtime of standalone. */
-const OUR_GROUP = /\/mooring-[0-9a-f]{12}\//;
+/** The control group of the containers of this state folder: see the runtime of standalone. */
+function groupOf(folder: string): string {
+  const digest = createHash("sha256").update(resolve(folder, "kubelet")).digest("hex");
+  return `/mooring-${digest.slice(0, 12)}/`;
+}
 
 async function onlookers(folder: string): Promise<Onlookers> {
   const found: Onlookers = { ours: [], strangers: [] };
+  const group = groupOf(folder);
   const own = await readFile("/proc/self/mountinfo", "utf8");
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const about = (file: string) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
     const seen = await about("mountinfo");
     if (seen === own || !seen.includes(folder)) continue;
-    const ours = OUR_GROUP.test(await about("cgroup"));
+    const ours = (await about("cgroup")).includes(group);
     const command = (await about("cmdline")).replaceAll("\0", " ").slice(0, 60);
     found[ours ? "ours" : "strangers"].push(`${pid} ${command}`.trim());
   }
