@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { command, tried } from "./command.ts";
 
@@ -8,12 +9,23 @@ interface Loop {
   "back-file": string;
   "back-maj:min": string;
   autoclear: boolean;
+  /** As it was when we looked: tells this use of the number from the next one. */
+  sequence: string;
 }
 
+/** Changes whenever the number of a device is given to somebody else. */
+const sequenceOf = (device: string): Promise<string> =>
+  readFile(`/sys/block/${basename(device)}/diskseq`, "utf8").catch(() => "");
+
 async function loops(): Promise<Loop[]> {
+  // Before the list is made: a device that gets another owner meanwhile is not known by its sequence.
+  const names = (await readdir("/sys/block")).filter((name) => name.startsWith("loop"));
+  const known = new Map<string, string>();
+  for (const name of names) known.set(`/dev/${name}`, await sequenceOf(name));
   const columns = "NAME,MAJ:MIN,BACK-FILE,BACK-MAJ:MIN,AUTOCLEAR";
   const listed = await command("losetup", "--list", "--json", "--output", columns);
-  return (JSON.parse(listed || '{"loopdevices":[]}') as { loopdevices: Loop[] }).loopdevices;
+  const { loopdevices } = JSON.parse(listed || '{"loopdevices":[]}') as { loopdevices: Loop[] };
+  return loopdevices.map((loop) => ({ ...loop, sequence: known.get(loop.name) ?? "" }));
 }
 
 /**
@@ -34,18 +46,17 @@ export async function devicesBelow(folder: string): Promise<string[]> {
   return (await loopsBelow(folder)).map(({ name }) => name);
 }
 
-/**
- * Detaches these later, as they are now: a device number that has been given to somebody else meanwhile is left alone.
- */
-export async function detachLater(devices: readonly string[]): Promise<() => Promise<void>> {
-  const sequence = (device: string) =>
-    readFile(`/sys/block/${device.replace("/dev/", "")}/diskseq`, "utf8").catch(() => "");
-  const known = await Promise.all(devices.map(async (device) => ({ device, is: await sequence(device) })));
-  return async () => {
-    for (const { device, is } of known) {
-      if ((await sequence(device)) === is) await tried("losetup", "--detach", device);
-    }
-  };
+/** A device number that has been given to somebody else meanwhile is left alone. */
+async function detach(found: readonly Loop[]): Promise<void> {
+  for (const { name, sequence } of found) {
+    if (sequence !== "" && (await sequenceOf(name)) === sequence) await tried("losetup", "--detach", name);
+  }
+}
+
+/** Detaches later what is below the folder now. */
+export async function detachLater(folder: string): Promise<() => Promise<void>> {
+  const found = await loopsBelow(folder);
+  return () => detach(found);
 }
 
 /**
@@ -54,7 +65,7 @@ export async function detachLater(devices: readonly string[]): Promise<() => Pro
  */
 export async function detachBelow(folder: string): Promise<void> {
   await eventually(`loop devices of ${folder} to be gone`, async () => {
-    for (const { name } of await loopsBelow(folder)) await tried("losetup", "--detach", name);
+    await detach(await loopsBelow(folder));
     return (await loopsBelow(folder)).every(({ autoclear }) => autoclear);
   });
 }

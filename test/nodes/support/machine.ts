@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { type CsiClient, connect } from "@mooring/csi";
 import { eventually } from "../../support/eventually.ts";
 import { command } from "./command.ts";
-import { detachBelow, detachLater, devicesBelow } from "./devices.ts";
+import { detachBelow, detachLater } from "./devices.ts";
 import type { Seat } from "./network.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
@@ -147,7 +147,7 @@ export class Machine {
   /** What a power cut does: every process at once, and with the last one the mounts; then the devices. */
   async cutPower(): Promise<void> {
     // Asked while its mounts are there: of a folder that others have as well, paths say whose a device is.
-    const detach = await detachLater(await devicesBelow(this.stateDir));
+    const detach = await detachLater(this.stateDir);
     await eventually(`processes of ${this.name} to be gone`, async () => {
       const pids = await this.processes();
       for (const pid of pids) kill(pid);
