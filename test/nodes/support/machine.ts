@@ -1,33 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type CsiClient, connect } from "@mooring/csi";
+import { apart } from "../../../packages/engine/src/testing/apart.ts";
 import { eventually } from "../../support/eventually.ts";
 import { command } from "./command.ts";
 import { detachBelow, detachLater } from "./devices.ts";
 import type { Seat } from "./network.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../../dist/mooring.mjs", import.meta.url));
-
-/**
- * A new mount namespace has a copy of every mount, also of those that other tests make and want to unmount: each copy
- * keeps its file system in use. Lets go of all below the first folder but those below the second, then becomes the rest
- * of its arguments.
- */
-const LET_GO_OF_OTHERS = `
-others=$1 own=$2
-shift 2
-while read -r _ _ _ _ at _; do
-  case $at in
-    "$own"/*) ;;
-    "$others"/*) umount --lazy --no-mtab "$at" 2>/dev/null ;;
-  esac
-done </proc/self/mountinfo
-exec "$@"
-`;
 
 export interface MachineOptions {
   name: string;
@@ -81,8 +64,7 @@ export class Machine {
     const own = ["--state-dir", this.stateDir, "--node-name", this.name, "--ready-file", readyFile];
     const fresh = [
       `--net=/run/netns/${this.seat.namespace}`,
-      ...["unshare", "--mount", "--propagation", "private"],
-      ...["sh", "-c", LET_GO_OF_OTHERS, "sh", tmpdir(), dirname(this.stateDir)],
+      ...["unshare", ...apart(dirname(this.stateDir))],
     ];
     const where = inside === undefined ? fresh : ["--target", String(inside), "--mount", "--net"];
     const child = spawn("nsenter", [...where, ...node, ...own, ...this.#args], {

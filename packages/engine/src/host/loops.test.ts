@@ -3,6 +3,7 @@ import { mkdir, open, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { EngineError } from "../errors.ts";
+import { apart } from "../testing/apart.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
 import { makeFilesystem } from "./filesystems.ts";
@@ -58,18 +59,7 @@ test("detach sees a mount in another mount namespace", async (t) => {
   await mkdir(join(dir, "m"));
   const abort = new AbortController();
   const script = 'mount -t ext4 "$1" "$2" && touch "$3" && sleep 60';
-  const args = [
-    "-m",
-    "--propagation",
-    "private",
-    "sh",
-    "-c",
-    script,
-    "sh",
-    device.path,
-    join(dir, "m"),
-    join(dir, "up"),
-  ];
+  const args = apart(dir, "sh", "-c", script, "sh", device.path, join(dir, "m"), join(dir, "up"));
   const other = host.exec.try("unshare", args, { signal: abort.signal }).catch(() => {});
   await until(async () => (await loops.holders(device.path)).length > 0);
   assert.deepEqual((await host.mounts.at(join(dir, "m"))).length, 0);

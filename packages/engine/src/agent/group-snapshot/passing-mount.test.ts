@@ -9,6 +9,7 @@ import { Volumes } from "../../api/volume.ts";
 import { addTicket } from "../../arbiter/tickets.ts";
 import { makeFilesystem } from "../../host/filesystems.ts";
 import { until } from "../../testing/agent.ts";
+import { apart } from "../../testing/apart.ts";
 import { Cluster } from "../../testing/cluster.ts";
 import { gone, groupObject } from "./testing/story.ts";
 import { useVolume } from "./testing/use-volume.ts";
@@ -26,16 +27,12 @@ async function attachedVolume(cluster: Cluster, name: string): Promise<string> {
   return device;
 }
 
-/** Mounts the device where only this process sees it, until `end`. */
-async function mountElsewhere(device: string, target: string) {
+/** Mounts the device below the folder where only this process sees it, until `end`. */
+async function mountElsewhere(folder: string, device: string, target: string) {
   const script = 'mount -t ext4 "$1" "$2" && echo mounted && read line';
-  const child = spawn(
-    "unshare",
-    ["--mount", "--propagation", "private", "sh", "-c", script, "sh", device, target],
-    {
-      stdio: ["pipe", "pipe", "inherit"],
-    },
-  );
+  const child = spawn("unshare", apart(folder, "sh", "-c", script, "sh", device, target), {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   assert.equal(child.exitCode, null, "it is mounted");
   const exited = once(child, "exit");
@@ -54,7 +51,7 @@ test("a member that is mounted out of sight for a moment, as while a container s
   const device = await attachedVolume(cluster, "v-2");
   const target = join(dir, "elsewhere");
   await mkdir(target);
-  const container = await mountElsewhere(device, target);
+  const container = await mountElsewhere(dir, device, target);
   t.after(() => container.end());
   const { holders } = host.loops;
   let looks = 0;
