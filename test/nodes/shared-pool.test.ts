@@ -7,7 +7,6 @@ import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
 import { stints, Writer } from "./support/writer.ts";
 
-/** Short, so that the tests are; long enough for a machine with a lot to do. */
 /** `npm run test:deep` does the hard ones again and again. */
 const ROUNDS = process.env.MOORING_DEEP === undefined ? 1 : 5;
 

@@ -6,7 +6,6 @@ import { type ShareManager, ShareManagers } from "@mooring/engine";
 import { eventually } from "../support/eventually.ts";
 import { Nodes } from "./support/world.ts";
 
-/** Short, so that the tests are; long enough for a machine with a lot to do. */
 const capability = {
   accessType: { case: "mount" as const, value: { fsType: "xfs" } },
   accessMode: { mode: 5 },

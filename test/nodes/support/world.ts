@@ -11,7 +11,8 @@ import { detachBelow } from "./devices.ts";
 import { Machine } from "./machine.ts";
 import { Network } from "./network.ts";
 
-const SHORT_LEASES = ["--lease-duration", "8s"];
+/** So short that a test can wait for their end; so long that a machine with a lot to do renews them in time. */
+const SHORT_LEASES = ["--lease-duration", "16s"];
 
 export interface NodesOptions {
   /** Names of the machines beside the one that has the API server. */
@@ -52,7 +53,7 @@ export class Nodes {
   /** Machines that have the shared pool `common`, with leases and a grace so short that a test can wait for their end, unless it says otherwise. */
   static async sharing(
     names: readonly string[],
-    nodeGrace = "16s",
+    nodeGrace = "32s",
     leases: readonly string[] = SHORT_LEASES,
   ): Promise<Nodes> {
     const upArgs = [...leases, "--node-grace", nodeGrace];
