@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { mutate, removeFinalizer } from "@mooring/store";
+import { removeFinalizer } from "@mooring/store";
 import { bundleProgram } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
-import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
-import { NodeAgents } from "../../api/node-agent.ts";
-import { Pools } from "../../api/pool.ts";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
-import { until, volumeObject } from "../../testing/agent.ts";
+import { until } from "../../testing/agent.ts";
 import { Cluster, type ClusterPool } from "../../testing/cluster.ts";
 import { requirePrefix, startWriter, type Writer } from "./testing/ordered-blocks.ts";
+import { playNode, playPrepared } from "./testing/play-node.ts";
 import { gone, groupObject } from "./testing/story.ts";
 import { type Access, controlGroup, useVolume } from "./testing/use-volume.ts";
 
@@ -162,31 +161,34 @@ test("a member that is frozen by somebody else: nothing is made, the reason name
   }
 });
 
-/** A node without an agent: the test says what its agent would say. */
-async function playNode(cluster: Cluster, node: string, pool: string, volume: string): Promise<void> {
-  const { store } = cluster;
-  const apiVersion = MOORING_API_VERSION;
-  const put = { subresource: "status" } as const;
-  await store.create(NodeAgents, { apiVersion, kind: "NodeAgent", metadata: { name: node }, spec: {} });
-  await mutate(
-    store,
-    NodeAgents,
-    { name: node },
-    (a) => ({ ...a, status: { state: "Ready" as const } }),
-    put,
-  );
-  const spec = { type: "xfs" as const, nodeID: node, path: "/nowhere" };
-  await store.create(Pools, { apiVersion, kind: "Pool", metadata: { name: pool }, spec });
-  await store.create(Volumes, volumeObject(volume, { pool }));
-  const status = { state: "detached", ownerID: node, size: 4096 } as const;
-  await mutate(store, Volumes, { name: volume }, (v) => ({ ...v, status }), put);
-}
+test("[KEP-002] a writer of raw devices that somebody else has paused stays paused, and the reason says so", async (t) => {
+  const cluster = await Cluster.open(t, [XFS]);
+  const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+  const group = await controlGroup(t);
+  const running = await startWriter(writer.path, files, group);
+  const paused = join(group, "cgroup.freeze");
+  try {
+    await writeFile(paused, "1");
+    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+    assert.equal(status?.state, "failed");
+    assert.match(status?.error?.message ?? "", /volume v-1, v-2 could not be kept still: .*it is frozen/);
+    assert.match(status?.error?.message ?? "", /frozen by someone else: thaw it first/);
+    assert.equal(await readFile(paused, "utf8"), "1\n");
+    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+    await writeFile(paused, "0");
+    await running.goesOn();
+  } finally {
+    await writeFile(paused, "0");
+    await running.stop();
+  }
+});
 
 test("a node that does not come to a stop: the others go on by the deadline, the reason names its volume", async (t) => {
   const cluster = await Cluster.open(t, [XFS]);
   const { store } = cluster;
   const file = await useVolume(cluster, "v-1", "x", "mounted");
-  await playNode(cluster, "z", "far", "v-2");
+  await playNode(store, "z", "far", "v-2");
   const running = await startWriter(writer.path, [file]);
   try {
     const group = groupObject("g-1", [], { deadlineSeconds: 1 });
@@ -195,26 +197,7 @@ test("a node that does not come to a stop: the others go on by the deadline, the
       { volume: "v-2", snapshot: "s-2", pool: "far" },
     ];
     await store.create(GroupSnapshots, group);
-    await until(store, Volumes, "v-2", (v) => v.spec.nodeID === "z");
-    const attached = { state: "attached", currentNodeID: "z", ownerID: "z", size: 4096 } as const;
-    const put = { subresource: "status" } as const;
-    await mutate(store, Volumes, { name: "v-2" }, (v) => ({ ...v, status: attached }), put);
-    await mutate(
-      store,
-      Snapshots,
-      { name: "s-2" },
-      (s) => ({ ...s, status: { readyToUse: false, ownerID: "z" } }),
-      put,
-    );
-    await mutate(
-      store,
-      GroupSnapshots,
-      { name: "g-1" },
-      ({ status }) => {
-        if (status?.nodes !== undefined) status.nodes["z"] = { attempt: 1, phase: "prepared" };
-      },
-      put,
-    );
+    await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
     const { status } = await until(store, GroupSnapshots, "g-1", (g) => g.status?.error !== undefined);
     assert.equal(status?.error?.code, "UNAVAILABLE");
     assert.match(status?.error?.message ?? "", /volume v-2 on node z could not be kept still/);

@@ -43,6 +43,9 @@ hold_filesystem() {
 }
 
 hold_cgroup() {
+  read -r was <"$2/cgroup.freeze" || { echo "failed $1"; return; }
+  # Whoever froze it wants it frozen when we have gone: busy, as fsfreeze says of a file system.
+  [ "$was" = 0 ] || { echo "$2 is busy: it is frozen" >&2; echo "failed $1"; return; }
   echo 1 >"$2/cgroup.freeze" || { echo "failed $1"; return; }
   echo "frozen $1"
   read -r end <&5
@@ -56,7 +59,7 @@ save_filesystem() {
 }
 
 save_cgroup() {
-  echo 0 >"$2/cgroup.freeze" && echo "thawed $1"
+  { echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ]; } && echo "thawed $1"
 }
 
 hold_all() {
