@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, readlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, readlink, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
 import { createHost } from "../../host/create-host.ts";
 import { MIB, scratch, sparse } from "../../testing/scratch.ts";
+import { controlGroup } from "../group-snapshot/testing/use-volume.ts";
 import { Freezes } from "./index.ts";
 
 const host = createHost();
@@ -124,5 +125,17 @@ test("a frozen file system cannot be unmounted before it is let go, wherever els
   assert.equal(await freezer.thaw(), true);
   await host.exec.run("umount", [mount]);
   assert.equal(await wasFrozen(mount), false);
+  assert.deepEqual(await notes(state), []);
+});
+
+test("a control group that is gone with its pod is let go, also when its holder was killed", async (t) => {
+  const { state } = await setUp(t);
+  const group = await controlGroup(t);
+  const freezer = await new Freezes(state, silentLogger).arm([{ kind: "cgroup", path: group }], 600);
+  await freezer.freeze();
+  process.kill(-(await sessionOf(group)), "SIGKILL");
+  await eventually("the end of the holders", async () => (await holders(group)).length === 0);
+  await rmdir(group);
+  assert.equal(await freezer.thaw(), false);
   assert.deepEqual(await notes(state), []);
 });

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -182,12 +183,12 @@ class Holder implements Freezer {
   }
 }
 
-/** True when it is not frozen any more. */
+/** True when it is not frozen any more, or not there. */
 async function undo({ kind, path }: FreezeTarget): Promise<boolean> {
   if (kind === "cgroup") {
     return writeFile(join(path, "cgroup.freeze"), "0").then(
       () => true,
-      () => false,
+      () => !existsSync(path),
     );
   }
   const child = spawn("fsfreeze", ["--unfreeze", path], {

@@ -5,6 +5,7 @@ import { mkdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Volumes } from "../../../api/volume.ts";
 import { addTicket } from "../../../arbiter/tickets.ts";
+import { absent } from "../../../pools/file-images.ts";
 import { until } from "../../../testing/agent.ts";
 import type { Cluster } from "../../../testing/cluster.ts";
 import type { Hooks } from "../../../testing/scratch.ts";
@@ -23,7 +24,7 @@ export async function controlGroup(t: Hooks): Promise<string> {
   assert.ok(CGROUPS, "this machine has no cgroup2 hierarchy");
   const path = join(CGROUPS, `mooring-test-${randomUUID()}`);
   await mkdir(path);
-  t.after(() => rmdir(path));
+  t.after(() => rmdir(path).catch(absent));
   return path;
 }
 
