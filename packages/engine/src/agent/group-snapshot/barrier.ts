@@ -145,9 +145,11 @@ export class Barrier {
   /** Lets everybody go on and removes what was made. */
   async abandon(): Promise<void> {
     try {
-      await this.#freezer?.thaw();
-      await settled([...this.#early.values()].map((early) => early.drop()));
-      await settled(this.#cuts.map((cut) => cut.abandon()));
+      const thaw = this.#freezer?.thaw();
+      // What was made goes also where somebody may still be frozen: nobody comes here again for it.
+      await Promise.allSettled([thaw]);
+      const early = [...this.#early.values()].map((copies) => copies.drop());
+      await settled([thaw, ...early, ...this.#cuts.map((cut) => cut.abandon())]);
       abandoned();
     } finally {
       this.#held?.release();

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { open, readdir, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { test } from "node:test";
+import { mutate } from "@mooring/store";
+import { GroupSnapshots } from "../../api/group-snapshot.ts";
+import { until } from "../../testing/agent.ts";
+import { Cluster } from "../../testing/cluster.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { playNode, playPrepared } from "./testing/play-node.ts";
+import { groupObject, mountVolume } from "./testing/story.ts";
+
+/** Many enough for a copy that is made before the barrier. */
+async function inPieces(image: string): Promise<void> {
+  const file = await open(image, "r+");
+  for (let piece = 0; piece < 1000; piece++) await file.write(Buffer.alloc(4096), 0, 4096, 8192 * piece);
+  await file.close();
+}
+
+/** All who hold the file system at this path frozen, as after the death of their container. */
+async function killHolders(mount: string): Promise<void> {
+  for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
+    const args = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
+    if (!args.includes("mooring-freeze") || !args.includes(mount)) continue;
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // One of them has taken it along.
+    }
+  }
+}
+
+test("[KEP-002] a group that fails while a file system cannot be let go leaves none of its copies", async (t) => {
+  const cluster = await Cluster.open(t, [{ name: "x", type: "xfs", node: "a" }]);
+  const { store, host } = cluster;
+  await cluster.volume("v-1", "x");
+  const image = cluster.image("v-1", "x");
+  await inPieces(image);
+  const mount = await mountVolume(cluster, "v-1", "a");
+  await playNode(store, "z", "far", "v-2");
+  const images = () => readdir(dirname(image));
+  const group = groupObject("g-1", [], { deadlineSeconds: 60 });
+  group.spec.members = [
+    { volume: "v-1", snapshot: "s-1", pool: "x" },
+    { volume: "v-2", snapshot: "s-2", pool: "far" },
+  ];
+  await store.create(GroupSnapshots, group);
+  await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
+  await until(store, GroupSnapshots, "g-1", ({ status }) => status?.nodes?.["a"]?.phase === "quiesced");
+  assert.equal((await images()).length, 2);
+  await killHolders(mount);
+  // What is frozen is not found at its path any more.
+  const folder = dirname(mount);
+  await rename(folder, `${folder}-moved`);
+  try {
+    const failed = { attempt: 1, phase: "failed", error: { code: "UNAVAILABLE", message: "no" } } as const;
+    await mutate(
+      store,
+      GroupSnapshots,
+      { name: "g-1" },
+      ({ status }) => {
+        if (status?.nodes !== undefined) status.nodes["z"] = failed;
+      },
+      { subresource: "status" },
+    );
+    await eventually("the copy to go", async () => (await images()).join() === "v-1.img");
+  } finally {
+    await rename(`${folder}-moved`, folder);
+    await host.exec.try("fsfreeze", ["--unfreeze", mount]);
+  }
+});
