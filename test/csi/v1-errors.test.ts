@@ -15,7 +15,7 @@ async function setScene(): Promise<Scene & { undo(): Promise<void> }> {
   const groupVolumes = [await volumeId(driver, "one"), await volumeId(driver, "two")] as const;
   const foreign = (await cut(driver, "foreign", groupVolumes[0])).snapshotId;
   const { groupSnapshot } = await driver.client.groupController.createVolumeGroupSnapshot({
-    ...{ name: "group", sourceVolumeIds: [...groupVolumes] },
+    ...{ name: "group", sourceVolumeIds: [...groupVolumes], parameters: { deadlineSeconds: "60" } },
   });
   const [first = "", second = ""] = groupSnapshot?.snapshots.map(({ snapshotId }) => snapshotId) ?? [];
   const large = { choice: { access: "block" as const }, size: LARGE };

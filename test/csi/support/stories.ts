@@ -117,7 +117,9 @@ async function prepareGroup(driver: Driver): Promise<string> {
 }
 
 const cutGroup = (driver: Driver, ids: string) =>
-  driver.client.groupController.createVolumeGroupSnapshot({ name: "crash", sourceVolumeIds: ids.split(",") });
+  driver.client.groupController.createVolumeGroupSnapshot({
+    ...{ name: "crash", sourceVolumeIds: ids.split(","), parameters: { deadlineSeconds: "60" } },
+  });
 
 async function undoGroup(driver: Driver, ids: string): Promise<void> {
   const { groupSnapshot } = await cutGroup(driver, ids);

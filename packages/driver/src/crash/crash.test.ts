@@ -68,7 +68,9 @@ async function life(supervisor: Supervisor): Promise<void> {
   assert.equal(await readFile(join(target, "file"), "utf8"), "kept", "the volume has the data");
   await detach(restored, copy);
   const { groupSnapshot: group } = await supervisor.call(({ groupController }) =>
-    groupController.createVolumeGroupSnapshot({ name: "both", sourceVolumeIds: [volumeId, restored] }),
+    groupController.createVolumeGroupSnapshot({
+      ...{ name: "both", sourceVolumeIds: [volumeId, restored], parameters: { deadlineSeconds: "60" } },
+    }),
   );
   const snapshotIds = group?.snapshots.map((member) => member.snapshotId) ?? [];
   assert.equal(snapshotIds.length, 2);

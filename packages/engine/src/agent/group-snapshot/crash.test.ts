@@ -42,7 +42,7 @@ async function writersGoOn(dir: string): Promise<void> {
   for (const name of foreign ? MOUNTED.slice(0, -1) : MOUNTED) {
     const target = join(dir, "mounts", name);
     if (!existsSync(join(target, "lost+found"))) continue;
-    const args = ["20", "sh", "-c", 'echo alive >"$1/alive" && sync "$1/alive"', "sh", target];
+    const args = ["45", "sh", "-c", 'echo alive >"$1/alive" && sync "$1/alive"', "sh", target];
     await host.exec.run("timeout", args);
   }
 }

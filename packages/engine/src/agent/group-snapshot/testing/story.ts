@@ -33,6 +33,8 @@ export const MOUNTED: readonly string[] = ["v-p-1", "v-p-2"];
 /** There while the story itself keeps the last of them frozen, as somebody else might. */
 export const FROZEN_BY_OTHERS = "frozen-by-others";
 const MEMBERS: readonly string[] = [...MOUNTED, "v-p-3"];
+/** Room for a busy machine: a barrier that is late fails for good. Whose life is killed lets its writers go on before. */
+const DEADLINE_SECONDS = 60;
 
 export function groupObject(
   name: string,
@@ -120,7 +122,9 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
         await writeFile(join(await mountVolume(stage, name), "f"), name, { flush: true });
     },
     async () => {
-      await store.create(GroupSnapshots, groupObject("g-1", MEMBERS)).catch(made);
+      await store
+        .create(GroupSnapshots, groupObject("g-1", MEMBERS, { deadlineSeconds: DEADLINE_SECONDS }))
+        .catch(made);
       const { status } = await inState("g-1", "ready");
       assert.equal(status?.readyToUse, true);
       for (const { snapshot } of (await store.get(GroupSnapshots, { name: "g-1" })).spec.members) {
