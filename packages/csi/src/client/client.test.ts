@@ -111,10 +111,15 @@ test("nobody there is UNAVAILABLE; a closed client too", async (t) => {
 
 test("a cancelled call is CANCELLED here and aborts there; a request that cannot be sent is INVALID_ARGUMENT", async (t) => {
   let reason: unknown;
+  let arrived: (() => void) | undefined;
+  const underWay = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
   const { client } = await pair(t, {
     identity: {
       probe: (_, { signal }) =>
         new Promise((_resolve, reject) => {
+          arrived?.();
           signal.addEventListener("abort", () => {
             reason = signal.reason;
             reject(signal.reason);
@@ -124,9 +129,10 @@ test("a cancelled call is CANCELLED here and aborts there; a request that cannot
   });
   const abort = new AbortController();
   const call = client.identity.probe({}, { signal: abort.signal });
-  setTimeout(() => abort.abort(), 30);
+  await underWay;
+  abort.abort();
   await assert.rejects(call, fails("CANCELLED"));
-  while (reason === undefined) await new Promise((resolve) => setImmediate(resolve));
+  await eventually("the plugin to hear of it", () => reason !== undefined);
   assert.equal((reason as Error).name, "AbortError");
   const timeout = client.identity.probe({}, { signal: AbortSignal.timeout(30) });
   await assert.rejects(timeout, fails("DEADLINE_EXCEEDED"));
@@ -177,7 +183,7 @@ test("streams arrive whole, in order, and stop when the reader leaves", async (t
   for await (const part of client.snapshotMetadata.getMetadataAllocated({ snapshotId: "s" })) {
     if (part.blockMetadata[0]?.byteOffset === 3n) break;
   }
-  while (!ended) await new Promise((resolve) => setImmediate(resolve));
+  await eventually("the plugin to stop", () => ended);
 
   const delta = client.snapshotMetadata.getMetadataDelta({ baseSnapshotId: "a", targetSnapshotId: "b" });
   const parts: v1.GetMetadataDeltaResponse[] = [];
