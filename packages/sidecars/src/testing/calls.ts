@@ -5,7 +5,8 @@ const WRITES = new Set(["create", "update", "updateStatus", "patch", "patchStatu
 const READS = new Set(["get", "list"]);
 /** Events and leases are not part of an operation. */
 const ASIDE = new Set(["events", "leases"]);
-const QUIET_MS = 500;
+/** Half a second of looks, so that time in which nobody here ran does not count. */
+const QUIET_LOOKS = 100;
 
 export interface Spent {
   writes: number;
@@ -17,7 +18,8 @@ export interface Spent {
 /** Counts the calls of an API server that go through a store. */
 export class Calls {
   readonly #counts = new Map<string, number>();
-  #last = performance.now();
+  #inFlight = 0;
+  #looks = 0;
 
   /** The same store; what is called is counted. */
   counted(store: ObjectStore): ObjectStore {
@@ -26,24 +28,31 @@ export class Calls {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         return (...args: unknown[]) => {
+          const called: unknown = member.apply(target, args);
           if (WRITES.has(String(name)) || READS.has(String(name)))
-            this.#note(String(name), (args[0] as Resource).plural);
-          return member.apply(target, args);
+            this.#note(String(name), (args[0] as Resource).plural, called);
+          return called;
         };
       },
     });
   }
 
-  #note(verb: string, plural: string): void {
+  #note(verb: string, plural: string, called: unknown): void {
     if (ASIDE.has(plural)) return;
     const key = `${verb} ${plural}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    this.#last = performance.now();
+    this.#inFlight += 1;
+    const answered = () => {
+      this.#inFlight -= 1;
+      this.#looks = 0;
+    };
+    Promise.resolve(called).then(answered, answered);
   }
 
-  /** Waits until nobody has called for a while. */
+  /** Waits until every call is answered, and nobody has called for a while since. */
   async quiet(): Promise<void> {
-    await until("no more calls", () => performance.now() - this.#last > QUIET_MS);
+    this.#looks = 0;
+    await until("no more calls", () => this.#inFlight === 0 && ++this.#looks > QUIET_LOOKS);
   }
 
   /** What was called since the last time. */
