@@ -18,8 +18,8 @@ import { GIB, type Hooks, MIB, scratch, sparse } from "../../../testing/scratch.
 import { startAgent } from "../../index.ts";
 
 export const VOLUME = "v-p-1";
-/** Short, so that a takeover is; long enough for a machine with a lot to do. */
-const LEASES = { durationMs: 8000, safetyMs: 2000 };
+/** Short, so that a takeover is; long enough for an agent that was killed to be back in time on a busy machine. */
+const LEASES = { durationMs: 16_000, safetyMs: 4000 };
 /** And looks at devices so often that every state of a migration is looked at. */
 export const OFTEN = { leases: LEASES, healthMs: 50 };
 
