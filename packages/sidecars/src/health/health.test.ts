@@ -49,7 +49,7 @@ test("a volume in a bad state is told once on its claim, and so is its recovery"
 
 test("whether the driver answers is known all the time, and work goes on when it is back", async (t) => {
   const h = await startHarness(t, { sidecars: { ...sidecars, timeoutMs: 300 } });
-  assert.equal(h.sidecars.health.ready, true);
+  await h.until("it answers", () => h.sidecars.health.ready);
   await h.driver.pause();
   await h.until("it is seen to be gone", () => !h.sidecars.health.ready);
   const { metadata, ...rest } = claim("data");
