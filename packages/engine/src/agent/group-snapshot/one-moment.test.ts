@@ -193,7 +193,7 @@ test("a node that does not come to a stop: the others go on by the deadline, the
   await playNode(store, "z", "far", "v-2");
   const running = await startWriter(writer.path, [file]);
   try {
-    const group = groupObject("g-1", [], { deadlineSeconds: 1 });
+    const group = groupObject("g-1", [], { deadlineSeconds: 5 });
     group.spec.members = [
       { volume: "v-1", snapshot: "s-1", pool: "x" },
       { volume: "v-2", snapshot: "s-2", pool: "far" },
