@@ -3,8 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
 import { containerFiles, writeRecord } from "./container-files.ts";
+import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
@@ -48,7 +50,7 @@ function config(script: string, more: Partial<ContainerConfig> = {}): ContainerC
 }
 
 async function finished(of: Runtime, id: string): Promise<ContainerStatus> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const status = of.get(id);
     if (status?.state === "exited") return status;
@@ -171,7 +173,7 @@ test("exec runs in the container, as its user, with its environment", async () =
   });
   await runtime.start(wanted);
   const result = await runtime.exec(wanted.id, ["sh", "-c", "id -u; hostname; echo $A; exit 4"], {
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
   });
   assert.deepEqual(result, { exitCode: 4, output: `99\npod-${serial}\nb\n`, timedOut: false });
   const slow = await runtime.exec(wanted.id, ["sleep", "100"], { timeoutMs: 50 });
@@ -180,10 +182,17 @@ test("exec runs in the container, as its user, with its environment", async () =
 });
 
 test("logs: tail, limit, times, since and follow", async () => {
-  const wanted = config("echo one; echo two; sleep 0.3; echo three; printf rest");
+  const wanted = config(
+    "echo one; echo two; while [ ! -e /data/three ]; do sleep 0.02; done; echo three; printf rest",
+    { mounts: [{ source: stateDir, target: "/data", readOnly: true }] },
+  );
   await runtime.start(wanted);
-  const followed = await logOf(runtime.get(wanted.id) ?? assert.fail(), { follow: true });
-  assert.equal(followed, "one\ntwo\nthree\nrest");
+  const following = logOf(runtime.get(wanted.id) ?? assert.fail(), { follow: true });
+  // Lines that nobody looks at in between get one time.
+  const twoAt = await timeOfFirst(wanted, "one\ntwo\n".length);
+  await pause(Math.max(0, twoAt + 300 - Date.now()));
+  await writeFile(join(stateDir, "three"), "");
+  assert.equal(await following, "one\ntwo\nthree\nrest");
   const status = await finished(runtime, wanted.id);
   assert.equal(await logOf(status, { tailLines: 2 }), "three\nrest");
   assert.equal(await logOf(status, { limitBytes: 5 }), "one\nt");
@@ -203,7 +212,7 @@ test("what is installed on the machine while containers run is there for the nex
   assert.equal((await runToEnd(config(`cat ${path}`))).status.exit?.code, 1);
   await writeFile(path, "installed\n");
   try {
-    const deadline = Date.now() + 10_000;
+    const deadline = Date.now() + 60_000;
     while ((await runToEnd(config(`cat ${path}`))).log !== "installed\n") assert.ok(Date.now() < deadline);
   } finally {
     await rm(path);
@@ -228,8 +237,7 @@ test("a log that grows without end keeps its newest half, whole lines, and takes
   );
   await runtime.start(wanted);
   const status = await finished(runtime, wanted.id);
-  const path = join(stateDir, "logs/pods", `default_${wanted.pod.name}_${wanted.pod.uid}`, "main/0.log");
-  const { size, blocks } = await stat(path);
+  const { size, blocks } = await stat(logFileOf(wanted));
   assert.ok(size > 100_000_000 && blocks * 512 < 80_000_000, `${size} ${blocks * 512}`);
   const log = await logOf(status);
   assert.ok(log.length >= 30_000_000 && log.length < 80_000_000, `${log.length}`);
@@ -311,8 +319,21 @@ test("containers survive kill -9 of the process that started them and are taken 
   }
 });
 
+function logFileOf({ pod }: ContainerConfig): string {
+  return join(stateDir, "logs/pods", `default_${pod.name}_${pod.uid}`, "main/0.log");
+}
+
+/** When the first bytes of the log were there, once that is noted. */
+async function timeOfFirst(wanted: ContainerConfig, bytes: number): Promise<number> {
+  for (const deadline = Date.now() + 60_000; ; await pause(20)) {
+    const time = timeOf(await readStamps(logFileOf(wanted)), bytes);
+    if (time !== undefined) return time;
+    assert.ok(Date.now() < deadline, "nobody noted the time");
+  }
+}
+
 async function logLine(wanted: ContainerConfig, text: string): Promise<void> {
-  for await (const part of runtime.logs(wanted, { follow: true, signal: AbortSignal.timeout(5000) })) {
+  for await (const part of runtime.logs(wanted, { follow: true, signal: AbortSignal.timeout(60_000) })) {
     if (Buffer.from(part).toString().includes(text)) return;
   }
   assert.fail(`the log never said ${text}`);
