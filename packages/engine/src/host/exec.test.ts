@@ -39,9 +39,9 @@ for (const [how, exec] of [
 
   test(`${how}: a helper that stays in the background does not hold the call`, async () => {
     const begin = Date.now();
-    const { stdout } = await exec.run("sh", ["-c", "sleep 20 & echo $!"]);
+    const { stdout } = await exec.run("sh", ["-c", "sleep 600 & echo $!"]);
     process.kill(Number(stdout));
-    assert.ok(Date.now() - begin < 10_000);
+    assert.ok(Date.now() - begin < 300_000);
   });
 
   test(`${how}: an abort ends the whole process group and rejects with its reason`, async () => {
