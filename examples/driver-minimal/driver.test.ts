@@ -23,7 +23,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), "driver-minimal-"));
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   server = await serve(endpoint, join(folder, "volumes"), "node-1");
-  client = await connect(endpoint, { readyTimeoutMs: 5000 });
+  client = await connect(endpoint, { readyTimeoutMs: 60_000 });
 });
 
 after(async () => {

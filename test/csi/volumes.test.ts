@@ -27,7 +27,6 @@ const emptied = () =>
   eventually(
     "the capacity to return",
     async () => (await controller.getCapacity({})).availableCapacity === ALL,
-    { withinMs: 15_000 },
   );
 
 test("[CSI-130] [CSI-131] [CSI-132] deleting releases image, capacity and name; repeats and unknown ids are OK", async () => {

@@ -86,7 +86,7 @@ describe("mooring driver", () => {
   test("[CSI-321] [CSI-329] [CSI-335] serves until SIGTERM, then takes its socket away; its folder has one owner", async () => {
     const env = { CSI_ENDPOINT: endpoint("life") };
     const first = run(state("life"), env);
-    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 20_000 });
+    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
     assert.equal((await client.identity.getPluginInfo({})).name, "csi.mooring.dev");
     assert.equal((await stat(join(folder, "life.sock"))).mode & 0o777, 0o600);
     const second = run(state("life"), { CSI_ENDPOINT: endpoint("other") });
@@ -111,7 +111,7 @@ describe("mooring driver", () => {
     ] as const) {
       const env = { CSI_ENDPOINT: endpoint(mode) };
       const driver = run([...state(mode), "--mode", mode], env);
-      const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 20_000 });
+      const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
       const served = async (call: Promise<unknown>) =>
         call.then(
           () => true,
@@ -137,7 +137,7 @@ describe("mooring driver", () => {
   test("it tells a scraper of every call it answered, where it was asked to and nowhere else", async () => {
     const env = { CSI_ENDPOINT: endpoint("metrics") };
     const driver = run([...state("metrics"), "--metrics-listen", "127.0.0.1:0"], env);
-    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 10_000, readyTimeoutMs: 60_000 });
+    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
     await client.v0.identity.getPluginInfo({});
     await client.controller.controllerGetVolume({ volumeId: "none" }).catch(() => {});
     await client.controller.deleteVolume({}).catch(() => {});

@@ -193,7 +193,13 @@ describe("the controller service of a cluster", () => {
     const source = { type: { case: "snapshot" as const, value: { snapshotId: slow } } };
     const range = { capacityRange: { requiredBytes: 1024n * MIB }, volumeContentSource: source };
     const restoring = create("restoring", "n1", {}, range);
-    await waitFor(cluster.store, Volumes, { name: copy }, (v) => v !== undefined, AbortSignal.timeout(5000));
+    await waitFor(
+      cluster.store,
+      Volumes,
+      { name: copy },
+      (v) => v !== undefined,
+      AbortSignal.timeout(60_000),
+    );
     assert.match(
       await codeOf(controller.deleteSnapshot({ snapshotId: slow })),
       /ABORTED|FAILED_PRECONDITION/,

@@ -71,7 +71,7 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   });
   const server = createServer(services, { endpoint, strictResponses: true });
   await server.start();
-  const client = await connect(endpoint, { timeoutMs: 10_000 });
+  const client = await connect(endpoint, { timeoutMs: 60_000 });
   const touch = async (object: Volume | Snapshot) => {
     const resource = object.kind === "Volume" ? Volumes : Snapshots;
     const body = { metadata: { annotations: { touched: String(Math.random()) } } };

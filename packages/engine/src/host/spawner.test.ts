@@ -15,7 +15,7 @@ import { Spawners } from "./spawners.ts";
 const host = createHost();
 
 async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await done())) {
     if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -50,7 +50,7 @@ const gone = async (resource: Resource, name: string): Promise<void> => {
   await store.delete(resource, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(20_000));
+  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
 };
 const target = (name: string): string => join(dir, `mount-${name}`);
 

@@ -35,7 +35,7 @@ for (const gap of gaps) {
     const { store } = cluster;
     stop = cluster.stop;
     const key = { name: "widgets.example.com" };
-    const within = AbortSignal.timeout(20_000);
+    const within = AbortSignal.timeout(60_000);
     await waitFor(store, CustomResourceDefinitions, key, (crd) => crd === undefined, within);
     const again: CustomResourceDefinition = {
       apiVersion: "apiextensions.k8s.io/v1",

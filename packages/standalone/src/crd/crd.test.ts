@@ -131,7 +131,7 @@ async function established(
     { name: made.metadata.name },
     (c) =>
       c?.status?.conditions?.some((each) => each.type === "Established" && each.status === "True") === true,
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(60_000),
   );
   assert.ok(found);
   return found;
@@ -139,8 +139,8 @@ async function established(
 
 test("the definitions that come with Mooring install and protect what they say is fixed", async (t) => {
   const { store, kinds } = await start(t);
-  await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(10_000) });
-  await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(10_000) });
+  await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(60_000) });
+  await installCrds(store, await bundledCrds(), { signal: AbortSignal.timeout(60_000) });
   assert.deepEqual(kinds.find("snapshot.storage.k8s.io", "v1", "volumesnapshots")?.shortNames, ["vs"]);
   const base = { apiVersion: "snapshot.storage.k8s.io/v1" };
   const snapshot = (source: Record<string, string>, more = {}) => ({
@@ -338,12 +338,12 @@ test("names that are taken are not accepted, and are once they are free", async 
     CustomResourceDefinitions,
     key,
     accepted("False"),
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(60_000),
   );
   assert.equal(refused?.status?.conditions?.[0]?.message, '"wd" is already in use');
   assert.equal(kinds.find("example.com", "v1", "gadgets"), undefined);
   await store.delete(CustomResourceDefinitions, { name: "widgets.example.com" });
-  await waitFor(store, CustomResourceDefinitions, key, accepted("True"), AbortSignal.timeout(5_000));
+  await waitFor(store, CustomResourceDefinitions, key, accepted("True"), AbortSignal.timeout(60_000));
 });
 
 test("deleting a definition deletes its objects first, and waits for their finalizers", async (t) => {
@@ -358,7 +358,7 @@ test("deleting a definition deletes its objects first, and waits for their final
     Widgets,
     { namespace: "a", name: "w" },
     (w) => w?.metadata.deletionTimestamp !== undefined,
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(60_000),
   );
   assert.ok(marked);
   const late = store.create(Widgets, widget({ size: 1 }, "late"));
@@ -370,7 +370,7 @@ test("deleting a definition deletes its objects first, and waits for their final
     CustomResourceDefinitions,
     key,
     (crd) => crd === undefined,
-    AbortSignal.timeout(5_000),
+    AbortSignal.timeout(60_000),
   );
   assert.equal(registry.find(Widgets), undefined);
 });

@@ -43,7 +43,7 @@ test("a controller reconciles what is there, what comes, and what failed", async
   );
   await store.create(Widgets, widget("new", { color: "red" }));
   await store.create(Widgets, widget("unlucky"));
-  const limit = AbortSignal.timeout(10_000);
+  const limit = AbortSignal.timeout(60_000);
   for (const name of ["old", "new", "unlucky"]) {
     const done = await waitFor(
       store,
@@ -65,7 +65,7 @@ test("a controller reconciles what is there, what comes, and what failed", async
 
 test("waitFor sees creation and deletion", async (t) => {
   const store = await openStore(t);
-  const limit = AbortSignal.timeout(10_000);
+  const limit = AbortSignal.timeout(60_000);
   const created = waitFor(store, Shelves, { name: "a" }, (s) => s !== undefined, limit);
   await store.create(Shelves, shelf("a"));
   assert.equal((await created)?.metadata.name, "a");

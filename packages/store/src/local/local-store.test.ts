@@ -53,7 +53,7 @@ test("a version that has left the history is Expired, for watches, lists and the
   for (let i = 0; i < 12; i++) await store.create(Widgets, widget(`more-${i}`));
   await assert.rejects(store.list(Widgets, { limit: 1, continue: next }), isExpired);
   await assert.rejects(store.list(Widgets, { resourceVersion, resourceVersionMatch: "Exact" }), isExpired);
-  const watching = store.watch(Widgets, { resourceVersion, signal: AbortSignal.timeout(5_000) });
+  const watching = store.watch(Widgets, { resourceVersion, signal: AbortSignal.timeout(60_000) });
   await assert.rejects(watching.next(), (error) => isExpired(error) && error.code === 410);
 });
 
@@ -62,7 +62,7 @@ test("a watch of a quiet kind stays valid however much happens to others", async
   const { resourceVersion } = await store.list(Shelves);
   for (let i = 0; i < 50; i++) await store.create(Widgets, widget(`noise-${i}`));
   await store.create(Shelves, shelf("a"));
-  const watching = store.watch(Shelves, { resourceVersion, signal: AbortSignal.timeout(5_000) });
+  const watching = store.watch(Shelves, { resourceVersion, signal: AbortSignal.timeout(60_000) });
   const first = await watching.next();
   assert.equal(first.value?.object.metadata.name, "a");
   await watching.return();
@@ -187,7 +187,7 @@ test("every served version shows the same objects, converted", async (t) => {
   assert.deepEqual(patched.spec, { dimension: 4 });
   const [listed] = (await store.list(Widgets)).items;
   assert.deepEqual([listed?.apiVersion, listed?.spec], ["example.com/v1", { size: 4 }]);
-  const watching = store.watch(Old, { signal: AbortSignal.timeout(5_000) });
+  const watching = store.watch(Old, { signal: AbortSignal.timeout(60_000) });
   assert.deepEqual((await watching.next()).value?.object.spec, { dimension: 4 });
   await watching.return();
 });

@@ -4,7 +4,7 @@ import { delay } from "@mooring/store";
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  timeoutMs = 15_000,
+  timeoutMs = 60_000,
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

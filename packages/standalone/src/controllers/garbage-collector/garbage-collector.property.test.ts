@@ -118,7 +118,7 @@ test("of any family exactly those survive that Kubernetes lets survive", async (
         assert.deepEqual(await present(prefix), expected);
         return true;
       };
-      await eventually("the family is as expected", asExpected, 10_000);
+      await eventually("the family is as expected", asExpected);
       await settled();
       await asExpected();
     }),

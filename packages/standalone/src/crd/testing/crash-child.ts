@@ -5,7 +5,7 @@ import { isEstablished } from "../validate-definition.ts";
 import { startTestCluster } from "./cluster.ts";
 
 const [path = ""] = process.argv.slice(2);
-const signal = AbortSignal.timeout(20_000);
+const signal = AbortSignal.timeout(60_000);
 const name = "widgets.example.com";
 const definition: CustomResourceDefinition = {
   apiVersion: "apiextensions.k8s.io/v1",

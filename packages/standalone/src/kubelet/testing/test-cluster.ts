@@ -151,7 +151,7 @@ export async function eventually<T extends KubeObject>(
   resource: Resource<T>,
   name: string,
   predicate: (object: T | undefined) => boolean,
-  seconds = 20,
+  seconds = 60,
 ): Promise<T | undefined> {
   const key = { ...(resource.namespaced ? { namespace: "default" } : {}), name };
   let last: T | undefined;
@@ -234,7 +234,7 @@ export async function logOf(
 
 /** Waits until the log matches: a container that runs has not yet written what it will. */
 export async function logShows(cluster: TestCluster, name: string, wanted: RegExp): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const log = await logOf(cluster, name);
     if (wanted.test(log)) return;
