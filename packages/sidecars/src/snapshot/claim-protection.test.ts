@@ -59,12 +59,14 @@ test("a claim under deletion is kept for a snapshot being cut, and not for one t
 
 test("a clone keeps its source until it is made", async (t) => {
   const h = await start(t);
-  h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, effect: true, times: 5 });
+  const forever = { code: Code.UNAVAILABLE, effect: true, times: Number.POSITIVE_INFINITY };
+  h.driver.faults.add({ method: "CreateVolume", ...forever });
   const dataSource = { kind: "PersistentVolumeClaim", name: "src" };
   await h.store.create(PersistentVolumeClaims, pvc("clone", { dataSource }));
   await h.until("it was called", () => h.driver.called("CreateVolume") > 1);
   await h.store.delete(PersistentVolumeClaims, { name: "src", namespace: NS });
   assert.ok(await h.find(PersistentVolumeClaims, "src", "default"));
+  h.driver.faults.clear();
   await h.until(
     "the clone is bound",
     async () => (await h.find(PersistentVolumeClaims, "clone", "default"))?.status?.phase === "Bound",

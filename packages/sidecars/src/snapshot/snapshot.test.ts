@@ -24,6 +24,9 @@ import {
   vs,
 } from "../testing/snapshot-world.ts";
 
+/** Until the test says that it is back. */
+const OFFLINE = { message: "array offline", times: Number.POSITIVE_INFINITY };
+
 test("a snapshot is cut, becomes ready, is restored, and goes with its data", async (t) => {
   const h = await start(t);
   await h.store.create(VolumeSnapshots, vs("snap"));
@@ -70,19 +73,20 @@ test("a snapshot is cut, becomes ready, is restored, and goes with its data", as
 });
 
 test("[CSI-221] a snapshot that is not ready at once is asked about until it is", async (t) => {
-  const h = await start(t, { driver: { snapshotPolls: 4 } });
+  const h = await start(t, { driver: { snapshotPolls: 20 } });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("the first status", async () => (await snapshotOf(h)).status?.readyToUse === false);
   await ready(h);
-  assert.equal(h.driver.called("CreateSnapshot"), 5);
+  assert.equal(h.driver.called("CreateSnapshot"), 21);
   assert.equal(h.driver.backend.snapshots.size, 1);
 });
 
 test("errors are on the snapshot and its content, once, and go away with success", async (t) => {
   const h = await start(t);
-  h.driver.faults.add({ method: "CreateSnapshot", code: Code.INTERNAL, message: "array offline", times: 4 });
+  h.driver.faults.add({ method: "CreateSnapshot", code: Code.INTERNAL, ...OFFLINE });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await errorOf(h, /array offline/);
+  h.driver.faults.clear();
   const done = await ready(h);
   assert.equal(done.status?.error, undefined);
   assert.equal((await contents(h))[0]?.status?.error, undefined);
@@ -108,8 +112,7 @@ test("a deletion that the driver refuses is told on the content, loses nothing, 
   h.driver.faults.add({
     method: "DeleteSnapshot",
     code: Code.FAILED_PRECONDITION,
-    message: "array offline",
-    times: Number.POSITIVE_INFINITY,
+    ...OFFLINE,
   });
   await remove(h);
   const told = async () =>

@@ -56,7 +56,7 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
       store,
       endpoint: driver.endpoint,
       retry: FAST,
-      timeoutMs: 2_000,
+      timeoutMs: 30_000,
       ...options.sidecars,
       signal: stop.signal,
     });
