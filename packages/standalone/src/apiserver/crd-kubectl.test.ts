@@ -58,7 +58,7 @@ const boat = (name: string, spec: object) =>
 
 test("a definition is applied, established, discovered and explained", async () => {
   await kubectl(["apply", "-f", "-"], { input: CRD });
-  await kubectl(["wait", "crd/boats.harbor.example.com", "--for=condition=Established", "--timeout=10s"]);
+  await kubectl(["wait", "crd/boats.harbor.example.com", "--for=condition=Established", "--timeout=60s"]);
   assert.match(
     await kubectl(["api-resources", "--api-group=harbor.example.com"]),
     /boats +bo +harbor\.example\.com\/v1 +true +Boat/,
@@ -131,7 +131,7 @@ test("status is written apart, and scale changes the replicas only", async () =>
     '{"spec":{"replicas":4}}',
   ]);
   assert.equal((await json("get", "boat", "ann")).spec.masts, 4);
-  await kubectl(["wait", "boat/ann", "--for=condition=Ready", "--timeout=5s"]);
+  await kubectl(["wait", "boat/ann", "--for=condition=Ready", "--timeout=60s"]);
   assert.match(await kubectl(["describe", "boat", "ann"]), /Masts: +4/);
 });
 
@@ -141,7 +141,7 @@ test("custom objects are collected with their owners and go with their namespace
   const crew = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "crew", ownerReferences: [owner] } };
   await kubectl(["create", "-f", "-"], { input: JSON.stringify(crew) });
   await kubectl(["delete", "boat", "ann"]);
-  await kubectl(["wait", "--for=delete", "cm/crew", "--timeout=10s"]);
+  await kubectl(["wait", "--for=delete", "cm/crew", "--timeout=60s"]);
   await kubectl(["create", "ns", "docks"]);
   await kubectl(["-n", "docks", "create", "-f", "-"], { input: boat("bea", { length: 5 }) });
   await kubectl(["delete", "ns", "docks"]);

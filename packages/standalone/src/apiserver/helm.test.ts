@@ -74,7 +74,7 @@ test("helm installs, upgrades, lists, rolls back and uninstalls a chart with a d
   assert.match(await helm(["list", "-n", "charts"]), /one\s+charts\s+2/);
   await helm(["rollback", "one", "1", "-n", "charts"]);
   assert.equal(await color(), "red");
-  await helm(["uninstall", "one", "-n", "charts", "--wait", "--timeout", "20s"]);
+  await helm(["uninstall", "one", "-n", "charts", "--wait", "--timeout", "60s"]);
   assert.equal(
     await kubectl(["-n", "charts", "get", "cm,pvc,stones,roles", "-o", "name"]),
     "configmap/kube-root-ca.crt\n",

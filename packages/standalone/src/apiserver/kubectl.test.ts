@@ -246,14 +246,14 @@ test("delete waits, and works in the background, the foreground, and for orphans
     await owned(`owner-${cascade}`, `owned-${cascade}`);
     await kubectl(["delete", "cm", `owner-${cascade}`, `--cascade=${cascade}`]);
   }
-  await kubectl(["wait", "--for=delete", "cm/owned-background", "cm/owned-foreground", "--timeout=10s"]);
+  await kubectl(["wait", "--for=delete", "cm/owned-background", "cm/owned-foreground", "--timeout=60s"]);
   assert.equal((await json("get", "cm", "owned-orphan")).metadata.ownerReferences, undefined);
   await kubectl(["delete", "cm", "-l", "tier=a"]);
   assert.equal((await run(["get", "cm", "paint"])).code, 1);
 });
 
 test("wait follows conditions and paths", async () => {
-  const waiting = kubectl(["wait", "pod/described", "--for=condition=Ready", "--timeout=15s"]);
+  const waiting = kubectl(["wait", "pod/described", "--for=condition=Ready", "--timeout=60s"]);
   const status = { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } };
   await kubectl([
     "patch",
@@ -265,7 +265,7 @@ test("wait follows conditions and paths", async () => {
     JSON.stringify(status),
   ]);
   assert.equal(await waiting, "pod/described condition met\n");
-  await kubectl(["wait", "pod/described", "--for=jsonpath={.status.phase}=Running", "--timeout=5s"]);
+  await kubectl(["wait", "pod/described", "--for=jsonpath={.status.phase}=Running", "--timeout=60s"]);
   await kubectl(["delete", "pod", "described", "--force", "--grace-period=0"]);
 });
 
