@@ -57,13 +57,16 @@ describe("pods of a machine that is lost", () => {
     await first.progress(50);
     const second = await PodWriter.create(nodes, "powered-b", "b", "powered");
     await nodes.machine("a").cutPower();
-    const node = await nodeIs(nodes, "a", "Unknown");
-    assert.notEqual(condition(node, "storage.mooring.dev/Fenced"), "True");
+    await nodeIs(nodes, "a", "Unknown");
     await first.gone();
     const lost = await (await nodes.store()).get(KubeNodes, { name: "a" });
     assert.deepEqual(taintsOf(lost), LOST);
     assert.equal(await agent("a"), "Fenced");
     assert.equal(condition(lost, "storage.mooring.dev/Fenced"), "True");
+    const since = (type: string) =>
+      Date.parse(lost.status?.conditions?.find((each) => each.type === type)?.lastTransitionTime ?? "");
+    assert.equal(condition(lost, "Ready"), "Unknown");
+    assert.ok(since("Ready") <= since("storage.mooring.dev/Fenced"), JSON.stringify(lost.status));
     await second.progress(50);
     await nodes.machine("a").start();
     await isBack("a");
