@@ -97,11 +97,11 @@ for (const pool of ["xfs", "btrfs"] as const) {
       const missing = await group("restore", "never", "--from", "midnight");
       assert.equal(missing.code, 1);
       assert.match(missing.stderr, /VolumeGroupSnapshot midnight does not exist/);
-      const none = await group("snapshot", "create", "none", "-l", "app=nobody", "--timeout", "2");
+      const none = await group("snapshot", "create", "none", "-l", "app=nobody", "--timeout", "6");
       assert.equal(none.code, 1);
       const why = "no claim of the namespace matches the selector";
       assert.match(none.stderr, new RegExp(`^waiting: VolumeGroupSnapshot none: ${why}$`, "m"));
-      assert.match(none.stderr, new RegExp(`^error: VolumeGroupSnapshot none: after 2 s ${why}`, "m"));
+      assert.match(none.stderr, new RegExp(`^error: VolumeGroupSnapshot none: after 6 s ${why}`, "m"));
       for (const args of [
         ["snapshot", "create", "x"],
         ["snapshot", "create", "x", "-l", ""],

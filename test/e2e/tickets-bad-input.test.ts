@@ -88,7 +88,7 @@ test("without a place in the queue a person is refused; with one they wait, are 
   const refused = await mooring(...wish);
   assert.equal(refused.code, 1);
   assert.match(refused.text, /wanted otherwise: ticket "longhorn-ui".*of ann.*\nnext: .*\(--queue\)/);
-  const late = await mooring(...wish, "--queue", "--timeout", "2s");
+  const late = await mooring(...wish, "--queue", "--timeout", "6s");
   assert.equal(late.code, 1);
   assert.match(late.text, /ticket bob still waits: .*ticket "longhorn-ui"/);
   assert.match(late.text, /next: it keeps its place; .*detach \S+ --id bob --holder bob\n/);
