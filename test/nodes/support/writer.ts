@@ -24,7 +24,8 @@ for (my $n = 1; ; $n++) {
 
 /**
  * The same on a raw device, a slot of 4096 bytes per record, after what is there. It opens the device at once, and
- * begins when it works: as a virtual machine does that waits to take over.
+ * begins when it works: as a virtual machine does that waits to take over. It takes its time: while a node is waited for
+ * to be lost, the device must not become full.
  */
 const BLOCK_PROGRAM = String.raw`
 use IO::Handle;
@@ -45,6 +46,7 @@ for (my $n = 1; ; $n++, $at += 4096) {
   defined $written && $written == 4096 or die "write: $!";
   $f->sync or die "sync: $!";
   print "$n\n" or die "print: $!";
+  select(undef, undef, undef, 0.002);
 }
 `;
 
