@@ -7,6 +7,7 @@ import {
   assertNothingLeft,
   eventually,
   logOf,
+  logShows,
   NODE,
   Pods,
   phase,
@@ -195,7 +196,11 @@ test("init containers run one after the other, and a sidecar beside the rest, un
         {
           name: "second",
           image: "host",
-          command: ["sh", "-c", "sleep 0.2; echo second >> /share/order"],
+          command: [
+            "sh",
+            "-c",
+            "until grep -q beside /share/order; do sleep 0.02; done; echo second >> /share/order",
+          ],
           ...share,
         },
       ],
@@ -265,6 +270,8 @@ test("deletion sends SIGTERM, waits out the grace period, and the object goes la
     ]),
   );
   await eventually(store, Pods, "leaving", phase("Running"));
+  // Before that it knows nothing of a grace.
+  await logShows(cluster, "leaving", /up/);
   const begun = Date.now();
   const marked = await store.delete(Pods, { namespace: "default", name: "leaving" });
   assert.notEqual(marked.metadata.deletionTimestamp, undefined);
