@@ -23,7 +23,7 @@ async function refused(args: string[], env: NodeJS.ProcessEnv): Promise<{ code: 
     ...plainEnvironment(),
     ...env,
   });
-  const timer = setTimeout(() => void child.end("SIGKILL"), 30_000);
+  const timer = setTimeout(() => void child.end("SIGKILL"), 120_000);
   const code = await child.ended();
   clearTimeout(timer);
   return { code, text: child.stderr };

@@ -20,7 +20,7 @@ test(`${REQUESTS} random and mutated requests find no crash, no hang and no leak
   await mkdir(join(folder, "a"), { recursive: true });
   const descriptors = async (): Promise<number> => (await readdir(`/proc/${driver.process.pid}/fd`)).length;
   const before = { fds: await descriptors(), ...(await devices(driver)) };
-  const report = await fuzz(driver.endpoint, { folder, requests: REQUESTS, seed });
+  const report = await fuzz(driver.endpoint, { folder, requests: REQUESTS, seed, timeoutMs: 120_000 });
   const { codes, reached, slowest, cuts } = report;
   process.stdout.write(`# ${JSON.stringify({ codes, reached, slowest, cuts })}\n`);
   assert.equal(report.findings.length, 0, describe(report));
