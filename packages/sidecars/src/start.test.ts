@@ -132,13 +132,14 @@ test("[K8S-060] [CSI-041] [CSI-316] what is in a secret is in no log, no event, 
       [Secrets, secret],
     ],
   });
-  h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, times: 3 });
+  h.driver.faults.add({ method: "CreateVolume", code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY });
   await h.store.create(PersistentVolumeClaims, plainClaim("one", { storageClassName: "secret" }));
   await h.until("a record", async () => {
     const { items } = await h.store.list(ConfigMaps);
     lines.push(JSON.stringify(items));
     return items.length > 0;
   });
+  h.driver.faults.clear();
   await h.until("it is bound", async () => (await boundCount(h)) === 1);
   const kinds: Resource[] = [PersistentVolumes, PersistentVolumeClaims, Events];
   for (const kind of kinds) lines.push(JSON.stringify((await h.store.list(kind)).items));
