@@ -101,7 +101,7 @@ function decideMembers(
 ): GroupSnapshotStep | Rest {
   const { members, now } = view;
   const misbound = isOnRecord(content) ? misboundMembers(group, members) : [];
-  if (misbound.length > 0) return report("SnapshotContentMisbound", misbound.join("; "));
+  if (misbound.length > 0) return report("GroupSnapshotContentMisbound", misbound.join("; "));
   const writes = isOnRecord(content) ? nextMemberWrites(group, content, members, now) : [];
   if (writes.length > 0) return { do: "write-members", writes };
   const status = statusFor(group, content, now);

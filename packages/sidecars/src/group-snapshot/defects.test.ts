@@ -14,7 +14,8 @@ import {
 } from "@mooring/store";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
-import { groupClass, groupContent, groupSnapshot } from "../testing/objects.ts";
+import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
+import { memberNames } from "./names.ts";
 
 /** Known defects of the controllers that people run today (facts, section 6.5), each kept out by name. */
 
@@ -95,6 +96,20 @@ test("G3 a content that is there already is read from the server before it is be
   await w.error(/belongs to another group snapshot/);
   const [call] = w.requests<v1.CreateVolumeGroupSnapshotRequest>(CREATE);
   assert.notEqual(call?.name, `groupsnapshot-${made.metadata.uid}`);
+});
+
+test("a member's name that somebody else has is told on the group with a reason of its kind, and the stranger stays", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  const [handle = ""] = await w.handles("data");
+  await w.h.stop();
+  const { metadata } = await w.create("group");
+  const { snapshot } = memberNames(metadata.uid ?? "", handle);
+  const source = { persistentVolumeClaimName: "no-such-claim" };
+  await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot(snapshot, { source })));
+  await w.h.restart();
+  await w.told("VolumeGroupSnapshot", "GroupSnapshotContentMisbound", /exists and is not for content/);
+  assert.deepEqual((await w.h.store.get(VolumeSnapshots, key(snapshot))).spec.source, source);
 });
 
 test("G4 members that become ready later do so in the list, in their own objects, and only then in the group", async (t) => {
