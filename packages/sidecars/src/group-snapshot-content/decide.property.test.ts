@@ -15,7 +15,7 @@ import { decideGroupContent, type GroupAnswer, type GroupContentStep } from "./d
 import { statusAfter } from "./status.ts";
 
 type Outcome = "ok" | "not-ready" | "faulty" | "lost" | "timeout" | "refused";
-type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" };
+type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" | "drop-infos" | "drop-pairs" };
 
 /** One content and one storage system; every crash forgets what is only in memory. */
 class World {
@@ -74,6 +74,7 @@ class World {
         break;
       case "delete-data":
         assert.equal(step.target.groupSnapshotId, "g");
+        assert.ok(step.target.snapshotIds.length > 0, "never to delete nothing");
         if (outcome !== "refused") this.exists = false;
         if (outcome === "ok" || outcome === "not-ready") this.answer = { kind: "removed" };
         return;
@@ -114,11 +115,20 @@ class World {
     else if (action.do === "crash") {
       this.answer = undefined;
       this.mayExist = this.content?.metadata.annotations?.[GROUP_BEING_CREATED] !== undefined;
+    } else if (action.do === "drop-infos" || action.do === "drop-pairs") {
+      this.#drop(action.do === "drop-infos" ? "volumeSnapshotInfoList" : "volumeSnapshotHandlePairList");
     } else if (this.content !== undefined) {
       const { metadata } = this.content;
       const annotations = { ...metadata.annotations, [GROUP_BEING_DELETED]: "yes" };
       this.content = { ...this.content, metadata: { ...metadata, annotations, deletionTimestamp: "t" } };
     }
+  }
+
+  /** A client of a version without the field reads the status and writes it back. */
+  #drop(field: "volumeSnapshotInfoList" | "volumeSnapshotHandlePairList"): void {
+    if (this.content?.status === undefined) return;
+    const { [field]: _unknown, ...status } = this.content.status;
+    this.content = { ...this.content, status };
   }
 
   settle(): void {
@@ -140,6 +150,7 @@ const outcome = fc.constantFrom<Outcome>("ok", "not-ready", "faulty", "lost", "t
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 10, arbitrary: outcome.map((each): Action => ({ do: "step", outcome: each })) },
   { weight: 3, arbitrary: fc.constant<Action>({ do: "crash" }) },
+  { weight: 1, arbitrary: fc.constantFrom<Action>({ do: "drop-infos" }, { do: "drop-pairs" }) },
   { weight: 1, arbitrary: fc.constant<Action>({ do: "delete" }) },
 );
 
@@ -151,7 +162,7 @@ test("whatever happens between the steps: a group is whole and ready in the end,
         world.act(each);
         const { status } = world.content ?? {};
         if (status?.readyToUse === true)
-          assert.ok(status.volumeSnapshotInfoList?.every(({ readyToUse }) => readyToUse === true));
+          assert.ok((status.volumeSnapshotInfoList ?? []).every(({ readyToUse }) => readyToUse === true));
       }
       world.settle();
       assert.ok(world.names.size <= 1);

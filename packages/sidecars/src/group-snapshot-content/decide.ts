@@ -124,18 +124,28 @@ function decideDeletion(
   if (isMarked(content, GROUP_BEING_CREATED) && volumeHandles !== undefined) {
     if (handle !== undefined || isSettled(view)) return { do: "clear-being-created" };
     if (pauseMs > 0) return { do: "wait", ms: pauseMs };
-    const wanted = cutArguments(view, content, volumeHandles);
-    return "error" in wanted
-      ? { do: "report", reason: "GroupSnapshotDeleteError", message: wanted.error }
-      : { do: "cut", arguments: wanted };
+    return repetition(view, content);
   }
   const neverBound = groupSnapshotHandles !== undefined && !content.spec.volumeGroupSnapshotRef.uid;
   if (!neverBound && !isMarked(content, GROUP_BEING_DELETED)) return DONE;
   if (content.spec.deletionPolicy === "Delete" && handle !== undefined && answer?.kind !== "removed") {
     if (pauseMs > 0) return { do: "wait", ms: pauseMs };
-    return { do: "delete-data", target: target(handle, memberIds(content), groupSecret(content)) };
+    const ids = memberIds(content);
+    const unknown = ids.length === 0 && content.status?.volumeSnapshotInfoList === undefined;
+    // A driver is not told to delete nothing: it is asked first which members it has.
+    return unknown && volumeHandles !== undefined
+      ? repetition(view, content)
+      : { do: "delete-data", target: target(handle, ids, groupSecret(content)) };
   }
   return hasFinalizer(content, GROUP_CONTENT_FINALIZER) ? { do: "release" } : DONE;
+}
+
+/** The call that made the group once more, which answers with what it made. */
+function repetition(view: GroupContentView, content: VolumeGroupSnapshotContent): GroupContentStep {
+  const wanted = cutArguments(view, content, content.spec.source.volumeHandles ?? []);
+  return "error" in wanted
+    ? { do: "report", reason: "GroupSnapshotDeleteError", message: wanted.error }
+    : { do: "cut", arguments: wanted };
 }
 
 const isMarked = (content: VolumeGroupSnapshotContent, annotation: string): boolean =>
@@ -148,10 +158,12 @@ function target(groupSnapshotId: string, snapshotIds: string[], secret: SecretRe
   return { groupSnapshotId, snapshotIds, ...(secret === undefined ? {} : { secret }) };
 }
 
-/** What the driver said once, else what the content was made for. */
+/** What the driver said once, else what the content was made for. Clients of v1beta1 leave only the pairs. */
 function memberIds({ spec, status }: VolumeGroupSnapshotContent): string[] {
-  const known = (status?.volumeSnapshotInfoList ?? []).flatMap(({ snapshotHandle }) => snapshotHandle ?? []);
-  return known.length > 0 ? known : (spec.source.groupSnapshotHandles?.volumeSnapshotHandles ?? []);
+  const { volumeSnapshotInfoList: infos = [], volumeSnapshotHandlePairList: pairs = [] } = status ?? {};
+  const lists = [infos, pairs].map((list) => list.flatMap(({ snapshotHandle }) => snapshotHandle || []));
+  const known = lists.find((ids) => ids.length > 0);
+  return known ?? spec.source.groupSnapshotHandles?.volumeSnapshotHandles ?? [];
 }
 
 function cutArguments(

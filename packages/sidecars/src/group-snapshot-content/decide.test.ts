@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { VolumeGroupSnapshotContent } from "@mooring/store";
+import { FROZEN_GROUP_PARAMETERS, GROUP_BEING_DELETED, GROUP_CONTENT_FINALIZER } from "../common/names.ts";
+import { DRIVER, groupContent } from "../testing/objects.ts";
+import { decideGroupContent } from "./decide.ts";
+
+type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
+
+/** The step for a content that is being deleted, together with its VolumeGroupSnapshot. */
+function stepFor(lists: Partial<Status>, spec: Partial<VolumeGroupSnapshotContent["spec"]> = {}) {
+  const content = groupContent(
+    "content",
+    spec,
+    {
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      finalizers: [GROUP_CONTENT_FINALIZER],
+      annotations: { [GROUP_BEING_DELETED]: "yes", [FROZEN_GROUP_PARAMETERS]: "{}" },
+    },
+    { volumeGroupSnapshotHandle: "g", readyToUse: true, ...lists },
+  );
+  return decideGroupContent({
+    ...{ driver: DRIVER, content, groupClass: undefined, namePrefix: "groupsnapshot" },
+    ...{ answer: undefined, mayExist: false, pauseMs: 0 },
+  });
+}
+
+const pairs = [
+  { volumeHandle: "vol-1", snapshotHandle: "s1" },
+  { volumeHandle: "vol-2", snapshotHandle: "s2" },
+];
+const everything = { do: "delete-data", target: { groupSnapshotId: "g", snapshotIds: ["s1", "s2"] } };
+
+test("members that only the pairs of v1beta1 name are deleted with their group", () => {
+  assert.deepEqual(stepFor({ volumeSnapshotHandlePairList: pairs }), everything);
+  const groupSnapshotHandles = { volumeGroupSnapshotHandle: "g", volumeSnapshotHandles: ["s1", "s2"] };
+  assert.deepEqual(stepFor({}, { source: { groupSnapshotHandles } }), everything);
+});
+
+test("when no list names a member any more the driver is asked before it is told to delete", () => {
+  assert.deepEqual(stepFor({}), {
+    do: "cut",
+    arguments: { name: "groupsnapshot-uid-group", sourceVolumeIds: ["vol-1", "vol-2"], parameters: {} },
+  });
+  // It has said that there are none.
+  assert.deepEqual(stepFor({ volumeSnapshotInfoList: [] }), {
+    do: "delete-data",
+    target: { groupSnapshotId: "g", snapshotIds: [] },
+  });
+});
