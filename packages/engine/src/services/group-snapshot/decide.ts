@@ -10,6 +10,8 @@ import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 
 /** Barriers that were interrupted and are tried again before the group fails. */
 const MOST_ATTEMPTS = 5;
+/** The end of another group's barrier is seen; this is for one that was not begun after all. */
+const BUSY_MS = 2_000;
 /** Failures of a member that trying again does not mend. */
 const FINAL: ReadonlySet<string> = new Set([
   "INVALID_ARGUMENT",
@@ -98,7 +100,8 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   const words = reports(view);
   if (words.some((word) => word?.phase !== "prepared")) return REST;
   const nodes = Object.keys(group.status?.nodes ?? {});
-  return nodes.some((node) => busyNodes.has(node)) ? REST : record("quiescing", view);
+  if (nodes.some((node) => busyNodes.has(node))) return { do: "rest", afterMs: BUSY_MS };
+  return record("quiescing", view);
 }
 
 /** What each node says about this attempt; undefined: nothing yet. */

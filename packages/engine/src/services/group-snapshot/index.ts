@@ -29,7 +29,8 @@ export function runGroupSnapshots(context: ServicesContext): Promise<void> {
   groups.onChange((old, group) => {
     const { name = "" } = (group ?? old)?.metadata ?? {};
     const { state, nodes = {} } = group?.status ?? {};
-    if (IN_BARRIER.has(state)) claims.take(name, Object.keys(nodes));
+    // Barriers of an earlier life. News of one that we began ourselves may be older than what we know of it.
+    if (old === undefined && IN_BARRIER.has(state)) claims.take(name, Object.keys(nodes));
     else if (group === undefined || ENDED.has(state)) claims.drop(name);
   });
   const waiting = (): GroupSnapshot[] =>
@@ -53,7 +54,10 @@ export function runGroupSnapshots(context: ServicesContext): Promise<void> {
       ],
       reconcile: async (name) => {
         try {
-          await reconcileGroup({ store, signal, claims, read: (key) => read(context, claims, key) }, name);
+          return await reconcileGroup(
+            { store, signal, claims, read: (key) => read(context, claims, key) },
+            name,
+          );
         } catch (error) {
           await tell(context, name, error);
           throw error;
@@ -71,6 +75,8 @@ async function read(
 ): Promise<CoordinatorView | undefined> {
   const group = await store.get(GroupSnapshots, { name }, signal).catch(orAbsent);
   if (group === undefined) return undefined;
+  // Also when the write that began the barrier seemed to fail.
+  if (IN_BARRIER.has(group.status?.state)) claims.take(name, Object.keys(group.status?.nodes ?? {}));
   const { members } = group.spec;
   const volumes = members.map((m) => store.get(Volumes, { name: m.volume }, signal).catch(orAbsent));
   const snapshots = members.map((m) => store.get(Snapshots, { name: m.snapshot }, signal).catch(orAbsent));

@@ -1,4 +1,11 @@
-import { failpoint, isAlreadyExists, isNotFound, type ObjectStore, removeFinalizer } from "@mooring/store";
+import {
+  failpoint,
+  isAlreadyExists,
+  isNotFound,
+  type ObjectStore,
+  type ReconcileResult,
+  removeFinalizer,
+} from "@mooring/store";
 import { converge, type EndStep } from "../../agent/converge.ts";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
@@ -35,8 +42,8 @@ export interface CoordinatorContext {
 }
 
 /** Takes a group snapshot as far as it can go now. */
-export async function reconcileGroup(context: CoordinatorContext, name: string): Promise<void> {
-  await converge({
+export function reconcileGroup(context: CoordinatorContext, name: string): Promise<ReconcileResult> {
+  return converge({
     read: () => context.read(name),
     decide: (view: CoordinatorView): CoordinatorStep => decide(view),
     apply: (step, { group }) => apply(context, step, group),
@@ -65,7 +72,14 @@ async function apply(
     case "record":
       // Another group may have taken a node since we looked.
       if (step.what === "quiescing" && !claims.take(name, Object.keys(group.status?.nodes ?? {}))) return;
-      await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
+      // Its barrier, if it was in one, was interrupted: others need not wait until it is tried again.
+      if (step.what === "preparing") claims.drop(name);
+      try {
+        await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
+      } catch (error) {
+        if (step.what === "quiescing") claims.drop(name);
+        throw error;
+      }
       return recorded.get(step.what)?.();
     case "create-members":
       for (const member of group.spec.members) await createMember(store, group, member, signal);
