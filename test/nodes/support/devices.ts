@@ -49,7 +49,7 @@ export async function devicesBelow(folder: string): Promise<string[]> {
 /** A device number that has been given to somebody else meanwhile is left alone. */
 async function detach(found: readonly Loop[]): Promise<void> {
   for (const { name, sequence } of found) {
-    if (sequence !== "" && (await sequenceOf(name)) === sequence) await tried("losetup", "--detach", name);
+    if ((await sequenceOf(name)) === sequence) await tried("losetup", "--detach", name);
   }
 }
 
