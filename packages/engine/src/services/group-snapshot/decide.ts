@@ -30,7 +30,7 @@ export function decide(view: CoordinatorView): CoordinatorStep {
     case undefined:
       return beginning(view);
     case "preparing":
-      return preparation(view);
+      return group.status.attempt === 0 ? beginning(view) : preparation(view);
     case "quiescing":
     case "cutting":
     case "releasing":

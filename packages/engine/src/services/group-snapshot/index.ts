@@ -7,6 +7,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { NodeClaims } from "./claims.ts";
 import { reconcileGroup } from "./reconcile.ts";
+import { NEW } from "./statuses.ts";
 import type { CoordinatorView } from "./view.ts";
 
 const IN_BARRIER: ReadonlySet<string | undefined> = new Set(["quiescing", "cutting", "releasing"]);
@@ -114,7 +115,7 @@ function byName<T extends Volume | Snapshot>(objects: readonly (T | undefined)[]
 async function tell({ store, signal, logger }: ServicesContext, name: string, error: unknown): Promise<void> {
   if (signal.aborted) return;
   const put = (group: GroupSnapshot): void => {
-    if (group.status !== undefined) group.status.error = asRecorded(error);
+    group.status = { ...(group.status ?? NEW), error: asRecorded(error) };
   };
   const options = { subresource: "status", signal } as const;
   await mutate(store, GroupSnapshots, { name }, put, options).catch((cause: unknown) => {

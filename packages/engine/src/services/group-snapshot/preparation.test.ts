@@ -10,7 +10,7 @@ import { MOORING_API_VERSION } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
-import { type Volume, Volumes } from "../../api/volume.ts";
+import { Volumes } from "../../api/volume.ts";
 import { engineRegistry, until, volumeObject } from "../../testing/agent.ts";
 import { startServices } from "../index.ts";
 
@@ -39,8 +39,12 @@ async function world(t: TestContext) {
     await store.create(Pools, { apiVersion, kind: "Pool", metadata: { name }, spec });
   }
   ({ done } = await startServices({ store, logger: silentLogger, signal }));
-  const volumeStatus = (name: string, status: Volume["status"]) =>
-    mutate(store, Volumes, { name }, (volume) => ({ ...volume, ...(status && { status }) }), STATUS);
+  const made = (node: string) => {
+    const status = { state: "attached", currentNodeID: node, ownerID: node, size: 4096 } as const;
+    return mutate(store, Volumes, { name: `v-${node}` }, (volume) => ({ ...volume, status }), STATUS);
+  };
+  const volume = (node: string) =>
+    store.create(Volumes, volumeObject(`v-${node}`, { pool: node, nodeID: node }));
   return {
     store,
     agent,
@@ -53,11 +57,9 @@ async function world(t: TestContext) {
       }));
       return store.create(GroupSnapshots, group);
     },
-    /** A volume that its node has open. */
-    volume: async (node: string) => {
-      await store.create(Volumes, volumeObject(`v-${node}`, { pool: node, nodeID: node }));
-      await volumeStatus(`v-${node}`, { state: "attached", currentNodeID: node, ownerID: node, size: 4096 });
-    },
+    /** A volume that its node is to have open; `made`: it has. */
+    volume,
+    made,
     say: (name: string, node: string, word: NodeBarrier) =>
       mutate(
         store,
@@ -82,9 +84,8 @@ const inState = (state: string, attempt: number) => (group: GroupSnapshot) =>
   group.status?.state === state && group.status.attempt === attempt;
 
 test("a group that is interrupted and then silent does not keep its nodes from another", async (t) => {
-  const { cutter, create, group, say, volume } = await world(t);
-  await volume("a");
-  await volume("b");
+  const { cutter, create, group, made, say, volume } = await world(t);
+  for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await create("g-1", ["a", "b"]);
   for (const node of ["a", "b"]) await cutter("g-1", node);
   for (const node of ["a", "b"]) await say("g-1", node, { attempt: 1, phase: "prepared" });
@@ -97,4 +98,17 @@ test("a group that is interrupted and then silent does not keep its nodes from a
   await group("g-1", inState("preparing", 2));
   const { status } = await group("g-2", inState("quiescing", 1));
   assert.equal(status?.nodes?.["a"]?.phase, "prepared");
+});
+
+test("a volume that is not made yet is named while its group waits for it", async (t) => {
+  const { create, group, made, volume } = await world(t);
+  await volume("a");
+  await create("g-1", ["a"]);
+  const { status } = await group("g-1", (found) => found.status?.error !== undefined);
+  assert.equal(status?.error?.message, "volume v-a is not ready yet");
+  assert.equal(status?.readyToUse, false);
+  await made("a");
+  const begun = await group("g-1", inState("preparing", 1));
+  assert.equal(begun.status?.error, undefined);
+  assert.deepEqual(Object.keys(begun.status?.nodes ?? {}), ["a"]);
 });

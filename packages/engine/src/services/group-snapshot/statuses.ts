@@ -8,7 +8,8 @@ interface Failure {
   hint?: string | undefined;
 }
 
-const NEW: GroupSnapshotStatus = { state: "preparing", attempt: 0, readyToUse: false };
+/** Before the first attempt, for what has to be said until then. */
+export const NEW: GroupSnapshotStatus = { state: "preparing", attempt: 0, readyToUse: false };
 
 /** A status write that says what happened; optional fields are absent, never undefined. */
 export function record(what: GroupRecord, view: CoordinatorView, failure?: Failure): CoordinatorStep {
