@@ -200,7 +200,8 @@ test("a node that does not come to a stop: the others go on by the deadline, the
     ];
     await store.create(GroupSnapshots, group);
     await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
-    const { status } = await until(store, GroupSnapshots, "g-1", (g) => g.status?.error !== undefined);
+    const failing = (g: GroupSnapshot) => g.status?.state === "failing" || g.status?.state === "failed";
+    const { status } = await until(store, GroupSnapshots, "g-1", failing);
     assert.equal(status?.error?.code, "UNAVAILABLE");
     assert.match(status?.error?.message ?? "", /volume v-2 on node z could not be kept still/);
     await running.goesOn();

@@ -19,9 +19,11 @@ class Cluster {
   busyNodes = new Set<string>();
   sharedPools = new Set<string>();
   nodes: string[];
+  readyNodes: Set<string>;
 
   constructor(nodes = ["a", "b"]) {
     this.nodes = nodes;
+    this.readyNodes = new Set(nodes);
     this.group = groupObject("g-1", []);
     this.group.spec.members = nodes.map((node) => ({
       volume: `v-${node}`,
@@ -37,11 +39,11 @@ class Cluster {
   }
 
   view(): CoordinatorView {
-    const { group, volumes, snapshots, busyNodes, sharedPools, nodes } = this;
+    const { group, volumes, snapshots, readyNodes, busyNodes, sharedPools, nodes } = this;
     const local = nodes.filter((node) => !sharedPools.has(node));
     const poolNodes = new Map(local.map((node) => [node, node]));
     const now = new Date("2026-01-01T00:00:00Z");
-    return { group, volumes, snapshots, busyNodes, poolNodes, sharedPools, now };
+    return { group, volumes, snapshots, readyNodes, busyNodes, poolNodes, sharedPools, now };
   }
 
   /** Takes the coordinator's steps until it waits; resolves with the state. */
@@ -49,7 +51,7 @@ class Cluster {
     for (let steps = 0; steps < 20; steps++) {
       const step = decide(this.view());
       if (step.do === "rest" || step.do === "fail") return this.group.status?.state;
-      if (step.do === "record") this.group = { ...this.group, status: step.status };
+      if (step.do === "record" || step.do === "note") this.group = { ...this.group, status: step.status };
       if (step.do === "create-members") this.create();
       if (step.do === "delete-members") this.snapshots.clear();
       if (step.do === "remove-finalizer") return "gone";

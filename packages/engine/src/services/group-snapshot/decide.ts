@@ -3,8 +3,9 @@ import { fail, REST } from "../../agent/converge.ts";
 import type { NodeBarrier } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { EngineError } from "../../errors.ts";
+import { lateness } from "./lateness.ts";
 import { hasMoved, isHeld } from "./placement.ts";
-import { record } from "./statuses.ts";
+import { note, record } from "./statuses.ts";
 import { validate } from "./validate.ts";
 import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 
@@ -92,16 +93,23 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   if (present.includes(undefined)) return { do: "create-members" };
   const unfit = present.find((snapshot) => FINAL.has(snapshot?.status?.error?.code ?? ""));
   if (unfit?.status?.error !== undefined) return record("failing", view, unfit.status.error);
-  if (!isHeld(view)) return REST;
+  if (!isHeld(view)) return waiting(view);
   // A new attempt: what the nodes have said was about other members.
   if (hasMoved(view)) return record("preparing", view);
   // Written down by the node: what is cut now is explained, and will never be formatted.
-  if (present.some((snapshot) => snapshot?.status?.ownerID === undefined)) return REST;
+  if (present.some((snapshot) => snapshot?.status?.ownerID === undefined)) return waiting(view);
   const words = reports(view);
-  if (words.some((word) => word?.phase !== "prepared")) return REST;
+  if (words.some((word) => word?.phase !== "prepared")) return waiting(view);
   const nodes = Object.keys(group.status?.nodes ?? {});
   if (nodes.some((node) => busyNodes.has(node))) return { do: "rest", afterMs: BUSY_MS };
   return record("quiescing", view);
+}
+
+/** Not a failure: the group goes on when the nodes do. Written only when there is something else to say. */
+function waiting(view: CoordinatorView): CoordinatorStep {
+  const { error, afterMs } = lateness(view);
+  if (error?.message !== view.group.status?.error?.message) return note(view, error);
+  return afterMs === undefined ? REST : { do: "rest", afterMs };
 }
 
 /** What each node says about this attempt; undefined: nothing yet. */

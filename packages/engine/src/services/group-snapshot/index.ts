@@ -25,19 +25,21 @@ const ENDED: ReadonlySet<string | undefined> = new Set([
  */
 export function runGroupSnapshots(context: ServicesContext): Promise<void> {
   const { store, logger, informers, signal } = context;
-  const { groups, snapshots, volumes } = informers;
+  const { groups, nodes, snapshots, volumes } = informers;
   const claims = new NodeClaims();
   groups.onChange((old, group) => {
     const { name = "" } = (group ?? old)?.metadata ?? {};
-    const { state, nodes = {} } = group?.status ?? {};
+    const { state, nodes: members = {} } = group?.status ?? {};
     // Barriers of an earlier life. News of one that we began ourselves may be older than what we know of it.
-    if (old === undefined && IN_BARRIER.has(state)) claims.take(name, Object.keys(nodes));
+    if (old === undefined && IN_BARRIER.has(state)) claims.take(name, Object.keys(members));
     else if (group === undefined || ENDED.has(state)) claims.drop(name);
   });
   const waiting = (): GroupSnapshot[] =>
     groups.list().filter(({ status }) => status === undefined || status.state === "preparing");
   const waitingFor = (volume: string): GroupSnapshot[] =>
     waiting().filter(({ spec }) => spec.members.some((member) => member.volume === volume));
+  const waitingOn = (node: string): GroupSnapshot[] =>
+    waiting().filter(({ status }) => status?.members?.some(({ nodeID }) => nodeID === node));
   const nameOf = ({ metadata }: GroupSnapshot): string => metadata.name;
   return runController(
     {
@@ -51,6 +53,7 @@ export function runGroupSnapshots(context: ServicesContext): Promise<void> {
           ...(IN_BARRIER.has(group.status?.state) ? waiting().map(nameOf) : []),
         ]),
         source(snapshots, ({ spec }) => (spec.group === undefined ? [] : [spec.group])),
+        source(nodes, ({ metadata }) => waitingOn(metadata.name).map(nameOf)),
         source(volumes, ({ metadata }) => waitingFor(metadata.name).map(nameOf)),
       ],
       reconcile: async (name) => {
@@ -88,6 +91,11 @@ async function read(
     poolNodes: homes(informers.pools.list()),
     sharedPools: new Set(
       informers.pools.list().flatMap((pool) => (isShared(pool) ? [pool.metadata.name] : [])),
+    ),
+    readyNodes: new Set(
+      informers.nodes
+        .list()
+        .flatMap(({ metadata, status }) => (status?.state === "Ready" ? [metadata.name] : [])),
     ),
     busyNodes: claims.others(name),
     now: now(),

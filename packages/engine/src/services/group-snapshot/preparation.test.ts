@@ -112,3 +112,30 @@ test("a volume that is not made yet is named while its group waits for it", asyn
   assert.equal(begun.status?.error, undefined);
   assert.deepEqual(Object.keys(begun.status?.nodes ?? {}), ["a"]);
 });
+
+test("whose agent is away is named with its volume, until it is back", async (t) => {
+  const { agent, create, cutter, group, made, say, volume } = await world(t);
+  for (const node of ["a", "b"]) await volume(node).then(() => made(node));
+  await agent("b", "Suspect");
+  await create("g-1", ["a", "b"]);
+  const named = await group("g-1", ({ status }) => status?.error !== undefined);
+  assert.equal(named.status?.error?.message, "volume v-b on node b: its agent does not answer");
+  assert.equal(named.status?.state, "preparing");
+  await cutter("g-1", "a");
+  await say("g-1", "a", { attempt: 1, phase: "prepared" });
+  await agent("b", "Ready");
+  await group("g-1", ({ status }) => status?.error === undefined);
+  await cutter("g-1", "b");
+  await say("g-1", "b", { attempt: 1, phase: "prepared" });
+  await group("g-1", inState("quiescing", 1));
+});
+
+test("who lives but takes unusually long is named as well", async (t) => {
+  const { create, cutter, group, made, say, volume } = await world(t);
+  for (const node of ["a", "b"]) await volume(node).then(() => made(node));
+  await create("g-1", ["a", "b"]);
+  await cutter("g-1", "a");
+  await say("g-1", "a", { attempt: 1, phase: "prepared" });
+  const { status } = await group("g-1", (found) => found.status?.error !== undefined);
+  assert.equal(status?.error?.message, "volume v-b on node b: it is not prepared yet");
+});

@@ -81,6 +81,9 @@ async function apply(
         throw error;
       }
       return recorded.get(step.what)?.();
+    case "note":
+      await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
+      return;
     case "create-members":
       for (const member of group.spec.members) await createMember(store, group, member, signal);
       return;

@@ -14,11 +14,19 @@ export const NEW: GroupSnapshotStatus = { state: "preparing", attempt: 0, readyT
 /** A status write that says what happened; optional fields are absent, never undefined. */
 export function record(what: GroupRecord, view: CoordinatorView, failure?: Failure): CoordinatorStep {
   const { error: _, ...before } = view.group.status ?? NEW;
-  const hint = failure?.hint === undefined ? "" : ` (${failure.hint})`;
-  const error =
-    failure === undefined ? undefined : { code: failure.code, message: `${failure.message}${hint}` };
-  const status = NEXT[what](before, view);
-  return { do: "record", what, status: error === undefined ? status : { ...status, error } };
+  return { do: "record", what, status: withError(NEXT[what](before, view), failure) };
+}
+
+/** A status write that changes nothing but what stands in the way; undefined: nothing does. */
+export function note(view: CoordinatorView, failure: Failure | undefined): CoordinatorStep {
+  const { error: _, ...status } = view.group.status ?? NEW;
+  return { do: "note", status: withError(status, failure) };
+}
+
+function withError(status: GroupSnapshotStatus, failure: Failure | undefined): GroupSnapshotStatus {
+  if (failure === undefined) return status;
+  const hint = failure.hint === undefined ? "" : ` (${failure.hint})`;
+  return { ...status, error: { code: failure.code, message: `${failure.message}${hint}` } };
 }
 
 const NEXT: Readonly<

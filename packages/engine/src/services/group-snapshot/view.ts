@@ -14,6 +14,8 @@ export interface CoordinatorView {
   poolNodes: ReadonlyMap<string, string>;
   /** Names of the pools that several nodes have together. */
   sharedPools: ReadonlySet<string>;
+  /** Nodes whose agents answer. */
+  readyNodes: ReadonlySet<string>;
   /** Nodes that are in the barrier of another group now. */
   busyNodes: ReadonlySet<string>;
   now: Date;
@@ -38,4 +40,6 @@ export type CoordinatorStep =
   | { do: "remove-finalizer" }
   | { do: "create-members" }
   | { do: "delete-members" }
+  /** Who is waited for, in `status.error`. */
+  | { do: "note"; status: GroupSnapshotStatus }
   | { do: "record"; what: GroupRecord; status: GroupSnapshotStatus };
