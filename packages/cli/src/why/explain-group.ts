@@ -20,8 +20,11 @@ export async function explainEngineGroup(context: Context, name: string): Promis
   const group = await read(context, GroupSnapshots, { name });
   if (group === undefined) return finding("failed", subject, "does not exist");
   const { status } = group;
-  if (status?.error !== undefined)
-    return finding("failed", subject, `${status.error.code}: ${status.error.message}`);
+  const { error } = status ?? {};
+  // What keeps a group from beginning passes by itself.
+  if (error !== undefined && status?.state === "preparing")
+    return finding("waiting", subject, `is preparing: ${error.message}`);
+  if (error !== undefined) return finding("failed", subject, `${error.code}: ${error.message}`);
   if (status?.readyToUse !== true) return finding("waiting", subject, `is ${status?.state ?? "new"}`);
   const { barrier } = status;
   const how =

@@ -148,7 +148,10 @@ async function untilReady(
       what: `group snapshot "${name}" to be cut`,
       until: settled,
       describe: (object) => object?.status?.error?.message ?? `it is ${object?.status?.state ?? "new"}`,
-      giveUp: () => requireMovable(driver, members, signal),
+      giveUp: async () => {
+        await requireMovable(driver, members, signal);
+        await requireUnhindered(driver, name, signal);
+      },
     },
     signal,
   );
@@ -158,4 +161,12 @@ async function untilReady(
   if (group.status?.state === "ready") return group;
   if (group.status?.state === "failed") await withdraw(driver, GroupSnapshots, group, signal);
   throw fromEngine(group.status?.error ?? { code: "INTERNAL", message: "no reason is recorded" });
+}
+
+/** Nobody knows when a node that does not answer is back: a caller whose own deadline comes first would read no reason. */
+async function requireUnhindered({ store }: DriverContext, name: string, signal: AbortSignal): Promise<void> {
+  const { state, error } = (await findGroupSnapshot(store, name, signal))?.status ?? {};
+  if (state !== "preparing" || error === undefined) return;
+  const hint = "Repeat the call: the group snapshot is made as soon as it can be.";
+  throw CsiError.aborted(`pending, because ${error.message}`, { hint });
 }

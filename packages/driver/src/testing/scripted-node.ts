@@ -9,6 +9,7 @@ import {
   MOORING_API_VERSION,
   NodeAgents,
   Pools,
+  RecurringJobs,
   ShareManagers,
   type Snapshot,
   Snapshots,
@@ -51,7 +52,8 @@ export interface Cluster {
 /** The controller service over a store whose nodes are played by a script: for what one machine cannot show. */
 export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-cluster-"));
-  const kinds = [Volumes, VolumeAttachments, Snapshots, GroupSnapshots, Pools, NodeAgents, ShareManagers];
+  const data = [Volumes, VolumeAttachments, Snapshots, GroupSnapshots, RecurringJobs];
+  const kinds = [...data, Pools, NodeAgents, ShareManagers];
   const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path: join(folder, "store"), registry });
   const stop = new AbortController();

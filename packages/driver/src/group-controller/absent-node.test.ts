@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { GroupSnapshots, MOORING_API_VERSION, NodeAgents, startServices, Volumes } from "@mooring/engine";
+import { mutate, silentLogger } from "@mooring/store";
+import { type Cluster, startCluster } from "../testing/scripted-node.ts";
+import { failureOf } from "../testing/world.ts";
+
+let cluster: Cluster;
+let services: { done: Promise<void> };
+const stop = new AbortController();
+before(async () => {
+  cluster = await startCluster(["a", "b"]);
+  const { store } = cluster;
+  services = await startServices({ store, logger: silentLogger, signal: stop.signal });
+});
+after(async () => {
+  stop.abort();
+  await services.done.catch(() => {});
+  await cluster.end();
+});
+
+test("the caller of a group snapshot reads which node does not answer, and for which volume", async () => {
+  const { client, store } = cluster;
+  const volume = { apiVersion: MOORING_API_VERSION, kind: "Volume" };
+  const sourceVolumeIds: string[] = [];
+  for (const node of ["a", "b"]) {
+    const name = `v-${node}`;
+    const spec = { size: 4096, pool: node, volumeMode: "Block", accessMode: "rwo" } as const;
+    await store.create(Volumes, { ...volume, metadata: { name }, spec });
+    sourceVolumeIds.push(name);
+  }
+  const away = { state: "Suspect" } as const;
+  await mutate(store, NodeAgents, { name: "b" }, (agent) => ({ ...agent, status: away }), {
+    subresource: "status",
+  });
+  const cut = () => client.groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds });
+  const { code, message } = await failureOf(cut());
+  assert.equal(code, "ABORTED", message);
+  assert.match(message, /pending, because volume v-b on node b: its agent does not answer/);
+  const group = (await store.list(GroupSnapshots)).items[0];
+  assert.equal(group?.status?.error?.message, "volume v-b on node b: its agent does not answer");
+});
