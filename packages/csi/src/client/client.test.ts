@@ -74,8 +74,11 @@ test("[CSI-059] [CSI-061] waiting for a plugin that starts late, and is not read
 });
 
 test("a plugin that never gets ready: the wait says what it answered last", async (t) => {
-  const { endpoint } = await pair(t, { identity: { probe: () => ({ ready: false }) } });
-  await assert.rejects(connect(endpoint, { readyTimeoutMs: 50 }), fails("DEADLINE_EXCEEDED", /starting/));
+  const { client, endpoint } = await pair(t, { identity: { probe: () => ({ ready: false }) } });
+  // One probe, with all the time that a probe has.
+  const once = { timeoutMs: 60_000, intervalMs: 60_000 };
+  await assert.rejects(probeUntilReady(client, once), fails("DEADLINE_EXCEEDED", /starting/));
+  await assert.rejects(connect(endpoint, { readyTimeoutMs: 50 }), fails("DEADLINE_EXCEEDED"));
   await assert.rejects(
     connect(endpoint, { readyTimeoutMs: 5000, signal: AbortSignal.abort() }),
     fails("CANCELLED"),
