@@ -112,6 +112,7 @@ test("an informer has one watch open at a time and does not hammer a server that
     return true;
   };
   const stop = new AbortController();
+  t.after(() => stop.abort());
   const running = createInformer(rest, Shelves).run(stop.signal);
   await eventually("some watches", () => opened.length >= 4);
   const [, , third = 0, fourth = 0] = opened;
