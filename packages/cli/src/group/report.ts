@@ -48,7 +48,8 @@ export interface GroupReport {
 function isMemberOf(snapshot: VolumeSnapshot, { metadata }: VolumeGroupSnapshot): boolean {
   const owner = snapshot.metadata.ownerReferences?.find(({ kind }) => kind === "VolumeGroupSnapshot");
   if (owner !== undefined) return owner.uid === metadata.uid;
-  return snapshot.status?.volumeGroupSnapshotName === metadata.name;
+  const here = snapshot.metadata.namespace === metadata.namespace;
+  return here && snapshot.status?.volumeGroupSnapshotName === metadata.name;
 }
 
 function memberReport({ metadata, spec, status }: VolumeSnapshot): MemberReport {
