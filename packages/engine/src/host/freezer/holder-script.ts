@@ -8,6 +8,9 @@
  * The root of a file system stays open from before the freeze until it is thawed: it cannot be unmounted meanwhile (a
  * frozen one could, and then nobody could thaw it any more), and it is found also when its path leads elsewhere.
  * Should one of these processes be killed, the one that started it thaws in its stead, at the same time as the others.
+ * A control group that somebody else has frozen is refused, so that it stays frozen, as a file system is by the kernel.
+ * Holders like this one may share it (agents of several nodes on one machine): each has a shared lock on its folder for
+ * as long as it wants it frozen, and who can make that an exclusive one is the last of them.
  * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
  * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
  * only where somebody else has to thaw.
@@ -43,13 +46,23 @@ hold_filesystem() {
 }
 
 hold_cgroup() {
-  read -r was <"$2/cgroup.freeze" || { echo "failed $1"; return; }
-  # Whoever froze it wants it frozen when we have gone: busy, as fsfreeze says of a file system.
-  [ "$was" = 0 ] || { echo "$2 is busy: it is frozen" >&2; echo "failed $1"; return; }
+  command exec 6<"$2" || { echo "failed $1"; return; }
+  if flock --exclusive --nonblock 6; then
+    read -r was <"$2/cgroup.freeze" || { echo "failed $1"; return; }
+    [ "$was" = 0 ] || { echo "$2 is busy: it is frozen" >&2; echo "failed $1"; return; }
+  fi
+  flock --shared 6
   echo 1 >"$2/cgroup.freeze" || { echo "failed $1"; return; }
   echo "frozen $1"
   read -r end <&5
-  echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return 1; }
+  thaw_cgroup "$1" "$2"
+}
+
+thaw_cgroup() {
+  if flock --exclusive --nonblock 6; then
+    echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return 1; }
+  fi
+  exec 6<&-
   echo "thawed $1"
 }
 
@@ -59,7 +72,7 @@ save_filesystem() {
 }
 
 save_cgroup() {
-  { echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ]; } && echo "thawed $1"
+  { command exec 6<"$2" || [ ! -d "$2" ]; } && thaw_cgroup "$1" "$2"
 }
 
 hold_all() {
