@@ -118,7 +118,8 @@ test("a caller that gives up aborts the handler's signal", async () => {
     },
   });
   await assert.rejects(identity.probe({}, { timeoutMs: 1000 }), code("DEADLINE_EXCEEDED"));
-  assert.equal(((await aborted) as Error).name, "TimeoutError");
+  // The server counts from when the request came: to its clock, the caller may have left a moment early.
+  assert.match(((await aborted) as Error).name, /^(Timeout|Abort)Error$/);
 });
 
 const INVALID: [string, (client: CsiClient) => Promise<unknown>, RegExp][] = [
