@@ -20,6 +20,10 @@ trap '' HUP INT TERM PIPE
 seconds=$1
 note=$2
 shift 2
+# Nobody may be listening any more, which is no failure of what is told.
+say() {
+  echo "$@" || :
+}
 forget() {
   [ -z "$note" ] || rm -f -- "$note"
 }
@@ -30,45 +34,45 @@ thaw_filesystem() {
   tries=0
   until fsfreeze --unfreeze /proc/self/fd/6; do
     tries=$((tries + 1))
-    [ "$tries" -gt 50 ] && { echo "stuck $1"; return 1; }
+    [ "$tries" -gt 50 ] && { say stuck "$1"; return 1; }
     sleep 0.1
   done
   exec 6<&-
-  echo "thawed $1"
+  say thawed "$1"
 }
 
 hold_filesystem() {
-  command exec 6<"$2" || { echo "failed $1"; return; }
-  fsfreeze --freeze /proc/self/fd/6 || { echo "failed $1"; return; }
-  echo "frozen $1"
+  command exec 6<"$2" || { say failed "$1"; return; }
+  fsfreeze --freeze /proc/self/fd/6 || { say failed "$1"; return; }
+  say frozen "$1"
   read -r end <&5
   thaw_filesystem "$1"
 }
 
 hold_cgroup() {
-  command exec 6<"$2" || { echo "failed $1"; return; }
+  command exec 6<"$2" || { say failed "$1"; return; }
   if flock --exclusive --nonblock 6; then
-    read -r was <"$2/cgroup.freeze" || { echo "failed $1"; return; }
-    [ "$was" = 0 ] || { echo "$2 is busy: it is frozen" >&2; echo "failed $1"; return; }
+    read -r was <"$2/cgroup.freeze" || { say failed "$1"; return; }
+    [ "$was" = 0 ] || { echo "$2 is busy: it is frozen" >&2; say failed "$1"; return; }
   fi
   flock --shared 6
-  echo 1 >"$2/cgroup.freeze" || { echo "failed $1"; return; }
-  echo "frozen $1"
+  echo 1 >"$2/cgroup.freeze" || { say failed "$1"; return; }
+  say frozen "$1"
   read -r end <&5
   thaw_cgroup "$1" "$2"
 }
 
 thaw_cgroup() {
   if flock --exclusive --nonblock 6; then
-    echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { echo "stuck $1"; return 1; }
+    echo 0 >"$2/cgroup.freeze" || [ ! -d "$2" ] || { say stuck "$1"; return 1; }
   fi
   exec 6<&-
-  echo "thawed $1"
+  say thawed "$1"
 }
 
 # For holders that were killed.
 save_filesystem() {
-  fsfreeze --unfreeze "$2" && echo "thawed $1"
+  fsfreeze --unfreeze "$2" && say thawed "$1"
 }
 
 save_cgroup() {
