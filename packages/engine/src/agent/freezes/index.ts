@@ -5,10 +5,18 @@ import { failpoint, type Logger } from "@mooring/store";
 import { armFreezer, type Freezer, type FreezeTarget } from "../../host/freezer/freezer.ts";
 import type { Exec } from "../../host/host.ts";
 import { absent } from "../../pools/file-images.ts";
+import { inOrder } from "./in-order.ts";
 
 const noted = failpoint("engine/freezes/noted");
 const frozen = failpoint("engine/freezes/frozen");
 const thawed = failpoint("engine/freezes/thawed");
+
+/**
+ * Processes first: they come to their stop outside of the kernel, with nothing of a file system held, so whatever
+ * freezes a file system later need not wait for them. The other way round, one that writes to a frozen file system
+ * waits in the kernel, and its group comes to a stop only when that is thawed.
+ */
+const ORDER: readonly FreezeTarget["kind"][] = ["cgroup", "filesystem"];
 
 /**
  * Freezes that are noted on disk as long as they may last. The process that holds a freeze outlives us and undoes it,
@@ -25,9 +33,23 @@ export class Freezes {
     this.#logger = logger;
   }
 
-  /** As `armFreezer`; nothing to freeze is fine. */
+  /** As `armFreezer`, of any kinds; nothing to freeze is fine. */
   async arm(targets: readonly FreezeTarget[], maxSeconds: number): Promise<Freezer> {
-    if (targets.length === 0) return NOTHING;
+    const kinds = ORDER.map((kind) => targets.filter((target) => target.kind === kind));
+    const armed = await Promise.allSettled(
+      kinds.filter(({ length }) => length > 0).map((some) => this.#arm(some, maxSeconds)),
+    );
+    const steps = armed.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    const failed = armed.find((result) => result.status === "rejected");
+    if (failed !== undefined) {
+      await Promise.allSettled(steps.map((step) => step.thaw()));
+      throw failed.reason;
+    }
+    return steps.length === 1 && steps[0] !== undefined ? steps[0] : inOrder(steps, maxSeconds);
+  }
+
+  /** Of one kind. */
+  async #arm(targets: readonly FreezeTarget[], maxSeconds: number): Promise<Freezer> {
     const note = await this.#write(targets);
     noted();
     const freezer = await armFreezer(targets, maxSeconds, note).catch(async (error: unknown) => {
@@ -35,8 +57,8 @@ export class Freezes {
       throw error;
     });
     return {
-      freeze: async () => {
-        await freezer.freeze();
+      freeze: async (seconds) => {
+        await freezer.freeze(seconds);
         frozen();
       },
       // A target that could not be thawed keeps its note.
@@ -82,8 +104,6 @@ export class Freezes {
       this.#logger.warn({ path }, "thawed a file system that an earlier run had left frozen");
   }
 }
-
-const NOTHING: Freezer = { freeze: async () => {}, thaw: async () => true };
 
 /** What may still be frozen. A note is renamed into place whole; what cannot be read was never acted on. */
 async function readNote(path: string): Promise<FreezeTarget[]> {

@@ -1,51 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, readlink, rmdir } from "node:fs/promises";
+import { readlink, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { test } from "node:test";
 import { silentLogger } from "@mooring/store";
-import { createHost } from "../../host/create-host.ts";
-import { MIB, scratch, sparse } from "../../testing/scratch.ts";
+import { eventually } from "../../testing/eventually.ts";
 import { controlGroup } from "../group-snapshot/testing/use-volume.ts";
 import { Freezes } from "./index.ts";
-
-const host = createHost();
-
-async function setUp(t: TestContext): Promise<{ mount: string; state: string }> {
-  const dir = await scratch(t, host);
-  const mount = join(dir, "mount");
-  await mkdir(mount);
-  const image = await sparse(join(dir, "image"), 32 * MIB);
-  await host.exec.run("mkfs.ext4", ["-q", image]);
-  await host.exec.run("mount", ["-o", "loop", image, mount]);
-  return { mount, state: join(dir, "state") };
-}
-
-async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 90_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `waited in vain for ${what}`);
-    await pause(20);
-  }
-}
-
-const notes = (state: string): Promise<string[]> => readdir(join(state, "freezes"));
-
-/** Tells, and lets everybody go on. */
-async function wasFrozen(mount: string): Promise<boolean> {
-  return (await host.exec.try("fsfreeze", ["--unfreeze", mount])).exitCode === 0;
-}
-
-async function holders(mount: string): Promise<number[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const args = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
-      return args.includes("mooring-freeze") && args.includes(mount) ? Number(pid) : 0;
-    }),
-  );
-  return found.filter((pid) => pid !== 0);
-}
+import { holders, host, notes, sessionOf, setUp, wasFrozen } from "./testing/frozen-mount.ts";
 
 test("a freeze that ended without its agent leaves no note: what somebody else froze since stays frozen", async (t) => {
   const { mount, state } = await setUp(t);
@@ -69,13 +30,6 @@ test("a freeze whose holder was killed as well is undone by the next agent", asy
   assert.equal(await wasFrozen(mount), false);
   assert.deepEqual(await notes(state), []);
 });
-
-/** The group of processes that all holders of one freeze are in. */
-async function sessionOf(mount: string): Promise<number> {
-  const [first = 0] = await holders(mount);
-  assert.ok(first > 0);
-  return Number((await host.exec.run("ps", ["-o", "pgid=", "-p", String(first)])).stdout.trim());
-}
 
 test("a freeze whose holder was killed is undone by the agent, which says that it did not last", async (t) => {
   const { mount, state } = await setUp(t);

@@ -45,7 +45,8 @@ async function cutAndCheck(cluster: Cluster, running: Writer, group: GroupSnapsh
   return made;
 }
 
-const CASES: [string, ClusterPool[], Access, string][] = [
+/** `mixed`: every other member is a raw device, as a database's log beside its data may be. */
+const CASES: [string, ClusterPool[], Access | "mixed", string][] = [
   ["xfs, mounted", [XFS, XFS, XFS], "mounted", "freeze"],
   ["xfs, raw devices of a control group", [XFS, XFS, XFS], "raw", "cgroup"],
   ["btrfs, mounted", [BTRFS, BTRFS, BTRFS], "mounted", "subvolume"],
@@ -56,6 +57,9 @@ const CASES: [string, ClusterPool[], Access, string][] = [
   ["two nodes of a shared pool, raw devices", [COMMON, COMMON_FAR], "raw", "cgroup"],
   ["a shared pool and one of its nodes' own", [COMMON_FAR, XFS, COMMON_FAR], "mounted", "freeze"],
   ["two nodes, btrfs and xfs, raw devices", [XFS, FAR_BTRFS, XFS], "raw", "cgroup"],
+  ["xfs, mounted and raw", [XFS, XFS], "mixed", "cgroup+freeze"],
+  ["xfs and btrfs, mounted and raw", [XFS, BTRFS, BTRFS, XFS], "mixed", "cgroup+freeze"],
+  ["two nodes, mounted and raw", [XFS, XFS, FAR, FAR], "mixed", "cgroup+freeze"],
 ];
 
 for (const [what, pools, access, method] of CASES) {
@@ -63,13 +67,11 @@ for (const [what, pools, access, method] of CASES) {
     const cluster = await Cluster.open(t, [...new Set(pools)]);
     const files: string[] = [];
     for (const [index, pool] of pools.entries()) {
-      files.push(await useVolume(cluster, `v-${index}`, pool.name, access, pool.node));
+      const as = access !== "mixed" ? access : index % 2 === 0 ? "mounted" : "raw";
+      files.push(await useVolume(cluster, `v-${index}`, pool.name, as, pool.node));
     }
-    const running = await startWriter(
-      writer.path,
-      files,
-      access === "raw" ? await controlGroup(t) : undefined,
-    );
+    const alone = access === "mounted" ? undefined : await controlGroup(t);
+    const running = await startWriter(writer.path, files, alone);
     t.after(() => running.stop());
     try {
       for (let round = 0; round < ROUNDS; round++) {

@@ -29,8 +29,11 @@ export class FreezeError extends EngineError {
 
 /** Ready to freeze; nothing is frozen before `freeze`. */
 export interface Freezer {
-  /** Resolves when all targets are still. Throws a FreezeError, with everything thawed again. */
-  freeze(): Promise<void>;
+  /**
+   * Resolves when all targets are still, for `seconds` from now: fewer than it was armed for, where some of that time
+   * is over. Throws a FreezeError, with everything thawed again.
+   */
+  freeze(seconds?: number): Promise<void>;
   /** Lets everybody go on. False: the time was over before, so what was done meanwhile was not covered. */
   thaw(): Promise<boolean>;
 }
@@ -38,8 +41,11 @@ export interface Freezer {
 /** How long a thaw may take before its target is reported: another program may be holding it. */
 const THAW_MS = 15_000;
 
+/** `timeout 0` would wait for ever. */
+const LEAST_SECONDS = 0.001;
+
 /**
- * Starts what will hold the targets, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
+ * Starts what will hold the targets, all of one kind, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
  * is removed once none of them is held any more, whether we live to see it or not.
  */
 export async function armFreezer(
@@ -71,7 +77,7 @@ class Holder implements Freezer {
     this.#seconds = seconds;
     this.#phases = targets.map(() => "waiting");
     const args = targets.flatMap(({ kind, path }) => [kind, path]);
-    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", String(seconds), note, ...args], {
+    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", note, ...args], {
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, LC_ALL: "C" },
@@ -93,8 +99,8 @@ class Holder implements Freezer {
     if (!this.#armed) throw new EngineError("INTERNAL", `cannot start a freeze: ${this.#complaint.trim()}`);
   }
 
-  async freeze(): Promise<void> {
-    this.#child.stdin.write("go\n");
+  async freeze(seconds: number = this.#seconds): Promise<void> {
+    this.#child.stdin.write(`${Math.max(LEAST_SECONDS, seconds).toFixed(3)}\n`);
     const over = (): boolean => this.#released !== undefined || this.#phases.includes("failed");
     await this.#until(() => over() || this.#phases.every((phase) => phase === "frozen"));
     if (!over() && !this.#ended) await this.#groupsStill();

@@ -1,8 +1,9 @@
 /**
  * A process that outlives us and undoes every freeze that it has made: when its input ends (our `thaw`, or our death,
- * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name SECONDS NOTE KIND PATH [KIND PATH ...]`
+ * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name NOTE KIND PATH [KIND PATH ...]`
  *
- * It freezes nothing before it has read a line, so that it can be started ahead of time. Each target has a process of
+ * It freezes nothing before it has read a line, the seconds it has, so that it can be started ahead of time. What it is
+ * given it freezes all at once: a file system of whose writers it is to stop others is for a later one. Each target has a process of
  * its own that freezes, waits for the end of a common pipe, and thaws: whatever happens to the others, and also when
  * its freeze took so long that the time was over meanwhile. The pipe ends with the process that waits for our input.
  * The root of a file system stays open from before the freeze until it is thawed: it cannot be unmounted meanwhile (a
@@ -17,9 +18,8 @@
  */
 export const HOLDER_SCRIPT = `
 trap '' HUP INT TERM PIPE
-seconds=$1
-note=$2
-shift 2
+note=$1
+shift
 # Nobody may be listening any more, which is no failure of what is told.
 say() {
   echo "$@" || :
@@ -28,7 +28,7 @@ forget() {
   [ -z "$note" ] || rm -f -- "$note"
 }
 echo armed
-read -r go || { forget; exit 0; }
+read -r seconds || { forget; exit 0; }
 
 thaw_filesystem() {
   tries=0
