@@ -141,7 +141,11 @@ test("[CSI-336] an API server that is not there, or no kubeconfig, ends it at on
   const text = await readFile(up.kubeconfig, "utf8");
   await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
   const cases: readonly [string[], number, RegExp][] = [
-    [driver("node", "x", WORKER, join(up.stateDir, "missing")), 2, /cannot read the kubeconfig[\s\S]*next: /],
+    [
+      driver("node", "x", WORKER, join(up.stateDir, "missing")),
+      2,
+      /missing, which does not exist[\s\S]*next: /,
+    ],
     [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
     [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
   ];

@@ -5,6 +5,8 @@ export interface ClusterAccess {
   tls: TlsAccess;
   /** The namespace that tools use by default. */
   namespace: string;
+  /** What says all this, for people: the path of a kubeconfig. */
+  source?: string;
   /** Value of the Authorization header; `refresh`: the last one was refused, look again. */
   authorization?(refresh: boolean): Promise<string | undefined>;
 }

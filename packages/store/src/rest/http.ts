@@ -52,7 +52,7 @@ export class HttpClient {
       return await readText(response, this.#timeoutMs);
     } catch (error) {
       request.signal?.throwIfAborted();
-      throw networkError(error);
+      throw networkError(error, this.#access);
     }
   }
 
@@ -89,10 +89,10 @@ export class HttpClient {
     } catch (error) {
       request.signal?.throwIfAborted();
       // The server may have closed a connection that we had just chosen; reading again is harmless.
-      if (request.method !== "GET" || !isReset(error)) throw networkError(error);
+      if (request.method !== "GET" || !isReset(error)) throw networkError(error, this.#access);
       return await this.#exchange(request, authorization).catch((again: unknown) => {
         request.signal?.throwIfAborted();
-        throw networkError(again);
+        throw networkError(again, this.#access);
       });
     }
   }

@@ -61,6 +61,7 @@ export async function kubeconfigAccess(
     server: cluster.server.replace(/\/+$/, ""),
     tls: await tlsOf(cluster, user, folder),
     namespace: chosen.namespace ?? "default",
+    source: path,
     ...(authorization === undefined ? {} : { authorization }),
   };
 }

@@ -1,4 +1,5 @@
 import { type StatusDetails, StatusError, type StatusReason } from "../object/status-error.ts";
+import type { ClusterAccess } from "./access.ts";
 
 /** Reason of an answer that brought no Status of its own (a proxy's, for instance). */
 const REASON: Readonly<Record<number, StatusReason>> = {
@@ -63,13 +64,15 @@ export function statusFromObject(status: StatusObject, code = 500): StatusError 
   );
 }
 
-/** The server could not be reached, or stopped talking: trying again may help. */
-export function networkError(error: unknown): StatusError {
+/** The server could not be reached, or stopped talking: trying again may help. Names the server, and what led there. */
+export function networkError(error: unknown, access?: ClusterAccess): StatusError {
   if (error instanceof StatusError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
+  const from = access?.source === undefined ? "" : ` of ${access.source}`;
+  const where = access === undefined ? "" : ` ${access.server}${from}`;
   const failure = new StatusError(
     "ServiceUnavailable",
-    `cannot talk to the API server: ${message || code || "unknown"}`,
+    `cannot talk to the API server${where}: ${message || code || "unknown"}`,
   );
   failure.cause = error;
   return failure;

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cannedApi, folderOf, kubeconfigOf } from "../testing/api.ts";
+import { mooring, UNPRIVILEGED } from "../testing/command.ts";
+
+test("a $KUBECONFIG that cannot be read ends the command, and asks no other cluster", async (t) => {
+  const api = await cannedApi(t);
+  const home = await folderOf(t);
+  await mkdir(join(home, ".kube"));
+  await writeFile(join(home, ".kube", "config"), kubeconfigOf(api.url));
+  const closed = join(home, "closed");
+  await writeFile(closed, kubeconfigOf(api.url));
+  await chmod(closed, 0);
+  const missing = join(home, "mistyped");
+  for (const [path, says] of [
+    [missing, /\$KUBECONFIG names .*mistyped, which does not exist\nnext: .*unset KUBECONFIG/],
+    [closed, /\$KUBECONFIG names .*closed, which you may not read\nnext: .*sudo -E/],
+    [`${closed}:${api.kubeconfig}`, /\$KUBECONFIG names .*closed, which you may not read\nnext: .*sudo -E/],
+  ] as const) {
+    const env = { HOME: home, KUBECONFIG: path };
+    const { code, stderr } = await mooring(["group", "delete", "noon"], { env, under: UNPRIVILEGED });
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, says);
+  }
+  const named = ["--kubeconfig", closed];
+  const { code, stderr } = await mooring(["group", "list", ...named], { under: UNPRIVILEGED });
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /--kubeconfig names .*closed, which you may not read\nnext: .*sudo -E/);
+  assert.deepEqual(api.requests, []);
+});
+
+test("of several files in $KUBECONFIG the first that is there counts", async (t) => {
+  const api = await cannedApi(t);
+  const env = { KUBECONFIG: `:${join(await folderOf(t), "missing")}:${api.kubeconfig}` };
+  const { code, stderr } = await mooring(["volume", "list"], { env });
+  assert.equal(code, 0, stderr);
+  assert.equal(api.requests.length, 1);
+});
+
+test("a server that is not there is told with its address and the file that names it", async (t) => {
+  const kubeconfig = join(await folderOf(t), "nobody");
+  await writeFile(kubeconfig, kubeconfigOf("https://127.0.0.1:1"));
+  const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
+  assert.equal(code, 4, stderr);
+  assert.match(stderr, /the API server does not answer/);
+  assert.ok(stderr.includes("https://127.0.0.1:1") && stderr.includes(kubeconfig), stderr);
+});
