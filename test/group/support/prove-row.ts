@@ -17,7 +17,7 @@ export async function proveRow(
   const sets = snapshotsOf(row);
   const open = () => result.sets < sets || result.control === undefined;
   if (open() && !timeIsUp()) {
-    await onStage(client, await sites(), row.access, row.volumes, async (stage) => {
+    await onStage(client, await sites(), row, async (stage) => {
       await cutTogether(stage, result, save, sets);
       if (timeIsUp()) return;
       result.control = (await cutApart(stage)).violations.length;

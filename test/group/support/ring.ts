@@ -21,15 +21,22 @@ export interface Ring {
   stop(): Promise<void>;
 }
 
-/** Starts one process per path, in a control group of their own: what a workload is on a node. */
-export async function startRing(paths: readonly string[]): Promise<Ring> {
+/** Where a writer writes, and on which node. */
+export interface Place {
+  path: string;
+  node: string;
+}
+
+/** Starts one process per place, those of a node in a control group of their own: what a workload is on a node. */
+export async function startRing(places: readonly Place[]): Promise<Ring> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-ring-"));
-  const group = await ControlGroup.create();
-  const fifos = paths.map((_, index) => join(folder, `fifo-${index}`));
+  const groups = new Map<string, ControlGroup>();
+  for (const { node } of places) groups.set(node, groups.get(node) ?? (await ControlGroup.create()));
+  const fifos = places.map((_, index) => join(folder, `fifo-${index}`));
   const last = join(folder, "fifo-last");
   await run("mkfifo", [...fifos, last]);
   const script = await bundleWriter(folder);
-  const children = paths.map((path, index) => {
+  const children = places.map(({ path }, index) => {
     const wires = [fifos[index] ?? "", fifos[index + 1] ?? last];
     const args = [script, path, String(index), ...wires];
     return spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
@@ -44,7 +51,7 @@ export async function startRing(paths: readonly string[]): Promise<Ring> {
     stopping = true;
     await Promise.all(children.map(end));
     await close();
-    await group.remove();
+    for (const group of groups.values()) await group.remove();
     await rm(folder, { recursive: true, force: true });
   };
   const advance = (records: number): Promise<void> => {
@@ -56,7 +63,7 @@ export async function startRing(paths: readonly string[]): Promise<Ring> {
     }).then(() => {});
   };
   try {
-    for (const { pid = 0 } of children) await group.add(pid);
+    for (const [index, { node }] of places.entries()) await groups.get(node)?.add(children[index]?.pid ?? 0);
     await advance(1);
   } catch (error) {
     await stop();

@@ -5,18 +5,16 @@ import { freshName } from "./names.ts";
 import { judge, type Verdict } from "./records.ts";
 import type { RowResult } from "./results.ts";
 import { type Ring, startRing } from "./ring.ts";
-import { RESTORE_EVERY, timeIsUp } from "./rows.ts";
-import {
-  type Access,
-  mapSome,
-  type PublishedVolume,
-  publishVolume,
-  readRecordsAt,
-  type Site,
-} from "./volume-set.ts";
+import { accessAt, RESTORE_EVERY, type Row, timeIsUp } from "./rows.ts";
+import { mapSome, type PublishedVolume, publishVolume, readRecordsAt, type Site } from "./volume-set.ts";
 
 /** The longest barrier there is: how busy the machine is decides nothing. */
 export const PATIENT = { deadlineSeconds: "60" };
+const DEADLINES = { longest: PATIENT, default: {} };
+/** Barriers in a row that may miss their deadline. A busy machine lets some of them; all of them would go on for ever. */
+const MOST_MISSES = 5;
+/** What a barrier says that was not done in time. */
+const LATE = /before the deadline|was not done within|did not come to a stop within|were still when the last/;
 /** Records between two sets, over all volumes together. */
 const PROGRESS = 64;
 
@@ -25,6 +23,7 @@ export interface Stage {
   client: CsiClient;
   volumes: readonly PublishedVolume[];
   ring: Ring;
+  deadline: Row["deadline"];
 }
 
 /** A group snapshot with its members in the order of the volumes. */
@@ -39,16 +38,17 @@ interface Cut {
 export async function onStage(
   client: CsiClient,
   sites: readonly Site[],
-  access: Access,
-  count: number,
+  { access, volumes: count, deadline }: Row,
   play: (stage: Stage) => Promise<void>,
 ): Promise<void> {
   const places = Array.from({ length: count }, (_, index) => sites[index % sites.length] as Site);
-  const volumes = await mapSome(places, (site) => publishVolume(site, freshName("live"), { access }));
+  const volumes = await mapSome(places, (site, index) =>
+    publishVolume(site, freshName("live"), { access: accessAt(access, index, sites.length) }),
+  );
   let ring: Ring | undefined;
   try {
-    ring = await startRing(volumes.map(({ path }) => path));
-    await play({ client, volumes, ring });
+    ring = await startRing(volumes.map(({ path, site }) => ({ path, node: site.nodeId })));
+    await play({ client, volumes, ring, deadline });
   } finally {
     await ring?.stop();
     await mapSome(volumes, ({ undo }) => undo());
@@ -57,7 +57,7 @@ export async function onStage(
 
 /**
  * Group snapshots under load until the result has so many, each judged while the next is cut. Returns earlier when the
- * time is up.
+ * time is up. Throws when one barrier after the other misses its deadline.
  */
 export async function cutTogether(
   stage: Stage,
@@ -66,14 +66,18 @@ export async function cutTogether(
   sets: number,
 ): Promise<void> {
   let judging: Promise<void> = Promise.resolve();
+  let misses = 0;
   for (let round = result.sets; round < sets && !timeIsUp(); ) {
     const cut = await tryCut(stage);
     await judging;
-    if (cut === undefined) {
+    if ("missed" in cut) {
       result.missedDeadlines += 1;
+      misses += 1;
       await save();
+      if (misses === MOST_MISSES) throw new Error(`${misses} barriers in a row, the last: ${cut.missed}`);
       continue;
     }
+    misses = 0;
     judging = judgeSet(stage, cut, round, result).then(save);
     // Whoever waits for it next is told; until then nobody listens.
     judging.catch(() => {});
@@ -82,14 +86,14 @@ export async function cutTogether(
   await judging;
 }
 
-/** Undefined when the barrier missed its deadline: the writers then go on, and there is no set. */
-async function tryCut({ client, ring, volumes }: Stage): Promise<Cut | undefined> {
+/** `missed`: what a barrier said that missed its deadline. The writers then go on, and there is no set. */
+async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<Cut | { missed: string }> {
   await ring.advance(Math.max(3, Math.ceil(PROGRESS / volumes.length)));
   const acknowledged = ring.acknowledged();
   const request = {
     name: freshName("group"),
     sourceVolumeIds: volumes.map(({ id }) => id),
-    parameters: PATIENT,
+    parameters: DEADLINES[deadline],
   };
   try {
     const { groupSnapshot } = await client.groupController.createVolumeGroupSnapshot(request);
@@ -99,7 +103,8 @@ async function tryCut({ client, ring, volumes }: Stage): Promise<Cut | undefined
     const snapshotIds = volumes.map(({ id }) => memberOf(id)?.snapshotId ?? "");
     return { groupSnapshotId, snapshotIds, acknowledged };
   } catch (error) {
-    if (/before the deadline/.test((error as Error).message)) return undefined;
+    const { message } = error as Error;
+    if (LATE.test(message)) return { missed: message };
     throw error;
   }
 }

@@ -1,34 +1,55 @@
 import type { PoolType } from "@mooring/engine";
 import type { Access } from "./volume-set.ts";
 
+/** `mixed`: every node has mounted and raw members in turn, as of a database whose log is on a raw device. */
+export type RowAccess = Access | "mixed";
+
 /** One row of the proof: so many volumes of a kind, on one node or on two in turn. */
 export interface Row {
   pool: PoolType;
-  access: Access;
+  access: RowAccess;
   volumes: number;
   twoNodes: boolean;
+  /** `longest`: how busy the machine is decides nothing. `default`: what users get who say nothing. */
+  deadline: "longest" | "default";
 }
 
 export const POOLS: readonly PoolType[] = ["xfs", "btrfs"];
-const ACCESS: readonly Access[] = ["mount", "block"];
+const ACCESS: readonly RowAccess[] = ["mount", "block", "mixed"];
 const deep = process.env["MOORING_DEEP"] === "1";
 const pattern = process.env["MOORING_GROUP_ROWS"];
 /** Rows that are asked for by name are asked for whole. */
 const whole = deep || pattern !== undefined;
 
 /** What `MOORING_GROUP_ROWS` is matched with: `xfs, block, 32` or `two nodes, btrfs, mount, 8`. */
-export function titleOf({ pool, access, volumes, twoNodes }: Row): string {
-  return `${twoNodes ? "two nodes, " : ""}${pool}, ${access}, ${volumes}`;
+export function titleOf({ pool, access, volumes, twoNodes, deadline }: Row): string {
+  const end = deadline === "default" ? ", default deadline" : "";
+  return `${twoNodes ? "two nodes, " : ""}${pool}, ${access}, ${volumes}${end}`;
 }
 
 /** The rows of this run on a kind of pool. */
 export function rowsOf(pool: PoolType, twoNodes: boolean): Row[] {
-  const short = twoNodes ? [2] : [2, 8];
-  const counts = whole ? [2, 8, 32] : short;
   const rows = ACCESS.flatMap((access) =>
-    counts.map((volumes): Row => ({ pool, access, volumes, twoNodes })),
+    countsOf(access, twoNodes).map(
+      (volumes): Row => ({ pool, access, volumes, twoNodes, deadline: "longest" }),
+    ),
   );
+  if (!twoNodes) rows.push({ pool, access: "mount", volumes: 8, twoNodes, deadline: "default" });
   return rows.filter((row) => pattern === undefined || new RegExp(pattern).test(titleOf(row)));
+}
+
+/** Fewer than four are not mixed on each of two nodes. */
+function countsOf(access: RowAccess, twoNodes: boolean): number[] {
+  if (access === "mixed") return whole ? [4, 8, 32] : [4];
+  if (whole) return [2, 8, 32];
+  // Eight mounted ones on one node have the default deadline there.
+  return twoNodes || access === "mount" ? [2] : [2, 8];
+}
+
+/** How the volume at this place of a row is used, where volumes go to so many nodes in turn. */
+export function accessAt(access: RowAccess, index: number, nodes: number): Access {
+  if (access !== "mixed") return access;
+  return Math.floor(index / nodes) % 2 === 0 ? "mount" : "block";
 }
 
 /** How many group snapshots of a row: `MOORING_GROUP_SNAPSHOTS`, else 200 of a whole row. */
