@@ -1,8 +1,6 @@
-import { constants } from "node:fs";
-import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { RestStore } from "@mooring/store";
+import { AccessError, RestStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -11,27 +9,36 @@ export interface ClientOptions {
 }
 
 /** Where one is looked for when nobody names one: the standalone server's, the user's. */
-const places = (): string[] => ["/var/lib/mooring/kubeconfig", join(homedir(), ".kube", "config")];
-
-/** What opening a file meets: undefined when it can be read, else the system's code. */
-async function obstacle(path: string): Promise<string | undefined> {
-  return access(path, constants.R_OK).then(
-    () => undefined,
-    ({ code }: NodeJS.ErrnoException) => code ?? "EIO",
-  );
+function places(): string[] {
+  const standalone = "/var/lib/mooring/kubeconfig";
+  try {
+    return [standalone, join(homedir(), ".kube", "config")];
+  } catch {
+    // Neither $HOME nor a passwd says where this user is at home.
+    return [standalone];
+  }
 }
 
-const isForbidden = (code: string | undefined): boolean => code === "EACCES" || code === "EPERM";
+/** The server that a file leads to, or the system's code why the file cannot be read. */
+async function open(path: string): Promise<RestStore | string> {
+  return RestStore.fromKubeconfig(path).catch((error: unknown) => {
+    if (error instanceof AccessError && UNREADABLE.has(error.code ?? "")) return error.code as string;
+    throw error;
+  });
+}
+
+const FORBIDDEN = new Set<unknown>(["EACCES", "EPERM"]);
+const UNREADABLE = new Set<unknown>([...FORBIDDEN, "ENOENT", "ENOTDIR"]);
 
 /**
  * The first of these files that is there. They were named, so nothing else is looked at when they cannot be used: a
  * command must not reach a cluster that nobody meant. `source`: who named them.
  */
-async function binding(paths: readonly string[], source: string, instead: string): Promise<string> {
+async function binding(paths: readonly string[], source: string, instead: string): Promise<RestStore> {
   for (const path of paths) {
-    const code = await obstacle(path);
-    if (code === undefined) return path;
-    if (isForbidden(code)) {
+    const found = await open(path);
+    if (typeof found !== "string") return found;
+    if (FORBIDDEN.has(found)) {
       throw new CommandError(`${source} names ${path}, which you may not read`, {
         next: "run it as root (sudo -E keeps $KUBECONFIG), or name a file that you may read",
       });
@@ -46,33 +53,31 @@ async function binding(paths: readonly string[], source: string, instead: string
   );
 }
 
-/** `--kubeconfig`, `$KUBECONFIG`, or, when neither is given, the first of the usual places that has one. */
-async function kubeconfigPath(options: ClientOptions): Promise<string> {
+/** The first of the usual places that has one: nobody has named any. */
+async function usual(): Promise<RestStore> {
+  let closed: string | undefined;
+  for (const path of places()) {
+    const found = await open(path);
+    if (typeof found !== "string") return found;
+    if (FORBIDDEN.has(found)) closed ??= path;
+  }
+  const exitCode = EXIT.unreachable;
+  if (closed !== undefined)
+    throw new CommandError(`no kubeconfig: you may not read ${closed}`, {
+      ...{ next: "run it as root (sudo), or pass --kubeconfig FILE", exitCode },
+    });
+  throw new CommandError(
+    "no kubeconfig: neither --kubeconfig nor $KUBECONFIG names one, and the usual places have none",
+    { next: "start a standalone server with `mooring up`, or pass --kubeconfig FILE", exitCode },
+  );
+}
+
+/** The API server that the other commands talk to: of `--kubeconfig`, of `$KUBECONFIG`, or of the usual places. */
+export async function openClient(options: ClientOptions): Promise<RestStore> {
   if (options.kubeconfig !== undefined)
     return binding([options.kubeconfig], "--kubeconfig", "or start the server that writes it: mooring up");
   const named = (process.env.KUBECONFIG ?? "").split(":").filter((path) => path !== "");
   if (named.length > 0)
     return binding(named, "$KUBECONFIG", "or take it away to use the usual places: unset KUBECONFIG");
-  const usual = places();
-  const codes = await Promise.all(usual.map(obstacle));
-  const found = usual.find((_, index) => codes[index] === undefined);
-  if (found !== undefined) return found;
-  const closed = usual.find((_, index) => isForbidden(codes[index]));
-  if (closed !== undefined)
-    throw new CommandError(`no kubeconfig: you may not read ${closed}`, {
-      next: "run it as root (sudo), or pass --kubeconfig FILE",
-      exitCode: EXIT.unreachable,
-    });
-  throw new CommandError(
-    "no kubeconfig: neither --kubeconfig nor $KUBECONFIG names one, and the usual places have none",
-    {
-      next: "start a standalone server with `mooring up`, or pass --kubeconfig FILE",
-      exitCode: EXIT.unreachable,
-    },
-  );
-}
-
-/** The API server that the other commands talk to. */
-export async function openClient(options: ClientOptions): Promise<RestStore> {
-  return RestStore.fromKubeconfig(await kubeconfigPath(options));
+  return usual();
 }

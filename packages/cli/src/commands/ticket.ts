@@ -2,7 +2,7 @@ import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { Command } from "commander";
 import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, duration, told } from "../volume/options.ts";
+import { callerOption, currentUser, duration, holderOption, told } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 import { type ClientOptions, openClient } from "./client.ts";
 
@@ -35,7 +35,7 @@ export function ticketTable(rows: readonly TicketRow[]): string {
 interface AddOptions extends ClientOptions {
   node: string;
   id?: string;
-  holder: string;
+  holder?: string;
   for?: number;
   maintenance?: boolean;
   json?: boolean;
@@ -46,7 +46,13 @@ async function add(volume: string, options: AddOptions): Promise<void> {
   const { node, id, holder, for: milliseconds, maintenance } = options;
   const store = await openClient(options);
   const wish = {
-    ...{ volume, hostId: node, attachedBy: holder, disableFrontend: maintenance === true, queue: true },
+    ...{
+      volume,
+      hostId: node,
+      attachedBy: holder ?? currentUser(),
+      disableFrontend: maintenance === true,
+      queue: true,
+    },
     ...(id === undefined ? {} : { attachmentID: id }),
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
@@ -60,13 +66,13 @@ async function add(volume: string, options: AddOptions): Promise<void> {
 }
 
 interface RemoveOptions extends ClientOptions {
-  holder: string;
+  holder?: string;
   force?: boolean;
 }
 
 async function remove(volume: string, id: string, options: RemoveOptions): Promise<void> {
   const { holder, force } = options;
-  const wish = { volume, attachmentID: id, attachedBy: holder, forceDetach: force === true };
+  const wish = { volume, attachmentID: id, attachedBy: holder ?? currentUser(), forceDetach: force === true };
   const ended = await told(detachVolume(await openClient(options), wish));
   process.stdout.write(
     ended.length === 0 ? `there is no ticket ${id}\n` : `ticket ${ended.join(", ")} ended\n`,
@@ -90,7 +96,7 @@ export function ticketCommand(): Command {
     .argument("<volume>", "name of the Volume")
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
-    .option("--holder <name>", "who asks", currentUser())
+    .addOption(holderOption())
     .option("--for <time>", "end it by itself after 30m, 2h, 7d", duration)
     .option("--maintenance", "without the device: no workload may use it")
     .option(...kubeconfig)

@@ -14,7 +14,7 @@ import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { age, bytes, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, duration, told } from "../volume/options.ts";
+import { callerOption, currentUser, duration, holderOption, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { renderFinding } from "../why/render.ts";
 import { type ClientOptions, openClient } from "./client.ts";
@@ -55,7 +55,7 @@ async function show(name: string, options: ShowOptions): Promise<void> {
 interface AttachOptions extends ClientOptions {
   node: string;
   id?: string;
-  holder: string;
+  holder?: string;
   for?: number;
   maintenance?: boolean;
   queue?: boolean;
@@ -70,7 +70,7 @@ async function attach(volume: string, options: AttachOptions): Promise<void> {
     ...{
       volume,
       hostId: node,
-      attachedBy: holder,
+      attachedBy: holder ?? currentUser(),
       disableFrontend: maintenance === true,
       queue: queue === true,
     },
@@ -118,7 +118,7 @@ function asHolder({ lastAttachedBy = "" }: AttachmentTicket["parameters"] = {}):
 
 interface DetachOptions extends ClientOptions {
   id?: string;
-  holder: string;
+  holder?: string;
   force?: boolean;
   all?: boolean;
 }
@@ -126,7 +126,7 @@ interface DetachOptions extends ClientOptions {
 async function detach(volume: string, options: DetachOptions): Promise<void> {
   const { id, holder, force, all } = options;
   const wish = {
-    ...{ volume, attachedBy: holder, forceDetach: force === true || all === true },
+    ...{ volume, attachedBy: holder ?? currentUser(), forceDetach: force === true || all === true },
     ...(all === true ? { scope: "all" as const } : {}),
     ...(id === undefined ? {} : { attachmentID: id }),
   };
@@ -157,7 +157,7 @@ export function volumeCommand(): Command {
     .argument("<volume>", "name of the Volume")
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
-    .option("--holder <name>", "who asks", currentUser())
+    .addOption(holderOption())
     .option("--for <time>", "give it back after 30m, 2h, 7d", duration)
     .option("--maintenance", "without the device: no workload may use it")
     .option("--queue", "wait for those who have it elsewhere")

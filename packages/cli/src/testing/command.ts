@@ -28,6 +28,8 @@ export const NAMELESS = [
 
 /** Runs `mooring ARGS` from source to its end. */
 export async function mooring(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  // Who runs under something may not be able to bundle the sources.
+  if (options.under !== undefined) await mooring(["--version"]);
   const [command = "", ...rest] = [...(options.under ?? []), process.execPath, MOORING, ...args];
   const child = spawn(command, rest, {
     env: { ...process.env, ...options.env },

@@ -14,16 +14,27 @@ export function duration(text: string): number {
   throw new InvalidArgumentError("write it like 30m, 2h or 7d");
 }
 
-/** Who runs the command, when nothing else is said. */
+/** Who runs the command, when nothing else is said: a name, or the number where no passwd has one. */
 export function currentUser(): string {
-  return process.env["SUDO_USER"] || userInfo().username;
+  return process.env["SUDO_USER"] || userName() || String(process.getuid?.());
+}
+
+function userName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who asks; nobody is looked up unless the command runs. */
+export function holderOption(description = "who asks"): Option {
+  return new Option("--holder <name>", `${description} (default: who runs this)`);
 }
 
 /** Who gives a ticket back: it has to be this person's. By force it may be anybody's, so the two exclude each other. */
 export function callerOption(): Option {
-  return new Option("--holder <name>", "who you are: the ticket has to be yours")
-    .default(currentUser())
-    .conflicts("force");
+  return holderOption("who you are: the ticket has to be yours").conflicts("force");
 }
 
 /** What the commands call what the engine's hints speak of. */

@@ -25,4 +25,11 @@ export interface TlsAccess {
 /** The configuration does not say how to reach a cluster; the message says what to change. */
 export class AccessError extends Error {
   override readonly name = "AccessError";
+  /** The system's code when the kubeconfig itself cannot be read: `ENOENT`, `EACCES`. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
 }

@@ -45,8 +45,8 @@ export async function kubeconfigAccess(
   path: string = defaultKubeconfigPath(),
   context?: string,
 ): Promise<ClusterAccess> {
-  const text = await readFile(path, "utf8").catch((error: Error) => {
-    throw new AccessError(`cannot read the kubeconfig: ${error.message}`);
+  const text = await readFile(path, "utf8").catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new AccessError(`cannot read the kubeconfig ${path}: ${message}`, code);
   });
   const config = parseYaml(text, path);
   const name = context ?? config["current-context"] ?? config.contexts?.[0]?.name;
