@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { completionCommand } from "./commands/completion.ts";
+import { controllerCommand } from "./commands/controller.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
@@ -25,7 +26,7 @@ function program(): Command {
     .showHelpAfterError()
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   const commands = [
-    ...[upCommand, nodeCommand, demoCommand, whyCommand, doctorCommand, driverCommand],
+    ...[upCommand, nodeCommand, controllerCommand, driverCommand, demoCommand, whyCommand, doctorCommand],
     ...[volumeCommand, ticketCommand, groupCommand, completionCommand],
   ];
   for (const command of commands.map((make) => make())) {

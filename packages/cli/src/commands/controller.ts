@@ -1,0 +1,211 @@
+import { CsiError, callMetrics, codeName, socketPath } from "@mooring/csi";
+import {
+  CONTROLLERS,
+  type ControllerName,
+  type ControllerOptions,
+  type SidecarOptions,
+  startSidecars,
+} from "@mooring/sidecars";
+import { isInCluster, managedBy, RestStore } from "@mooring/store";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Logger } from "pino";
+import { type ClientOptions, openClient } from "./client.ts";
+import { logLevelOption, openLogger, stopSignal } from "./foreground.ts";
+import { type MetricsEndpoint, startMetricsServer } from "./metrics-server.ts";
+import { readyFile } from "./ready-file.ts";
+import { duration } from "./shared-options.ts";
+
+const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
+
+interface Options extends ClientOptions {
+  csiAddress: string;
+  controllers?: ControllerName[];
+  nodeName?: string;
+  namespace: string;
+  leaderElection?: true;
+  leaderElectionNamespace?: string;
+  /** Milliseconds. */
+  timeout: number;
+  workerThreads: number;
+  extraCreateMetadata?: true;
+  defaultFstype: string;
+  volumeNamePrefix: string;
+  snapshotNamePrefix: string;
+  groupsnapshotNamePrefix: string;
+  metricsListen?: string;
+  readyFile?: string;
+  logLevel: string;
+}
+
+function csiAddress(text: string): string {
+  try {
+    return `unix://${socketPath(text)}`;
+  } catch (error) {
+    throw error instanceof CsiError ? new InvalidArgumentError(error.message) : error;
+  }
+}
+
+function controllerNames(text: string): ControllerName[] {
+  const asked = text.split(",").map((name) => name.trim());
+  const unknown = asked.filter((name) => !NAMES.includes(name as ControllerName));
+  if (unknown.length > 0) {
+    throw new InvalidArgumentError(`there is no ${unknown.join(", ")}; there are ${NAMES.join(", ")}`);
+  }
+  return asked as ControllerName[];
+}
+
+function threads(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 1000) return value;
+  throw new InvalidArgumentError("a whole number from 1 to 1000");
+}
+
+/** What becomes part of names on a storage system: short, and of characters that every system takes. */
+function prefix(text: string): string {
+  if (/^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$/.test(text)) return text;
+  throw new InvalidArgumentError(
+    "use up to 32 lower case letters, digits and '-', alphanumeric at both ends",
+  );
+}
+
+/** In a pod with its service account, elsewhere as all commands. */
+function openCluster(options: Options): Promise<RestStore> {
+  const here = options.kubeconfig === undefined && process.env.KUBECONFIG === undefined && isInCluster();
+  return here ? RestStore.inCluster() : openClient(options);
+}
+
+function settingsOf(options: Options): ControllerOptions {
+  const extraCreateMetadata = options.extraCreateMetadata === true;
+  const { defaultFstype: defaultFsType, nodeName } = options;
+  return {
+    provision: { volumeNamePrefix: options.volumeNamePrefix, extraCreateMetadata, defaultFsType },
+    attach: { defaultFsType },
+    snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
+    groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
+    ...(nodeName === undefined ? {} : { nodeName }),
+  };
+}
+
+function leaderElectionOf(options: Options): Pick<SidecarOptions, "leaderElection"> {
+  const { leaderElectionNamespace: namespace } = options;
+  if (options.leaderElection !== true) return {};
+  return { leaderElection: namespace === undefined ? {} : { namespace } };
+}
+
+type OnCall = NonNullable<SidecarOptions["onCall"]>;
+
+/** Counts the calls to the driver, whose name is known with the first of them. */
+function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["families"]> } {
+  const drivers = new Map<string, Calls>();
+  return {
+    onCall: ({ driver, method, code, seconds }) => {
+      const calls = drivers.get(driver) ?? callMetrics({ driverName: driver, side: "sidecar" });
+      drivers.set(driver, calls);
+      calls.observe({ method: method.slice(1), code: codeName(code), milliseconds: seconds * 1000 });
+    },
+    families: () => [...drivers.values()].flatMap((calls) => calls.families()),
+  };
+}
+type Calls = ReturnType<typeof callMetrics>;
+
+async function controller(options: Options): Promise<void> {
+  const logger = openLogger(options.logLevel);
+  const ready = await readyFile(options.readyFile);
+  const store = await openCluster(options);
+  const signal = stopSignal();
+  const { onCall, families } = countCalls();
+  let metrics: MetricsEndpoint | undefined;
+  try {
+    if (options.metricsListen !== undefined) {
+      metrics = await startMetricsServer(options.metricsListen, families, logger);
+    }
+    await run(options, { store, logger, signal, onCall, ready });
+  } catch (error) {
+    // Asked to stop while the driver was waited for.
+    if (!signal.aborted) throw error;
+  } finally {
+    await metrics?.close();
+    store.close();
+  }
+}
+
+interface Surroundings {
+  store: RestStore;
+  logger: Logger;
+  signal: AbortSignal;
+  onCall: OnCall;
+  ready: (content: object) => Promise<void>;
+}
+
+/** Settles when the controllers have stopped. */
+async function run(options: Options, { store, ready, ...around }: Surroundings): Promise<void> {
+  around.logger.info({ csiAddress: options.csiAddress }, "reaching the driver");
+  const sidecars = await startSidecars({
+    ...around,
+    ...settingsOf(options),
+    ...leaderElectionOf(options),
+    ...(options.controllers === undefined ? {} : { controllers: options.controllers }),
+    store: managedBy(store, "mooring-controller"),
+    endpoint: options.csiAddress,
+    namespace: options.namespace,
+    timeoutMs: options.timeout,
+    concurrency: options.workerThreads,
+  });
+  const { driver, controllers } = sidecars;
+  process.stdout.write(`controlling ${driver.name} ${driver.version}\n  ${controllers.join(", ")}\n`);
+  await ready({ pid: process.pid, driver: driver.name, controllers });
+  await sidecars.done;
+}
+
+/** `mooring controller`: everything that Kubernetes needs around a CSI driver of anybody, in one process. */
+export function controllerCommand(): Command {
+  return new Command("controller")
+    .description("the control plane around any CSI driver: what its sidecars do, in one process")
+    .addOption(
+      new Option("--csi-address <socket>", "the driver's socket: unix:///csi/csi.sock")
+        .env("CSI_ADDRESS")
+        .argParser(csiAddress)
+        .makeOptionMandatory(),
+    )
+    .option("--kubeconfig <file>", "how to reach the API server (default in a pod: its service account)")
+    .addOption(
+      new Option("--controllers <names>", `those only, of ${NAMES.join(",")}`)
+        .default(undefined, "all that the driver's capabilities allow")
+        .argParser(controllerNames),
+    )
+    .addOption(
+      new Option("--node-name <name>", "the node to register the driver on, for node-registration").env(
+        "NODE_NAME",
+      ),
+    )
+    .addOption(
+      new Option("--namespace <name>", "where records of unfinished calls and capacities are kept")
+        .env("NAMESPACE")
+        .default("kube-system"),
+    )
+    .option("--leader-election", "work only while this process holds the driver's lease")
+    .option("--leader-election-namespace <name>", "where the lease is (default: the one of the records)")
+    .addOption(
+      new Option("--timeout <time>", "for one call to the driver").argParser(duration).default(60_000, "60s"),
+    )
+    .addOption(
+      new Option("--worker-threads <number>", "objects that one controller works on at once")
+        .argParser(threads)
+        .default(50),
+    )
+    .option("--extra-create-metadata", "tell the driver the names of claims, volumes and snapshots")
+    .option("--default-fstype <type>", "for classes that name no file system", "")
+    .addOption(prefixOption("volume", "pvc"))
+    .addOption(prefixOption("snapshot", "snapshot"))
+    .addOption(prefixOption("groupsnapshot", "groupsnapshot"))
+    .option("--metrics-listen <address>", "serve /metrics for Prometheus there; off unless given")
+    .option("--ready-file <file>", "written when the controllers run, or wait for the lease")
+    .addOption(logLevelOption())
+    .action(controller);
+}
+
+function prefixOption(kind: string, fallback: string): Option {
+  return new Option(`--${kind}-name-prefix <text>`, `what names of ${kind}s begin with at the driver`)
+    .argParser(prefix)
+    .default(fallback);
+}

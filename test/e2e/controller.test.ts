@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { serve } from "../../examples/driver-minimal/driver.ts";
+import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
+import { eventually } from "../support/eventually.ts";
+import { mooring } from "../support/mooring.ts";
+import { world } from "../support/world.ts";
+
+const { up, kubectl, shows, gone } = await world();
+const folder = await mkdtemp(join(tmpdir(), "mooring-controller-"));
+const socket = join(folder, "csi.sock");
+const volumes = join(folder, "volumes");
+const driver = await serve(`unix://${socket}`, volumes);
+const running: MooringProcess[] = [];
+after(async () => {
+  await Promise.all(running.map((each) => each.end()));
+  await driver.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The control plane around the driver of the example, which knows nothing of Mooring. */
+async function start(...options: string[]): Promise<MooringProcess> {
+  const ready = join(folder, `ready-${running.length}`);
+  const args = ["--csi-address", socket, "--kubeconfig", up.kubeconfig, "--ready-file", ready, ...options];
+  const started = new MooringProcess(["controller", ...args], plainEnvironment());
+  running.push(started);
+  await eventually(`the controller to run; it said ${started.stderr}`, async () => {
+    assert.ok(started.alive, started.stderr);
+    return (await readFile(ready, "utf8").catch(() => "")) !== "";
+  });
+  return started;
+}
+
+const storageClass = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: minimal}
+provisioner: minimal.example.com
+`;
+
+const claim = (name: string) => `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: ${name}}
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: minimal
+  resources: {requests: {storage: 64Mi}}
+`;
+
+const madeBy = (controller: MooringProcess) => {
+  const [, port] = /"port":(\d+)[^\n]*serving metrics/.exec(controller.stderr) ?? [];
+  return fetch(`http://127.0.0.1:${port}/metrics`).then((response) => response.text());
+};
+
+test("[K8S-030] [K8S-032] [K8S-033] one process around a foreign driver makes and deletes its volumes", async () => {
+  const controller = await start("--extra-create-metadata", "--metrics-listen", "127.0.0.1:0");
+  assert.match(
+    controller.stdout,
+    /^controlling minimal\.example\.com 1\.0\.0\n {2}provision, attach, health\n$/,
+  );
+  await kubectl.apply(storageClass);
+  await kubectl.apply(claim("foreign"));
+  await shows(["pvc", "foreign"], "{.status.phase}", "Bound");
+  const volume = await kubectl.run("get", "pvc", "foreign", "-o", "jsonpath={.spec.volumeName}");
+  await shows(["pv", volume], "{.spec.csi.driver}", "minimal.example.com");
+  const [made = ""] = await readdir(volumes);
+  assert.match(made, /^vol-/);
+  assert.match(await readFile(join(volumes, made, "record.json"), "utf8"), /pvc\/name[^,]*,[^,]*foreign/);
+  await kubectl.run("delete", "pvc", "foreign");
+  await gone("pv", volume);
+  assert.deepEqual(await readdir(volumes), []);
+  const labels = 'driver_name="minimal.example.com",method_name="/csi.v1.Controller/CreateVolume"';
+  const counted = `csi_sidecar_operations_seconds_count{${labels},grpc_status_code="OK"} 1`;
+  assert.ok((await madeBy(controller)).includes(counted), counted);
+  assert.equal(await controller.end(), 0);
+});
+
+test("what a killed controller left is taken up by the next, and with a lease by the one that waits", async () => {
+  const options = ["--leader-election", "--controllers", "provision", "--volume-name-prefix", "vol"];
+  const first = await start(...options);
+  await kubectl.apply(claim("early"));
+  await shows(["pvc", "early"], "{.status.phase}", "Bound");
+  const second = await start(...options);
+  assert.equal(await first.end(), 0);
+  await kubectl.apply(claim("late"));
+  await shows(["pvc", "late"], "{.status.phase}", "Bound");
+  await shows(["pvc", "late"], "{.spec.volumeName}", /^vol-/);
+  assert.equal(await second.end("SIGKILL"), "SIGKILL");
+  await kubectl.run("delete", "pvc", "early", "late");
+  await start();
+  await eventually("the volumes to be gone", async () => (await readdir(volumes)).length === 0);
+});
+
+test("a wrong option is refused before anything is reached; a driver that is not there is waited for", async () => {
+  const noAddress = await mooring("controller");
+  assert.equal(noAddress.code, 2);
+  assert.match(noAddress.stderr, /--csi-address/);
+  const noController = await mooring(
+    "controller",
+    "--csi-address",
+    socket,
+    "--controllers",
+    "provision,bind",
+  );
+  assert.equal(noController.code, 2);
+  assert.match(noController.stderr, /there is no bind; there are provision, attach, resize/);
+  const absent = join(folder, "absent.sock");
+  const waiting = new MooringProcess(
+    ["controller", "--csi-address", absent, "--kubeconfig", up.kubeconfig],
+    plainEnvironment(),
+  );
+  running.push(waiting);
+  await eventually("it says whom it waits for", async () => waiting.stderr.includes("absent.sock"));
+  assert.equal(await waiting.end(), 0);
+});
