@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const MODULE = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@latest";
+const MODULE = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@v5.6.0";
 const START_DEADLINE_MS = 60_000;
 const REMAINS_DEADLINE_MS = 30_000;
 /** The driver of the tutorial: directories, mounted only. */

@@ -45,6 +45,21 @@ test("every relative link of the documentation leads to a file, and to a heading
   assert.deepEqual(broken, []);
 });
 
+test("every page is found by somebody who starts at the README and follows links", () => {
+  const found = new Set(["README.md"]);
+  // A set that grows while it is walked is walked to its end.
+  for (const path of found) {
+    const { text = "" } = pages.find((page) => page.path === path) ?? {};
+    const targets = linksOf(withoutCode(text)).filter((link) => !/^[a-z]+:/.test(link));
+    for (const link of targets) {
+      const target = join(dirname(path), link.split("#")[0] ?? "");
+      found.add(target.endsWith(".md") ? target : join(target, "README.md"));
+    }
+  }
+  const orphans = paths.filter((path) => !found.has(path));
+  assert.deepEqual(orphans, []);
+});
+
 test("every npm script that the documentation names exists", async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { scripts: object };
   // A package's own page speaks of that package's scripts.
