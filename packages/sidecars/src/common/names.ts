@@ -30,7 +30,6 @@ export const NODE_IDS = "csi.volume.kubernetes.io/nodeid";
 
 export const STORAGE_RESIZER = "volume.kubernetes.io/storage-resizer";
 export const PRE_RESIZE_CAPACITY = "volume.alpha.kubernetes.io/pre-resize-capacity";
-export const NODE_EXPANSION_NOT_REQUIRED = "volume.kubernetes.io/node-expansion-not-required";
 
 const SNAPSHOT = "snapshot.storage.kubernetes.io";
 export const DEFAULT_SNAPSHOT_CLASS = `${SNAPSHOT}/is-default-class`;

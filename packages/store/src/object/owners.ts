@@ -15,19 +15,6 @@ export function ownerReferenceTo(owner: KubeObject, options: OwnerOptions = {}):
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller, blockOwnerDeletion };
 }
 
-/** Adds or replaces the reference in memory; true when that changed something. */
-export function setOwner(object: KubeObject, reference: OwnerReference): boolean {
-  const before = object.metadata.ownerReferences ?? [];
-  const others = before.filter(({ uid }) => uid !== reference.uid);
-  object.metadata.ownerReferences = [...others, reference];
-  return JSON.stringify(before) !== JSON.stringify(object.metadata.ownerReferences);
-}
-
 export function isOwnedBy(object: KubeObject, ownerUid: string): boolean {
   return object.metadata.ownerReferences?.some(({ uid }) => uid === ownerUid) ?? false;
-}
-
-/** The reference to the owner that manages the object. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 }

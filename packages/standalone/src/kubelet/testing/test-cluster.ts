@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startSidecars } from "@mooring/sidecars";
 import {
@@ -111,21 +111,6 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
     },
   };
   return cluster;
-}
-
-export async function withTestCluster(
-  test: (cluster: TestCluster) => Promise<void>,
-  logger?: Logger,
-): Promise<void> {
-  const folder = await mkdtemp("/tmp/mooring-kubelet-");
-  const cluster = await startTestCluster(folder, logger);
-  try {
-    await test(cluster);
-  } finally {
-    await cluster.stop();
-  }
-  await assertNothingLeft(folder);
-  await rm(folder, { recursive: true });
 }
 
 /** Throws when a mount or a control group of the folder is still there. */

@@ -1,5 +1,5 @@
 import { childSchema, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
-import { EMPTY, type FieldSet, isEmpty, LEAF, node, union } from "./field-set.ts";
+import { EMPTY, type FieldSet, LEAF, node, union } from "./field-set.ts";
 import { elementOf, shapeOf } from "./typed.ts";
 
 /** Which paths differ between two values. */
@@ -10,10 +10,6 @@ export interface Comparison {
 }
 
 const SAME: Comparison = { added: EMPTY, modified: EMPTY, removed: EMPTY };
-
-export function isSame({ added, modified, removed }: Comparison): boolean {
-  return isEmpty(added) && isEmpty(modified) && isEmpty(removed);
-}
 
 export function compareValues(old: unknown, next: unknown, schema: Schema | undefined): Comparison {
   if (old === next) return SAME;
