@@ -125,7 +125,7 @@ export class Barrier {
 
   /** Makes images of what was cut, on disk when this resolves. */
   async finish(): Promise<BarrierReport> {
-    if (!this.#covered) throw this.#late();
+    if (!this.#covered) throw this.late();
     // One of the volumes has to leave the node: it leaves when this is over.
     this.#held?.signal.throwIfAborted();
     await this.#requireSameUses();
@@ -167,11 +167,17 @@ export class Barrier {
     throw new EngineError("ABORTED", `volume ${joined.volume} was taken into use during the cut`);
   }
 
-  #late(): EngineError {
+  /** The failure of a cut that took longer than writers may wait. */
+  late(): EngineError {
     const { deadlineSeconds, members } = this.#request;
     const names = members.map(({ volume }) => volume).join(", ");
-    const message = `the cut of ${names} was not done within ${deadlineSeconds} s, after which writes went on`;
-    return new EngineError("FAILED_PRECONDITION", message, {
+    const message = `the cut of ${names} was not done within ${deadlineSeconds} s`;
+    const held = this.#quiesces.some(({ targets }) => targets.length > 0);
+    if (!held) {
+      const hint = "raise the deadline, or snapshot when the pool has less to do";
+      return new EngineError("FAILED_PRECONDITION", message, { hint });
+    }
+    return new EngineError("FAILED_PRECONDITION", `${message}, after which writes went on`, {
       hint: "raise the deadline, use volumes of a btrfs pool, or snapshot fewer of them at once",
     });
   }

@@ -55,6 +55,7 @@ export class Session {
 
   /** Everybody goes on by then anyway; here it is found out, when no other step does. */
   async #expire(): Promise<void> {
+    // Whoever is still at a step of its own tells its own name when that is over.
     this.#expired = true;
     if (this.#busy || (this.phase !== "quiesced" && this.phase !== "cut")) return;
     const late = this.phase === "quiesced" ? "come to a stop" : "cut their volumes";
@@ -80,7 +81,7 @@ export class Session {
       this.#busy = false;
     }
     if (this.phase === "done" || this.phase === "failed") clearTimeout(this.#timer);
-    else if (this.#expired) await this.#expire();
+    else if (this.#expired) await this.#fail(this.#barrier.late());
   }
 
   /** Never rejects: what could not be undone is told with the failure, and nobody waits for a timer. */

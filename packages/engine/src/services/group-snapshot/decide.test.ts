@@ -174,6 +174,17 @@ test("who did not come to a stop in time is named", () => {
   assert.match(cluster.group.status?.error?.message ?? "", /v-b on node b/);
 });
 
+test("who was late and says so is believed, whoever else has waited in vain", () => {
+  const cluster = new Cluster();
+  cluster.settle();
+  cluster.all({ phase: "prepared" });
+  cluster.settle();
+  cluster.say("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
+  cluster.say("b", { phase: "failed", error: { code: "FAILED_PRECONDITION", message: "the cut of v-b" } });
+  assert.equal(cluster.settle(), "failed");
+  assert.equal(cluster.group.status?.error?.message, "the cut of v-b");
+});
+
 test("a barrier waits for another that has one of its nodes", () => {
   const cluster = new Cluster();
   cluster.settle();

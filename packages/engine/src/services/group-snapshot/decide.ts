@@ -122,7 +122,9 @@ function failure(view: CoordinatorView): CoordinatorStep | undefined {
   const failed = reports(view).filter((word) => word?.phase === "failed");
   if (failed.length === 0) return undefined;
   const { attempt = 0 } = view.group.status ?? {};
-  const forGood = failed.find((word) => word?.interrupted !== true);
+  const final = failed.filter((word) => word?.interrupted !== true);
+  // Who was late itself knows more than who waited for it.
+  const forGood = final.find((word) => word?.error?.code !== "DEADLINE_EXCEEDED") ?? final[0];
   if (forGood === undefined && attempt < MOST_ATTEMPTS) return record("preparing", view);
   const error = forGood?.error ?? failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };
   return record("failing", view, (error.code === "DEADLINE_EXCEEDED" && laggards(view)) || error);
