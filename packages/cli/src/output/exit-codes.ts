@@ -7,7 +7,7 @@ export const EXIT = {
   usage: 2,
   /** Another process holds the state folder, the socket, the address or the node. */
   busy: 3,
-  /** The API server cannot be reached or refuses. */
+  /** The API server cannot be reached, cannot answer, or does not let this user do it. */
   unreachable: 4,
   /** An error nobody foresaw; please report it. */
   internal: 70,

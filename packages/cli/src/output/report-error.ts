@@ -1,13 +1,8 @@
 import { NodeInUse } from "@mooring/engine";
 import { AccessError, StatusError, StoreOpenError } from "@mooring/store";
+import { type Told, tellRefusal } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
-
-interface Told {
-  message: string;
-  next?: string;
-  exitCode: number;
-}
 
 /** Node's codes for "nobody answers there". */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EHOSTUNREACH", "ETIMEDOUT"]);
@@ -57,9 +52,9 @@ function tell(error: unknown): Told {
   if (error instanceof NodeInUse) {
     return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
   }
-  if (error instanceof StatusError && error.reason === "ServiceUnavailable")
-    return unreachable(error.message);
-  if (error instanceof StatusError) return { message: error.message, exitCode: EXIT.negative };
+  // One that has a cause is no answer: nobody answered.
+  if (error instanceof StatusError)
+    return error.cause === undefined ? tellRefusal(error) : unreachable(error.message);
   if (!(error instanceof Error)) return { message: String(error), exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);

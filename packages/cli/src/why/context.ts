@@ -1,25 +1,29 @@
 import {
   type Event,
   Events,
-  getIfAny,
+  isNotFound,
   type KubeObject,
   type ObjectKey,
   type ObjectStore,
   type Resource,
 } from "@mooring/store";
+import { isKindMissing } from "../output/api-refusal.ts";
 
 /** What explainers read with. */
 export interface Context {
   store: ObjectStore;
 }
 
-/** The object, or undefined when it is not there. */
+/** The object, or undefined when it is not there. Throws when the server does not have such objects at all. */
 export async function read<T extends KubeObject>(
   { store }: Context,
   resource: Resource<T>,
   key: ObjectKey,
 ): Promise<T | undefined> {
-  return getIfAny(store, resource, key);
+  return store.get(resource, key).catch((error: unknown) => {
+    if (isNotFound(error) && !isKindMissing(error)) return undefined;
+    throw error;
+  });
 }
 
 /** The newest warning about an object, if there is one; not of the reason that is left out. */

@@ -1,0 +1,73 @@
+import type { StatusError, StatusReason } from "@mooring/store";
+import { EXIT } from "./exit-codes.ts";
+
+/** A failure as it is told: what it was, what a person does about it, what the process ends with. */
+export interface Told {
+  message: string;
+  next?: string;
+  exitCode: number;
+}
+
+/** A kind that the server does not serve: nothing is said of an object then. */
+export function isKindMissing({ reason, details }: StatusError): boolean {
+  return reason === "NotFound" && details.name === undefined;
+}
+
+/** What lists the objects of a kind, by its plural. */
+const LISTS: Readonly<Record<string, string>> = {
+  volumegroupsnapshots: "mooring group list -A",
+  volumes: "mooring volume list",
+};
+
+function notFound(error: StatusError): Told {
+  const { group = "", kind = "" } = error.details;
+  if (isKindMissing(error))
+    return {
+      message: `the API server does not have Mooring's kinds: ${error.message}`,
+      next: "use the kubeconfig of a running `mooring up` (--kubeconfig FILE)",
+      exitCode: EXIT.usage,
+    };
+  const list = LISTS[kind] ?? `kubectl get ${group === "" ? kind : `${kind}.${group}`} -A`;
+  return {
+    message: error.message,
+    next: `check its name and its namespace (-n); those that are there: ${list}`,
+    exitCode: EXIT.negative,
+  };
+}
+
+type Tell = (error: StatusError) => Told;
+const plainly =
+  (exitCode: number, next: string): Tell =>
+  ({ message }) => ({ message, next, exitCode });
+
+const LATER = plainly(EXIT.unreachable, "try again; when it lasts, look at the log of the API server");
+const WRONG = plainly(EXIT.usage, "correct what it names, and try again");
+const CHANGED = plainly(EXIT.negative, "somebody was faster: look at what is there now, then try again");
+
+const BY_REASON: Partial<Record<StatusReason, Tell>> = {
+  NotFound: notFound,
+  Unauthorized: ({ message }) => ({
+    message: `the API server does not accept the credentials of the kubeconfig (${message})`,
+    next: "take a fresh kubeconfig from whoever runs the server, or name another with --kubeconfig",
+    exitCode: EXIT.unreachable,
+  }),
+  Forbidden: plainly(
+    EXIT.unreachable,
+    "use the kubeconfig of somebody who may do that, or ask who runs the server (kubectl auth can-i --list)",
+  ),
+  Invalid: WRONG,
+  BadRequest: WRONG,
+  AlreadyExists: plainly(EXIT.negative, "choose another name, or delete the one that is there"),
+  Conflict: CHANGED,
+  ServiceUnavailable: LATER,
+  TooManyRequests: LATER,
+  Timeout: LATER,
+  ServerTimeout: LATER,
+  InternalError: LATER,
+};
+
+/** What an API server answered instead of what was asked for. */
+export function tellRefusal(error: StatusError): Told {
+  const tell = BY_REASON[error.reason] ?? plainly(EXIT.negative, "see what the API server's log says of it");
+  return tell(error);
+}
