@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
+import { majorMinor } from "../host/device-numbers.ts";
 import type { MountEntry } from "../host/host.ts";
-import { majorMinor } from "../host/loops.ts";
 
 /** A mount of the device that its path leads to: freezing one that is covered would freeze what covers it. */
 export async function visibleMount(

@@ -6,8 +6,8 @@ import { EngineError } from "../errors.ts";
 import { apart } from "../testing/apart.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
+import { majorMinor } from "./device-numbers.ts";
 import { makeFilesystem } from "./filesystems.ts";
-import { majorMinor } from "./loops.ts";
 import { readLoop } from "./sysfs-loops.ts";
 
 const host = createHost();

@@ -1,10 +1,10 @@
-import { constants } from "node:fs";
-import { open, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
 import { KeyedLock } from "./keyed-lock.ts";
-import { LoopIndex } from "./loop-index.ts";
+import { LoopFinder } from "./loop-finder.ts";
+import { holdersOf, holdersThatStay } from "./loop-holders.ts";
 import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";
 import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
@@ -15,63 +15,23 @@ import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops
 export const LOOP_SECTOR_BYTES = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
-const ELSEWHERE = "mounted in another mount namespace, or claimed exclusively";
-const ELSEWHERE_MS = 1000;
-const MOST_COMPARED = 10_000;
-
-type FindLoop = (backingFile: string, options?: { recent?: boolean }) => Promise<SysfsLoop | undefined>;
 
 /** Loop devices; what sysfs shows is true, whatever losetup's exit code says. */
 export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): LoopDevices {
   const locks = new KeyedLock();
-  const compared = new Set<string>();
-  const index = new LoopIndex(() => clock.now().getTime());
-
-  const find: FindLoop = async (backingFile, options) => {
-    const path = await realpath(backingFile).catch(() => backingFile);
-    let leaving: SysfsLoop | undefined;
-    for (const name of index.candidates(path, options?.recent ?? false)) {
-      const loop = await readLoop(name);
-      if (loop?.backingFile !== path || !(await isOurs(loop, path))) continue;
-      if (!loop.autoclear) return loop;
-      leaving ??= loop;
-    }
-    return leaving;
-  };
-
-  /** The comparison costs a process, so it is made once per attachment. */
-  const isOurs = async (loop: SysfsLoop, path: string): Promise<boolean> => {
-    if (loop.deleted) return true;
-    const known = keyOf(loop, path);
-    if (loop.sequence !== "" && compared.has(known)) return true;
-    if (!(await backs(exec, loop, path))) return false;
-    remember(known);
-    return true;
-  };
-
-  const remember = (known: string): void => {
-    if (compared.size > MOST_COMPARED) compared.clear();
-    compared.add(known);
-  };
-
-  /** The device that losetup says it has given to our file needs no comparison. */
-  const learn = async (name: string, path: string): Promise<void> => {
-    index.attached(path, name);
-    const loop = await readLoop(name);
-    if (loop?.backingFile === path) remember(keyOf(loop, path));
-  };
+  const finder = new LoopFinder(exec, clock);
 
   const attachOnce = async (path: string, readOnly: boolean): Promise<LoopDevice> => {
     let last: ExecResult | undefined;
     for (let attempt = 0; attempt < ATTACH_ATTEMPTS; attempt++) {
       // A device that is newer than the picture is found by --nooverlap.
-      const present = await find(path, { recent: attempt === 0 });
+      const present = await finder.find(path, { recent: attempt === 0 });
       if (present !== undefined && !present.autoclear) return usable(present);
       // --nooverlap hands back a present device and takes its autoclear mark off.
       last = await exec.try("losetup", attachArgs(path, readOnly));
       const shown = /^\/dev\/(loop\d+)$/m.exec(last.stdout)?.[1];
-      if (shown !== undefined) await learn(shown, path);
-      const device = await find(path, { recent: shown !== undefined });
+      if (shown !== undefined) await finder.learn(shown, path);
+      const device = await finder.find(path, { recent: shown !== undefined });
       if (device !== undefined && !device.autoclear) {
         if (!device.readOnly || readOnly) return usable(device);
         // A mark that the device's last user has left on it.
@@ -96,11 +56,11 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const attachWithheld: LoopDevices["attachWithheld"] = async (backingFile) => {
     const path = await attachable(backingFile);
     return locks.run(path, async () => {
-      const present = await find(path);
+      const present = await finder.find(path);
       if (present !== undefined && !present.autoclear) return present;
       const { stdout } = await exec.run("losetup", withheldArgs(path));
       const name = /^\/dev\/(loop\d+)$/m.exec(stdout)?.[1] ?? "";
-      await learn(name, path);
+      await finder.learn(name, path);
       const loop = name === "" ? undefined : await readLoop(name);
       if (loop !== undefined) return loop;
       throw new EngineError("UNAVAILABLE", `cannot attach ${path}: losetup said ${stdout.trim()}`);
@@ -112,27 +72,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     await exec.run("perl", ["-e", SIZE_LIMIT_PROGRAM, device, String(bytes)]);
   };
 
-  const holders = async (device: string): Promise<string[]> => {
-    const name = deviceName(device);
-    const loop = await readLoop(name);
-    if (loop === undefined) return [];
-    const entries = await mounts.list();
-    const mounted = entries
-      .filter((e) => e.source === device || (e.fsType === "devtmpfs" && e.root === `/${name}`))
-      .map((e) => `mounted at ${e.target}`);
-    if (mounted.length > 0) return mounted;
-    return (await claimedElsewhere(device)) ? [ELSEWHERE] : [];
-  };
-
-  /** Containers that are just starting have copies of all mounts, until they have left the old root. */
-  const holdersThatStay = async (device: string): Promise<string[]> => {
-    const deadline = clock.now().getTime() + ELSEWHERE_MS;
-    for (;;) {
-      const users = await holders(device);
-      if (users[0] !== ELSEWHERE || clock.now().getTime() > deadline) return users;
-      await clock.sleep(50);
-    }
-  };
+  const holders = async (device: string): Promise<string[]> =>
+    (await readLoop(deviceName(device))) === undefined ? [] : holdersOf(device, mounts);
 
   /**
    * `blockdev --setro` marks the device, not the attachment: the mark would hit whoever gets the number next, which may
@@ -145,7 +86,9 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const detach: LoopDevices["detach"] = async (device, options) => {
     const before = await readLoop(deviceName(device));
     if (before === undefined) return;
-    const users = options?.lastUser ? await holders(device) : await holdersThatStay(device);
+    const users = options?.lastUser
+      ? await holders(device)
+      : await holdersThatStay(() => holders(device), clock);
     // losetup -d of a mounted device answers 0 and only marks it; so nobody may hold it here.
     if (users.length > 0 && !options?.lastUser) throw inUse(device, users);
     if (before.readOnly && users.length === 0) await makeWritable(device);
@@ -175,12 +118,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const cutOff: LoopDevices["cutOff"] = (device) => limit(device, FENCED_BYTES);
   const restore: LoopDevices["restore"] = (device) => limit(device, 0);
 
+  const find: LoopDevices["find"] = (backingFile, options) => finder.find(backingFile, options);
   return { list: readLoops, at, find, attach, attachWithheld, cutOff, restore, detach, holders, refresh };
-}
-
-/** Changes with every attachment of the device. */
-function keyOf({ path: device, sequence }: SysfsLoop, file: string): string {
-  return `${device} ${sequence} ${file}`;
 }
 
 function attachArgs(path: string, readOnly: boolean): string[] {
@@ -224,48 +163,14 @@ function usable(loop: SysfsLoop): LoopDevice {
   throw new EngineError("FAILED_PRECONDITION", message, { hint: `losetup -d ${loop.path}` });
 }
 
-/**
- * The same path in another mount namespace is another file (two nodes on one kernel, for instance), so device and
- * inode are compared as well.
- */
-async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean> {
-  const columns = "BACK-INO,BACK-MAJ:MIN";
-  const [shown, file] = await Promise.all([
-    exec.try("losetup", ["--list", "--noheadings", "--output", columns, loop.path]),
-    stat(path).catch(() => undefined),
-  ]);
-  const [inode, device] = shown.stdout.trim().split(/\s+/);
-  if (file === undefined || inode === undefined || device === undefined) return false;
-  return Number(inode) === file.ino && device === majorMinor(file.dev);
-}
-
-/** As glibc's major(3) and minor(3) split a dev_t. */
-export function majorMinor(dev: number): string {
-  const wide = BigInt(dev);
-  const major = ((wide >> 8n) & 0xfffn) | ((wide >> 32n) & 0xfffff000n);
-  const minor = (wide & 0xffn) | ((wide >> 12n) & 0xffffff00n);
-  return `${major}:${minor}`;
-}
-
-/** A mounted file system owns its device exclusively, in whichever namespace it was mounted. */
-async function claimedElsewhere(device: string): Promise<boolean> {
-  try {
-    const handle = await open(device, constants.O_RDONLY | constants.O_EXCL);
-    await handle.close();
-    return false;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EBUSY";
-  }
+function inUse(device: string, users: readonly string[]): EngineError {
+  return new EngineError("FAILED_PRECONDITION", `${device} is in use: ${users.join(", ")}`, {
+    hint: "stop the workload that uses it; it is detached then",
+  });
 }
 
 function deviceName(device: string): string {
   const name = /^\/dev\/(loop\d+)$/.exec(device)?.[1];
   if (name === undefined) throw new EngineError("INVALID_ARGUMENT", `${device} is not a loop device`);
   return name;
-}
-
-function inUse(device: string, users: readonly string[]): EngineError {
-  return new EngineError("FAILED_PRECONDITION", `${device} is in use: ${users.join(", ")}`, {
-    hint: "stop the workload that uses it; it is detached then",
-  });
 }

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import type { GroupMember } from "../../api/group-snapshot.ts";
 import { EngineError } from "../../errors.ts";
+import { majorMinor } from "../../host/device-numbers.ts";
 import { freezableGroup } from "../../host/freezer/cgroup-folder.ts";
 import { cgroupOf, deviceOpeners, type Opener } from "../../host/freezer/device-openers.ts";
 import type { Host, MountEntry } from "../../host/host.ts";
-import { majorMinor } from "../../host/loops.ts";
 import type { Image } from "../../pools/backend.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { AgentContext } from "../context.ts";

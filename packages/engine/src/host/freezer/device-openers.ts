@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
-import { majorMinor } from "../loops.ts";
+import { majorMinor } from "../device-numbers.ts";
 
 /** A process that has a device open. */
 export interface Opener {

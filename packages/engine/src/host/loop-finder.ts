@@ -1,0 +1,74 @@
+import { realpath, stat } from "node:fs/promises";
+import { majorMinor } from "./device-numbers.ts";
+import type { Clock, Exec } from "./host.ts";
+import { LoopIndex } from "./loop-index.ts";
+import { readLoop, type SysfsLoop } from "./sysfs-loops.ts";
+
+const MOST_COMPARED = 10_000;
+
+/** Which device has a file. */
+export class LoopFinder {
+  readonly #exec: Exec;
+  readonly #index: LoopIndex;
+  readonly #compared = new Set<string>();
+
+  constructor(exec: Exec, clock: Clock) {
+    this.#exec = exec;
+    this.#index = new LoopIndex(() => clock.now().getTime());
+  }
+
+  /** The device, also one that goes away with its last user where there is no other. */
+  async find(backingFile: string, options: { recent?: boolean } = {}): Promise<SysfsLoop | undefined> {
+    const path = await realpath(backingFile).catch(() => backingFile);
+    let leaving: SysfsLoop | undefined;
+    for (const name of this.#index.candidates(path, options.recent ?? false)) {
+      const loop = await readLoop(name);
+      if (loop?.backingFile !== path || !(await this.#isOurs(loop, path))) continue;
+      if (!loop.autoclear) return loop;
+      leaving ??= loop;
+    }
+    return leaving;
+  }
+
+  /** The device that losetup says it has given to our file needs no comparison. */
+  async learn(name: string, path: string): Promise<void> {
+    this.#index.attached(path, name);
+    const loop = await readLoop(name);
+    if (loop?.backingFile === path) this.#remember(keyOf(loop, path));
+  }
+
+  /** The comparison costs a process, so it is made once per attachment. */
+  async #isOurs(loop: SysfsLoop, path: string): Promise<boolean> {
+    if (loop.deleted) return true;
+    const known = keyOf(loop, path);
+    if (loop.sequence !== "" && this.#compared.has(known)) return true;
+    if (!(await backs(this.#exec, loop, path))) return false;
+    this.#remember(known);
+    return true;
+  }
+
+  #remember(known: string): void {
+    if (this.#compared.size > MOST_COMPARED) this.#compared.clear();
+    this.#compared.add(known);
+  }
+}
+
+/** Changes with every attachment of the device. */
+function keyOf({ path: device, sequence }: SysfsLoop, file: string): string {
+  return `${device} ${sequence} ${file}`;
+}
+
+/**
+ * The same path in another mount namespace is another file (two nodes on one kernel, for instance), so device and
+ * inode are compared as well.
+ */
+async function backs(exec: Exec, loop: SysfsLoop, path: string): Promise<boolean> {
+  const columns = "BACK-INO,BACK-MAJ:MIN";
+  const [shown, file] = await Promise.all([
+    exec.try("losetup", ["--list", "--noheadings", "--output", columns, loop.path]),
+    stat(path).catch(() => undefined),
+  ]);
+  const [inode, device] = shown.stdout.trim().split(/\s+/);
+  if (file === undefined || inode === undefined || device === undefined) return false;
+  return Number(inode) === file.ino && device === majorMinor(file.dev);
+}
