@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, symlink, truncate } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -97,3 +97,18 @@ for (const [what, args, code, message] of [
     }
   });
 }
+
+test("a kubeconfig of another authority is told as that, and not as a server that has to be started", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
+  try {
+    const other = join(folder, "kubeconfig");
+    const text = await readFile(up.kubeconfig, "utf8");
+    await writeFile(other, text.replace(/^ *certificate-authority-data: .*\n/m, ""));
+    const { code, stderr } = await mooring("volume", "list", "--kubeconfig", other);
+    assert.equal(code, 4, stderr);
+    assert.match(stderr, /is not safe.*certificate[\s\S]*next: the kubeconfig does not fit this server/);
+    assert.doesNotMatch(stderr, /does not answer/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

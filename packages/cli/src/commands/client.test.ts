@@ -47,3 +47,29 @@ test("a server that is not there is told with its address and the file that name
   assert.match(stderr, /the API server does not answer/);
   assert.ok(stderr.includes("https://127.0.0.1:1") && stderr.includes(kubeconfig), stderr);
 });
+
+test("a connection that is not safe is no server that has to be started", async (t) => {
+  const api = await cannedApi(t);
+  const kubeconfig = join(await folderOf(t), "config");
+  const list = async (text: string, exit: number, says: RegExp) => {
+    await writeFile(kubeconfig, text);
+    const { code, stderr } = await mooring(["volume", "list", "--kubeconfig", kubeconfig]);
+    assert.equal(code, exit, stderr);
+    assert.match(stderr, says);
+    assert.doesNotMatch(stderr, /does not answer|start it/);
+  };
+  const plain = api.url.replace("http:", "https:");
+  await list(
+    kubeconfigOf(plain),
+    4,
+    /is not safe.*wrong version number[\s\S]*next: the kubeconfig does not fit/,
+  );
+  const noPem = Buffer.from("nonsense").toString("base64");
+  const user = `{client-certificate-data: ${noPem}, client-key-data: ${noPem}}`;
+  const broken = kubeconfigOf(plain).replace("user: {}", `user: ${user}`);
+  await list(
+    broken,
+    2,
+    /certificates of the kubeconfig cannot be used.*no start line[\s\S]*next: take a fresh/,
+  );
+});

@@ -37,6 +37,29 @@ function unreachable(message: string): Told {
   };
 }
 
+/** Node's codes for a server that is there and cannot be believed, or does not believe us. */
+const UNSAFE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$)|SELF_SIGNED|^UNABLE_TO_|_CERT_|^HOSTNAME_MISMATCH$/;
+/** Those for certificates and keys that are none. */
+const BROKEN_PEM = /^ERR_OSSL_|^ERR_CRYPTO_/;
+
+/** A request that has met no answer. */
+function unanswered({ cause, message }: StatusError): Told {
+  const { code } = cause as { code?: unknown };
+  const reason = typeof code === "string" ? code : "";
+  if (BROKEN_PEM.test(reason))
+    return {
+      message: `the certificates of the kubeconfig cannot be used (${message})`,
+      next: "take a fresh copy of the kubeconfig from where it was made, or name another with --kubeconfig",
+      exitCode: EXIT.usage,
+    };
+  if (!UNSAFE.test(reason)) return unreachable(message);
+  return {
+    message: `the connection to the API server is not safe, so nothing was asked (${message.trim()})`,
+    next: "the kubeconfig does not fit this server: take the one that the server has written, and check its address and certificate-authority",
+    exitCode: EXIT.unreachable,
+  };
+}
+
 function tell(error: unknown): Told {
   if (error instanceof CommandError) {
     return {
@@ -53,8 +76,7 @@ function tell(error: unknown): Told {
     return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
   }
   // One that has a cause is no answer: nobody answered.
-  if (error instanceof StatusError)
-    return error.cause === undefined ? tellRefusal(error) : unreachable(error.message);
+  if (error instanceof StatusError) return error.cause === undefined ? tellRefusal(error) : unanswered(error);
   if (!(error instanceof Error)) return { message: String(error), exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
