@@ -1,15 +1,14 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createHost, findLeaks } from "@mooring/engine";
-import type { ObjectStore } from "@mooring/store";
+import { createHost, findLeaks, Volumes } from "@mooring/engine";
+import { AccessError, type ObjectStore, RestStore } from "@mooring/store";
 import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { tellError } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
-import { openClient } from "./client.ts";
 
 interface DoctorOptions {
   stateDir: string;
@@ -17,20 +16,33 @@ interface DoctorOptions {
   json?: boolean;
 }
 
-async function reach(kubeconfig: string): Promise<ObjectStore | Check> {
+/**
+ * What the objects are read with, or why they cannot be. What somebody has named has to be there; a standalone server
+ * may just not run.
+ */
+async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<ObjectStore | Check> {
+  const kubeconfig = named ?? join(stateDir, "kubeconfig");
   try {
-    const store = await openClient({ kubeconfig });
-    await objectChecks(store, new Date());
+    const store = await RestStore.fromKubeconfig(kubeconfig);
+    await store.list(Volumes, { limit: 1 });
     return store;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return check(
-      "API server",
-      "warn",
-      `not reachable, objects were not looked at: ${message}`,
-      "start it with `mooring up`",
-    );
+    const { message, next } = tellError(error);
+    if (named !== undefined) return check("API server", "fail", message, next);
+    if (!(error instanceof AccessError && error.code === "ENOENT"))
+      return check("API server", "warn", `objects were not looked at: ${message}`, next);
+    const missing = `${kubeconfig} does not exist, so only the machine was looked at`;
+    return check("state", "warn", missing, "start `mooring up`, or pass --state-dir or --kubeconfig");
   }
+}
+
+/** The checks, or why they could not be made. An error that nobody foresaw stays one. */
+async function looked(what: string, checks: Promise<Check[]>): Promise<Check[]> {
+  return checks.catch((error: unknown) => {
+    const { message, next, exitCode } = tellError(error);
+    if (exitCode === EXIT.internal) throw error;
+    return [check(what, "fail", `cannot be looked at: ${message}`, next)];
+  });
 }
 
 async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
@@ -44,20 +56,11 @@ async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const checks = await machineChecks();
-  const kubeconfig = options.kubeconfig ?? join(options.stateDir, "kubeconfig");
-  if (existsSync(kubeconfig)) {
-    const store = await reach(kubeconfig);
-    if ("check" in store) checks.push(store);
-    else checks.push(...(await objectChecks(store, new Date())), ...(await leaks(store, options.stateDir)));
-  } else {
-    checks.push(
-      check(
-        "state",
-        "warn",
-        `${kubeconfig} does not exist, so only the machine was looked at`,
-        "start `mooring up`, or pass --state-dir",
-      ),
-    );
+  const store = await reach(options);
+  if ("check" in store) checks.push(store);
+  else {
+    checks.push(...(await looked("objects", objectChecks(store, new Date()))));
+    checks.push(...(await looked("leaks", leaks(store, options.stateDir))));
   }
   if (options.json) process.stdout.write(`${JSON.stringify(checks, null, 2)}\n`);
   else {

@@ -60,7 +60,8 @@ function unanswered({ cause, message }: StatusError): Told {
   };
 }
 
-function tell(error: unknown): Told {
+/** What is told of a failure, and what a person does about it. */
+export function tellError(error: unknown): Told {
   if (error instanceof CommandError) {
     return {
       message: error.message,
@@ -88,7 +89,7 @@ function tell(error: unknown): Told {
 
 /** Writes `error: ...` and `next: ...` to stderr; the answer is the exit code. */
 export function reportError(error: unknown): number {
-  const told = tell(error);
+  const told = tellError(error);
   process.stderr.write(`error: ${told.message}\n`);
   if (told.next !== undefined) process.stderr.write(`next: ${told.next}\n`);
   return told.exitCode;
