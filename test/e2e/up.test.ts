@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { stat } from "node:fs/promises";
+import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "../support/eventually.ts";
 import { Kubectl } from "../support/kubectl.ts";
 import { leaks } from "../support/leaks.ts";
 import { mooring } from "../support/mooring.ts";
@@ -96,8 +97,26 @@ test("SIGTERM ends it with 0 and leaves nothing in use, heard or not; without a 
   assert.match(stderr, /mooring up/);
 });
 
+test("a pool that cannot be made ends up at once; a shared one is named where it says that it is up", async (t) => {
+  const other = await Up.create({ args: ["--shared-pool", "fast=/dev/null/none"] });
+  t.after(() => other.dispose());
+  await writeFile(join(other.stateDir, "pools"), "");
+  const where = ["--state-dir", other.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
+  const { code, stderr } = await mooring("up", ...where);
+  assert.equal(code, 2, stderr);
+  assert.match(stderr, /^error: pool "default" is not usable: .*pools.*\nnext: put that right/m);
+  await rm(join(other.stateDir, "pools"));
+  await other.start();
+  const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
+  assert.equal(await eventually("it to say so", says), "mooring is up, without pool fast");
+  assert.match(other.output, /^warning: pool fast is not ready: .*\/dev\/null.*\nnext: /m);
+});
+
 for (const [args, message] of [
-  [["--pool-size", "many"], /not a size/],
+  [["--pool-size", "many"], /--pool-size.*not a size/],
+  [["--pool-size", "20"], /--pool-size.*at least 300Mi; write it like 20Gi/],
+  [["--pool-size", "0"], /--pool-size.*at least 300Mi/],
+  [["--pool-size=-5Gi"], /--pool-size.*at least 300Mi/],
   [["--listen", "here"], /not an address/],
   [["--pool", "floppy"], /xfs, btrfs, directory/],
 ] as const) {

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
 import { Volumes } from "@mooring/engine";
-import { isNotFound, parseQuantity, type RestStore, StoreOpenError } from "@mooring/store";
+import { isNotFound, type RestStore, StoreOpenError } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
@@ -12,6 +12,7 @@ import { openClient } from "./client.ts";
 import { type DriverMetrics, startMetrics } from "./driver-metrics.ts";
 import { overcommitOption } from "./foreground.ts";
 import { isNodeName, ownPoolName } from "./node-settings.ts";
+import { poolSizeOption } from "./pool-size.ts";
 
 interface DriverOptions {
   mode: DriverMode;
@@ -25,14 +26,6 @@ interface DriverOptions {
   maxVolumes: number;
   metricsListen?: string;
   logLevel: string;
-}
-
-function size(text: string): number {
-  try {
-    return Number(parseQuantity(text));
-  } catch {
-    throw new InvalidArgumentError("write it like 20Gi");
-  }
 }
 
 /** Node ids are values of topology segments, which have at most 63 characters and begin and end alphanumeric. */
@@ -229,12 +222,7 @@ export function driverCommand(): Command {
     .addOption(
       choice("--pool <type>", "kind of the pool", ["xfs", "btrfs", "directory"], "xfs").env("MOORING_POOL"),
     )
-    .addOption(
-      new Option("--pool-size <size>", "size of the pool file, when it is made")
-        .env("MOORING_POOL_SIZE")
-        .default(size("20Gi"), "20Gi")
-        .argParser(size),
-    )
+    .addOption(poolSizeOption().env("MOORING_POOL_SIZE"))
     .addOption(overcommitOption().env("MOORING_POOL_OVERCOMMIT"))
     .addOption(
       new Option("--max-volumes <number>", "volumes that may be attached to this node at once")

@@ -1,4 +1,3 @@
-import { parseQuantity } from "@mooring/store";
 import { InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
@@ -26,15 +25,6 @@ export function requireRoot(command: string): void {
   throw new CommandError("pods and volumes are mounts and namespaces, which only root may make", {
     next: `sudo mooring ${command}`,
   });
-}
-
-/** `20Gi` in bytes. */
-export function parseSize(text: string): number {
-  try {
-    return Number(parseQuantity(text));
-  } catch (cause) {
-    throw new CommandError(`--pool-size ${text} is not a size`, { next: "write it like 20Gi", cause });
-  }
 }
 
 export function poolOption(): Option {

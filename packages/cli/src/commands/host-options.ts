@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type { AgentPool } from "@mooring/engine";
 import type { Command } from "commander";
 import { logLevelOption, overcommitOption, poolOption } from "./foreground.ts";
+import { poolSizeOption } from "./pool-size.ts";
 import { leaseDurationOption, sharedPoolOption } from "./shared-options.ts";
 
 /** What a process that is a node is told of its machine, its pools and its log. */
@@ -9,7 +10,8 @@ export interface HostOptions {
   stateDir: string;
   nodeName: string;
   pool: "xfs" | "btrfs" | "directory";
-  poolSize: string;
+  /** Bytes. */
+  poolSize: number;
   poolOvercommit?: number;
   sharedPool: AgentPool[];
   /** Milliseconds. */
@@ -24,7 +26,7 @@ export function withHostOptions(command: Command): Command {
     .option("--state-dir <folder>", "where everything is kept", "/var/lib/mooring")
     .option("--node-name <name>", "name of this node", hostname().toLowerCase())
     .addOption(poolOption())
-    .option("--pool-size <size>", "size of the pool file, when it is made", "20Gi")
+    .addOption(poolSizeOption())
     .addOption(overcommitOption())
     .addOption(sharedPoolOption())
     .addOption(leaseDurationOption())

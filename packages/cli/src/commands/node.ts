@@ -1,9 +1,10 @@
 import { startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "./client.ts";
-import { openLogger, parseSize, requireRoot, stopSignal } from "./foreground.ts";
+import { openLogger, requireRoot, stopSignal } from "./foreground.ts";
 import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "./node-settings.ts";
+import { poolTrouble, tellPoolTrouble } from "./pool-trouble.ts";
 import { readyFile } from "./ready-file.ts";
 import { leaseTimes } from "./shared-options.ts";
 
@@ -19,7 +20,7 @@ async function node(options: NodeOptions): Promise<void> {
   const settings = { labels: labels(options.labels), taints: taints(options.taints) };
   const { pool: type, poolSize, poolOvercommit } = options;
   const own = poolName(options.poolName ?? ownPoolName(name));
-  const size = type === "directory" ? {} : { size: parseSize(poolSize) };
+  const size = type === "directory" ? {} : { size: poolSize };
   const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
   const pools = [{ name: own, type, ...size, ...limits }, ...options.sharedPool];
   const leases = leaseTimes(options.leaseDuration);
@@ -40,7 +41,14 @@ async function node(options: NodeOptions): Promise<void> {
       signal: stopSignal(),
     },
   });
-  process.stdout.write(`node ${name} is up\n  pool    ${own}\n  socket  ${running.socket}\n`);
+  const trouble = await poolTrouble(
+    store,
+    name,
+    pools.map((pool) => pool.name),
+  );
+  process.stdout.write(
+    `node ${name} is up${tellPoolTrouble(trouble)}\n  pool    ${own}\n  socket  ${running.socket}\n`,
+  );
   await ready({ pid: process.pid, node: name, socket: running.socket });
   await running.done;
 }

@@ -1,10 +1,12 @@
-import { startStandalone } from "@mooring/standalone";
+import { type Standalone, startStandalone } from "@mooring/standalone";
+import { RestStore } from "@mooring/store";
 import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
-import { openLogger, parseSize, requireRoot, stopSignal } from "./foreground.ts";
+import { openLogger, requireRoot, stopSignal } from "./foreground.ts";
 import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { listenAddress } from "./listen-address.ts";
 import { nodeName } from "./node-settings.ts";
+import { poolTrouble, tellPoolTrouble } from "./pool-trouble.ts";
 import { readyFile } from "./ready-file.ts";
 import { duration, leaseTimes } from "./shared-options.ts";
 
@@ -22,6 +24,20 @@ function graceFor({ nodeGrace, leaseDuration }: UpOptions): number {
   });
 }
 
+/** What follows "mooring is up" when pools are missing. */
+async function withoutPools(
+  { kubeconfig }: Standalone,
+  { nodeName, sharedPool }: UpOptions,
+): Promise<string> {
+  const store = await RestStore.fromKubeconfig(kubeconfig);
+  try {
+    const names = ["default", ...sharedPool.map(({ name }) => name)];
+    return tellPoolTrouble(await poolTrouble(store, nodeName, names));
+  } finally {
+    store.close();
+  }
+}
+
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
   const logger = openLogger(options.logLevel);
@@ -30,7 +46,7 @@ async function up(options: UpOptions): Promise<void> {
   const running = await startStandalone({
     stateDir: options.stateDir,
     pool: {
-      ...{ type: options.pool, size: parseSize(options.poolSize) },
+      ...{ type: options.pool, size: options.poolSize },
       ...(options.poolOvercommit === undefined ? {} : { overcommit: options.poolOvercommit }),
     },
     sharedPools: options.sharedPool,
@@ -41,7 +57,8 @@ async function up(options: UpOptions): Promise<void> {
     logger,
     signal,
   });
-  process.stdout.write(`mooring is up\n  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
+  process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
+  process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
   await ready({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
   await running.done;

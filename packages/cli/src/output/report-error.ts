@@ -1,3 +1,4 @@
+import { CsiError } from "@mooring/csi";
 import { NodeInUse } from "@mooring/engine";
 import { AccessError, StatusError, StoreOpenError } from "@mooring/store";
 import { type Told, tellRefusal } from "./api-refusal.ts";
@@ -75,6 +76,11 @@ export function tellError(error: unknown): Told {
   }
   if (error instanceof NodeInUse) {
     return { message: error.message, exitCode: EXIT.busy, ...(error.hint && { next: error.hint }) };
+  }
+  if (error instanceof CsiError) {
+    const { hint: next = "put that right, and start again; `mooring doctor` looks at this machine" } = error;
+    const busy = error.reason === "CSI_SOCKET_IN_USE";
+    return { message: error.message, next, exitCode: busy ? EXIT.busy : EXIT.usage };
   }
   // One that has a cause is no answer: nobody answered.
   if (error instanceof StatusError) return error.cause === undefined ? tellRefusal(error) : unanswered(error);
