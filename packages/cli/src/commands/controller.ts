@@ -10,10 +10,10 @@ import { isInCluster, managedBy, RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
 import { type ClientOptions, openClient } from "./client.ts";
+import { duration } from "./duration.ts";
 import { logLevelOption, openLogger, stopSignal } from "./foreground.ts";
 import { type MetricsEndpoint, startMetricsServer } from "./metrics-server.ts";
 import { readyFile } from "./ready-file.ts";
-import { duration } from "./shared-options.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 

@@ -1,6 +1,6 @@
 import { VolumeGroupRestores } from "@mooring/sidecars";
 import { isAlreadyExists, VolumeGroupSnapshots } from "@mooring/store";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, Option } from "commander";
 import { renderGroup, renderList } from "../group/render.ts";
 import { listGroups, showGroup } from "../group/report.ts";
 import { collectPair, createGroupRestore, renderRestore, untilComplete } from "../group/restore.ts";
@@ -8,6 +8,7 @@ import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { type ClientOptions, openClient } from "./client.ts";
+import { timeoutOption } from "./duration.ts";
 
 interface Shared extends ClientOptions {
   namespace: string;
@@ -15,6 +16,7 @@ interface Shared extends ClientOptions {
 }
 interface Waiting extends Shared {
   wait: boolean;
+  /** Milliseconds. */
   timeout: number;
 }
 
@@ -45,7 +47,7 @@ async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
   const store = await openClient(options);
   const wish = { namespace, name, selector, ...(className === undefined ? {} : { className }) };
   await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete ${name}`));
-  if (options.wait) await untilReady(store, namespace, name, timeout);
+  if (options.wait) await untilReady(store, namespace, name, timeout / 1000);
   const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
 }
@@ -66,13 +68,14 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
     ...(template === undefined ? {} : { template }),
     ...(className === undefined ? {} : { className }),
   }).catch(takenName(`mooring group delete ${name} --restore`));
-  const done = options.wait ? await untilComplete(store, namespace, name, timeout) : created;
+  const done = options.wait ? await untilComplete(store, namespace, name, timeout / 1000) : created;
   const shown = done ?? created;
   print(options, shown, () => renderRestore(shown));
 }
 
 interface WaitOptions extends Shared {
   restore?: boolean;
+  /** Milliseconds. */
   timeout: number;
 }
 
@@ -82,11 +85,11 @@ async function wait(name: string, options: WaitOptions): Promise<void> {
   const store = await openClient(options);
   if (options.restore === true) {
     const present = await store.get(VolumeGroupRestores, { namespace, name });
-    const done = (await untilComplete(store, namespace, name, timeout)) ?? present;
+    const done = (await untilComplete(store, namespace, name, timeout / 1000)) ?? present;
     return print(options, done, () => renderRestore(done));
   }
   await store.get(VolumeGroupSnapshots, { namespace, name });
-  await untilReady(store, namespace, name, timeout);
+  await untilReady(store, namespace, name, timeout / 1000);
   const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
 }
@@ -110,14 +113,9 @@ async function remove(name: string, options: Waiting & { restore?: boolean }): P
     return print(options, left, () => `${namespace}/${name} deleted; claims that it has made stay\n`);
   }
   const left = await store.delete(VolumeGroupSnapshots, { namespace, name });
-  if (options.wait) await untilGone(store, namespace, name, timeout);
+  if (options.wait) await untilGone(store, namespace, name, timeout / 1000);
   const what = options.wait ? "deleted" : "is being deleted";
   print(options, left, () => `${namespace}/${name} ${what}; claims that were restored from it stay\n`);
-}
-
-function seconds(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError("not a number of seconds");
-  return Number(text);
 }
 
 const shared = (command: Command): Command =>
@@ -126,11 +124,16 @@ const shared = (command: Command): Command =>
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the answer as JSON");
 
-const patient = (command: Command): Command =>
-  shared(command).option("--timeout <seconds>", "how long to wait", seconds, 300);
+const patient = (command: Command): Command => shared(command).addOption(timeoutOption("5m"));
 
 const waiting = (command: Command): Command =>
   patient(command).option("--no-wait", "return when the wish is stored");
+
+/** `CLAIM=VALUE`, as often as there are claims. */
+const pairsOption = (flags: string, text: string, example: string): Option =>
+  new Option(flags, `${text}; repeatable`)
+    .argParser((pair: string, before: Record<string, string>) => collectPair(pair, before, example))
+    .default({}, "none");
 
 /** `mooring group ...`: snapshots of several claims at one moment, and all of them back at once. */
 export function groupCommand(): Command {
@@ -156,8 +159,12 @@ export function groupCommand(): Command {
     .requiredOption("--from <name>", "the group snapshot")
     .option("--template <text>", "names of the claims (default: {{claim}}-{{restore}})")
     .option("--class <name>", "StorageClass of all claims (default: that of each source claim)")
-    .option("--size <claim=size>", "a larger size for the claim restored from this one", collectPair, {})
-    .option("--name <claim=name>", "another name for the claim restored from this one", collectPair, {})
+    .addOption(
+      pairsOption("--size <claim=size>", "a larger size for the claim restored from this one", "data=10Gi"),
+    )
+    .addOption(
+      pairsOption("--name <claim=name>", "another name for the claim restored from this one", "data=copy"),
+    )
     .action(restore);
   patient(group.command("wait").description("wait until a group snapshot is ready, or a restore complete"))
     .argument("<name>", "the group snapshot, or with --restore the restore")

@@ -1,7 +1,8 @@
 import { isAbsolute, normalize } from "node:path";
 import { type AgentPool, LEASE_TIMES, type LeaseTimes } from "@mooring/engine";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
+import { duration } from "./duration.ts";
 import { poolName } from "./node-settings.ts";
 
 /** `fast=/mnt/shared`, as often as there are pools. */
@@ -22,13 +23,6 @@ function sharedPool(text: string): AgentPool {
     });
   }
   return { name: poolName(name), type: "xfs", shared: true, path: normalize(path) };
-}
-
-/** `15s` in milliseconds. */
-export function duration(text: string): number {
-  const [, number, unit = "s"] = /^(\d{1,6})(s|m)?$/.exec(text) ?? [];
-  if (number === undefined || Number(number) === 0) throw new InvalidArgumentError("write it like 15s or 1m");
-  return Number(number) * (unit === "m" ? 60_000 : 1000);
 }
 
 export function leaseDurationOption(): Option {

@@ -2,9 +2,10 @@ import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { Command } from "commander";
 import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, duration, holderOption, told } from "../volume/options.ts";
+import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
 import { type ClientOptions, openClient } from "./client.ts";
+import { term } from "./duration.ts";
 
 const priorityOf = (type: string): number =>
   Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;
@@ -97,7 +98,7 @@ export function ticketCommand(): Command {
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(holderOption())
-    .option("--for <time>", "end it by itself after 30m, 2h, 7d", duration)
+    .option("--for <time>", "end it by itself after 30m, 2h, 7d", term)
     .option("--maintenance", "without the device: no workload may use it")
     .option(...kubeconfig)
     .option("--json", "print the ticket as JSON")

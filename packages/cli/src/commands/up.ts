@@ -2,13 +2,14 @@ import { type Standalone, startStandalone } from "@mooring/standalone";
 import { RestStore } from "@mooring/store";
 import { Command, Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
+import { duration } from "./duration.ts";
 import { openLogger, requireRoot, stopSignal } from "./foreground.ts";
 import { type HostOptions, withHostOptions } from "./host-options.ts";
 import { listenAddress } from "./listen-address.ts";
 import { nodeName } from "./node-settings.ts";
 import { poolTrouble, tellPoolTrouble } from "./pool-trouble.ts";
 import { readyFile } from "./ready-file.ts";
-import { duration, leaseTimes } from "./shared-options.ts";
+import { leaseTimes } from "./shared-options.ts";
 
 interface UpOptions extends HostOptions {
   /** Milliseconds. */

@@ -14,10 +14,11 @@ import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { age, bytes, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
-import { callerOption, currentUser, duration, holderOption, told } from "../volume/options.ts";
+import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { renderFinding } from "../why/render.ts";
 import { type ClientOptions, openClient } from "./client.ts";
+import { term, timeoutOption } from "./duration.ts";
 
 interface ShowOptions extends ClientOptions {
   json?: boolean;
@@ -158,10 +159,10 @@ export function volumeCommand(): Command {
     .requiredOption("--node <id>", "node that shall have it")
     .option("--id <id>", "id of the ticket (default: longhorn-ui)")
     .addOption(holderOption())
-    .option("--for <time>", "give it back after 30m, 2h, 7d", duration)
+    .option("--for <time>", "give it back after 30m, 2h, 7d", term)
     .option("--maintenance", "without the device: no workload may use it")
     .option("--queue", "wait for those who have it elsewhere")
-    .option("--timeout <time>", "how long to wait", duration, 120_000)
+    .addOption(timeoutOption("2m"))
     .option(...kubeconfig)
     .action(attach);
   root

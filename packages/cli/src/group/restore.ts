@@ -1,6 +1,6 @@
 import { type ClaimOverrides, type VolumeGroupRestore, VolumeGroupRestores } from "@mooring/sidecars";
 import type { ObjectStore } from "@mooring/store";
-import { CommandError } from "../output/command-error.ts";
+import { InvalidArgumentError } from "commander";
 import { table } from "../output/table.ts";
 import { waitForObject } from "./wait.ts";
 
@@ -16,13 +16,15 @@ export interface RestoreWish {
   names: Readonly<Record<string, string>>;
 }
 
-/** Collects `CLAIM=VALUE` options. */
-export function collectPair(text: string, before: Record<string, string>): Record<string, string> {
+/** Collects `CLAIM=VALUE` options, of which `example` is one. */
+export function collectPair(
+  text: string,
+  before: Record<string, string>,
+  example: string,
+): Record<string, string> {
   const [claim = "", value = "", ...rest] = text.split("=");
   if (claim === "" || value === "" || rest.length > 0)
-    throw new CommandError(`${JSON.stringify(text)} is not CLAIM=VALUE`, {
-      next: "name the source claim, such as --size data=10Gi",
-    });
+    throw new InvalidArgumentError(`Name the source claim and what you want for it, such as ${example}.`);
   return { ...before, [claim]: value };
 }
 

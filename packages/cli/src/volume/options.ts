@@ -1,18 +1,8 @@
 import { userInfo } from "node:os";
 import { EngineError } from "@mooring/engine";
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
-
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-/** `90s`, `30m`, `2h`, `7d` in milliseconds. */
-export function duration(text: string): number {
-  const [, amount = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const milliseconds = Number(amount) * (UNITS[unit] ?? 0) * 1000;
-  if (milliseconds > 0) return milliseconds;
-  throw new InvalidArgumentError("write it like 30m, 2h or 7d");
-}
 
 /** Who runs the command, when nothing else is said: a name, or the number where no passwd has one. */
 export function currentUser(): string {
