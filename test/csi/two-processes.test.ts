@@ -119,7 +119,7 @@ test("one agent runs for a node: a second one, of whatever command, ends with 3 
       join(up.stateDir, "other"),
     ]);
   const takenNode = /another agent runs for node[\s\S]*next: /;
-  const takenFolder = /another process uses this state folder \(pid \d+\)[\s\S]*next: /;
+  const takenFolder = /is in use by process \d+[\s\S]*next: stop that process \(kill \d+\)/;
   const cases: readonly [string, readonly string[], RegExp][] = [
     ["the same state folder", driver("node", "worker"), takenFolder],
     ["another state folder", driver("all", "other"), takenNode],

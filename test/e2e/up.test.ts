@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -27,11 +27,16 @@ test("up makes a pool, the default classes and a private kubeconfig", async () =
   assert.equal((await stat(up.stateDir)).mode & 0o777, 0o700);
 });
 
-test("a second up on the same folder is refused with the first one's pid", async () => {
-  const { code, stderr } = await mooring("up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0");
+test("a second up on the same folder is refused with the first one's pid, and leaves its ready file alone", async () => {
+  const readyFile = join(up.stateDir, "ready");
+  const before = await readFile(readyFile, "utf8");
+  const args = ["up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0", "--ready-file", readyFile];
+  const { code, stderr } = await mooring(...args);
   assert.equal(code, 3);
   assert.match(stderr, new RegExp(`\\b${up.pid}\\b`));
   assert.match(stderr, /^next: /m);
+  assert.equal((await mooring(...args, "--node-grace", "1s")).code, 2);
+  assert.equal(await readFile(readyFile, "utf8"), before);
 });
 
 test("why follows a pod down to its ticket, and says no when the object is not there", async () => {

@@ -111,6 +111,7 @@ type Calls = ReturnType<typeof callMetrics>;
 async function controller(options: Options): Promise<void> {
   const logger = openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
+  await ready.clear();
   const store = await openCluster(options);
   const signal = stopSignal();
   const { onCall, families } = countCalls();
@@ -119,7 +120,7 @@ async function controller(options: Options): Promise<void> {
     if (options.metricsListen !== undefined) {
       metrics = await startMetricsServer(options.metricsListen, families, logger);
     }
-    await run(options, { store, logger, signal, onCall, ready });
+    await run(options, { store, logger, signal, onCall, ready: ready.write });
   } catch (error) {
     // Asked to stop while the driver was waited for.
     if (!signal.aborted) throw error;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -92,7 +92,11 @@ describe("mooring driver", () => {
     assert.equal((await stat(join(folder, "life.sock"))).mode & 0o777, 0o600);
     const second = run(state("life"), { CSI_ENDPOINT: endpoint("other") });
     assert.equal(await second.ended, 3);
-    assert.match(second.output(), new RegExp(`pid ${first.child.pid}`));
+    const { pid } = first.child;
+    assert.match(
+      second.output(),
+      new RegExp(`in use by process ${pid}\\nnext: stop that process \\(kill ${pid}\\)`),
+    );
     const third = run(state("third"), env);
     assert.equal(await third.ended, 3);
     assert.match(third.output(), /another process answers/);
@@ -162,6 +166,15 @@ describe("mooring driver", () => {
     assert.equal(await driver.ended, 0, driver.output());
     await refused([...state("b"), "--metrics-listen", "9810"], env, 2, /--metrics-listen 9810/);
     await refused([...state("b"), "--metrics-listen", "192.0.2.1:9810"], env, 2, /cannot be had/);
+  });
+
+  test("a damaged store is told as that, and is not put down to a version", async () => {
+    const store = join(folder, "damaged", "store");
+    await mkdir(store, { recursive: true });
+    await writeFile(join(store, "store.mdb"), "nonsense".repeat(4096));
+    const { ended, output } = run(state("damaged"), { CSI_ENDPOINT: endpoint("damaged") });
+    assert.equal(await ended, 2, output());
+    assert.match(output(), /next: restore the state folder from a copy/);
   });
 
   test("a state folder that holds something else is refused with code 2", async () => {

@@ -1,13 +1,11 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { CsiError } from "@mooring/csi";
 import { type DriverMode, type ServeOptions, serveDriver } from "@mooring/driver";
 import { Volumes } from "@mooring/engine";
-import { isNotFound, type RestStore, StoreOpenError } from "@mooring/store";
+import { isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
 import { CommandError } from "../output/command-error.ts";
-import { EXIT } from "../output/exit-codes.ts";
 import { openClient } from "./client.ts";
 import { type DriverMetrics, startMetrics } from "./driver-metrics.ts";
 import { overcommitOption } from "./foreground.ts";
@@ -156,27 +154,6 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
 }
 
 function startFailure(error: unknown): unknown {
-  if (error instanceof StoreOpenError) {
-    const holder = error.pid === undefined ? "" : ` (pid ${error.pid})`;
-    return error.reason === "Locked"
-      ? new CommandError(`another process uses this state folder${holder}`, {
-          next: "stop it, or choose another --state-dir",
-          exitCode: EXIT.busy,
-          cause: error,
-        })
-      : new CommandError(error.message, {
-          next: "use the version that wrote it, or a newer one",
-          cause: error,
-        });
-  }
-  if (error instanceof CsiError) {
-    const busy = error.reason === "CSI_SOCKET_IN_USE";
-    return new CommandError(error.message, {
-      ...(error.hint === undefined ? {} : { next: error.hint }),
-      exitCode: busy ? EXIT.busy : EXIT.usage,
-      cause: error,
-    });
-  }
   const { code, message } = error as NodeJS.ErrnoException;
   if (code !== undefined && UNUSABLE.has(code)) {
     return new CommandError(`the state folder cannot be used: ${message}`, {

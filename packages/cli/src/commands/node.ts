@@ -39,6 +39,7 @@ async function node(options: NodeOptions): Promise<void> {
       settings,
       logger,
       signal: stopSignal(),
+      onOwned: ready.clear,
     },
   });
   const trouble = await poolTrouble(
@@ -49,7 +50,7 @@ async function node(options: NodeOptions): Promise<void> {
   process.stdout.write(
     `node ${name} is up${tellPoolTrouble(trouble)}\n  pool    ${own}\n  socket  ${running.socket}\n`,
   );
-  await ready({ pid: process.pid, node: name, socket: running.socket });
+  await ready.write({ pid: process.pid, node: name, socket: running.socket });
   await running.done;
 }
 

@@ -3,19 +3,30 @@ import { dirname, resolve } from "node:path";
 import { makeFolder } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
-/**
- * Before anything starts: the file can be written, and the one of an earlier life is gone, which would say that this one
- * is ready. Pipes and devices stay as they are. Throws CommandError.
- */
-async function prepare(path: string): Promise<void> {
+/** `--ready-file`: what says to others that everything is ready. */
+export interface ReadyFile {
+  /**
+   * Takes the one of an earlier life away, which would say that this one is ready. Only for who has the state folder:
+   * else it may be that of a process which runs.
+   */
+  clear(): Promise<void>;
+  /** One line of JSON. */
+  write(content: object): Promise<void>;
+}
+
+/** Pipes and devices stay as they are. */
+async function isOurs(path: string): Promise<boolean> {
+  const present = await lstat(path).catch(() => undefined);
+  if (present?.isDirectory() === true) throw new Error("it is a folder");
+  return present === undefined || present.isFile();
+}
+
+/** Before anything starts: the file can be written. Throws CommandError. */
+async function check(path: string): Promise<void> {
   const folder = dirname(resolve(path));
   try {
     await makeFolder(folder);
-    const present = await lstat(path).catch(() => undefined);
-    if (present?.isDirectory() === true) throw new Error("it is a folder");
-    if (present !== undefined && !present.isFile()) return;
-    await access(folder, constants.W_OK);
-    await rm(path, { force: true });
+    if (await isOurs(path)) await access(folder, constants.W_OK);
   } catch (cause) {
     const { message } = cause as Error;
     throw new CommandError(`--ready-file ${path} cannot be written: ${message}`, {
@@ -25,9 +36,14 @@ async function prepare(path: string): Promise<void> {
   }
 }
 
-/** `--ready-file`; what it gives writes the file, as one line of JSON, when everything is ready. */
-export async function readyFile(path: string | undefined): Promise<(content: object) => Promise<void>> {
-  if (path === undefined) return async () => {};
-  await prepare(path);
-  return (content) => writeFile(path, `${JSON.stringify(content)}\n`);
+/** Throws CommandError for one that cannot be written. */
+export async function readyFile(path: string | undefined): Promise<ReadyFile> {
+  if (path === undefined) return { clear: async () => {}, write: async () => {} };
+  await check(path);
+  return {
+    clear: async () => {
+      if (await isOurs(path)) await rm(path, { force: true });
+    },
+    write: (content) => writeFile(path, `${JSON.stringify(content)}\n`),
+  };
 }

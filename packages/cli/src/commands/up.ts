@@ -42,26 +42,22 @@ async function withoutPools(
 async function up(options: UpOptions): Promise<void> {
   requireRoot("up");
   const logger = openLogger(options.logLevel);
-  const ready = await readyFile(options.readyFile);
-  const signal = stopSignal();
-  const running = await startStandalone({
-    stateDir: options.stateDir,
-    pool: {
-      ...{ type: options.pool, size: options.poolSize },
-      ...(options.poolOvercommit === undefined ? {} : { overcommit: options.poolOvercommit }),
-    },
-    sharedPools: options.sharedPool,
+  const { stateDir, sharedPool: sharedPools, pool: type, poolSize: size, poolOvercommit } = options;
+  const parsed = {
+    pool: { type, size, ...(poolOvercommit === undefined ? {} : { overcommit: poolOvercommit }) },
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),
     listen: listenAddress("--listen", options.listen),
     nodeName: nodeName(options.nodeName),
-    logger,
-    signal,
-  });
+  };
+  const ready = await readyFile(options.readyFile);
+  const signal = stopSignal();
+  const onOwned = ready.clear;
+  const running = await startStandalone({ ...parsed, stateDir, sharedPools, logger, signal, onOwned });
   process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
   process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);
   process.stdout.write(`\nexport KUBECONFIG=${running.kubeconfig}\n`);
-  await ready({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
+  await ready.write({ pid: process.pid, url: running.url, kubeconfig: running.kubeconfig });
   await running.done;
 }
 

@@ -20,6 +20,8 @@ export interface MooringNodeOptions {
   logger: Logger;
   /** Ends everything cleanly. */
   signal: AbortSignal;
+  /** Called once the state folder is this process's alone, before anything starts. */
+  onOwned?(): Promise<void>;
 }
 
 export interface MooringNode {

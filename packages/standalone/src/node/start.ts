@@ -26,6 +26,7 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   try {
+    await options.onOwned?.();
     const host = await addressTowards(options.server, signal);
     await startVolumes(options, folder, host, parts);
     const issueToken = requestToken(store);

@@ -19,6 +19,8 @@ export interface StandaloneOptions {
   logger: Logger;
   /** Ends everything cleanly. */
   signal: AbortSignal;
+  /** Called once the state folder is this process's alone, before anything starts. */
+  onOwned?(): Promise<void>;
 }
 
 export interface Standalone {

@@ -49,6 +49,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     await store.close();
   };
   try {
+    await options.onOwned?.();
     const api = await startApi(starting);
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);
