@@ -73,3 +73,19 @@ test("a connection that is not safe is no server that has to be started", async 
     /certificates of the kubeconfig cannot be used.*no start line[\s\S]*next: take a fresh/,
   );
 });
+
+test("commands work in the namespace of the context, as kubectl does, unless -n names another", async (t) => {
+  const api = await cannedApi(t, ", namespace: shop");
+  const server = ["--kubeconfig", api.kubeconfig];
+  for (const [args, namespace] of [
+    [["group", "list"], "shop"],
+    [["group", "delete", "noon", "--no-wait"], "shop"],
+    [["group", "list", "-n", "bank"], "bank"],
+    [["why", "pvc/data"], "shop"],
+  ] as const) {
+    api.requests.length = 0;
+    await mooring([...args, ...server]);
+    const [first = ""] = api.requests.filter((line) => line.includes("/namespaces/"));
+    assert.match(first, new RegExp(`/namespaces/${namespace}/`), args.join(" "));
+  }
+});

@@ -81,3 +81,11 @@ export async function openClient(options: ClientOptions): Promise<RestStore> {
     return binding(named, "$KUBECONFIG", "or take it away to use the usual places: unset KUBECONFIG");
   return usual();
 }
+
+/** The same, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl has it. */
+export async function openNamespace(
+  options: ClientOptions & { namespace?: string },
+): Promise<{ store: RestStore; namespace: string }> {
+  const store = await openClient(options);
+  return { store, namespace: options.namespace ?? store.namespace };
+}

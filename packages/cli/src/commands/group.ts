@@ -7,11 +7,12 @@ import { collectPair, createGroupRestore, renderRestore, untilComplete } from ".
 import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group/snapshot.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
-import { type ClientOptions, openClient } from "./client.ts";
+import { type ClientOptions, openNamespace } from "./client.ts";
 import { timeoutOption } from "./duration.ts";
 
 interface Shared extends ClientOptions {
-  namespace: string;
+  /** Default: that of the kubeconfig's context. */
+  namespace?: string;
   json?: boolean;
 }
 interface Waiting extends Shared {
@@ -25,13 +26,14 @@ function print(options: Shared, value: unknown, text: () => string): void {
 }
 
 async function list(options: Shared & { allNamespaces?: boolean }): Promise<void> {
-  const namespace = options.allNamespaces === true ? undefined : options.namespace;
-  const groups = await listGroups(await openClient(options), namespace);
+  const { store, namespace } = await openNamespace(options);
+  const groups = await listGroups(store, options.allNamespaces === true ? undefined : namespace);
   print(options, groups, () => renderList(groups, new Date()));
 }
 
 async function show(name: string, options: Shared): Promise<void> {
-  const group = await showGroup(await openClient(options), options.namespace, name);
+  const { store, namespace } = await openNamespace(options);
+  const group = await showGroup(store, namespace, name);
   print(options, group, () => renderGroup(group));
   if (!group.ready) process.exitCode = EXIT.negative;
 }
@@ -42,9 +44,9 @@ interface SnapshotOptions extends Waiting {
 }
 
 async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
-  const { class: className, namespace, timeout } = options;
+  const { class: className, timeout } = options;
   const selector = selectorOf(options.selector);
-  const store = await openClient(options);
+  const { store, namespace } = await openNamespace(options);
   const wish = { namespace, name, selector, ...(className === undefined ? {} : { className }) };
   await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete ${name}`));
   if (options.wait) await untilReady(store, namespace, name, timeout / 1000);
@@ -61,8 +63,8 @@ interface RestoreOptions extends Waiting {
 }
 
 async function restore(name: string, options: RestoreOptions): Promise<void> {
-  const { class: className, from, namespace, template, timeout } = options;
-  const store = await openClient(options);
+  const { class: className, from, template, timeout } = options;
+  const { store, namespace } = await openNamespace(options);
   const created = await createGroupRestore(store, {
     ...{ namespace, name, from, sizes: options.size, names: options.name },
     ...(template === undefined ? {} : { template }),
@@ -81,8 +83,8 @@ interface WaitOptions extends Shared {
 
 /** Of an object that is there: one that nobody has made is not waited for. */
 async function wait(name: string, options: WaitOptions): Promise<void> {
-  const { namespace, timeout } = options;
-  const store = await openClient(options);
+  const { timeout } = options;
+  const { store, namespace } = await openNamespace(options);
   if (options.restore === true) {
     const present = await store.get(VolumeGroupRestores, { namespace, name });
     const done = (await untilComplete(store, namespace, name, timeout / 1000)) ?? present;
@@ -106,8 +108,8 @@ const takenName =
   };
 
 async function remove(name: string, options: Waiting & { restore?: boolean }): Promise<void> {
-  const { namespace, timeout } = options;
-  const store = await openClient(options);
+  const { timeout } = options;
+  const { store, namespace } = await openNamespace(options);
   if (options.restore === true) {
     const left = await store.delete(VolumeGroupRestores, { namespace, name });
     return print(options, left, () => `${namespace}/${name} deleted; claims that it has made stay\n`);
@@ -120,7 +122,7 @@ async function remove(name: string, options: Waiting & { restore?: boolean }): P
 
 const shared = (command: Command): Command =>
   command
-    .option("-n, --namespace <name>", "namespace of the objects", "default")
+    .option("-n, --namespace <name>", "namespace of the objects (default: the kubeconfig's)")
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the answer as JSON");
 

@@ -10,7 +10,7 @@ import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.
 import { explainVolume } from "../why/explain-volume.ts";
 import { type Finding, verdict } from "../why/finding.ts";
 import { renderFinding } from "../why/render.ts";
-import { type ClientOptions, openClient } from "./client.ts";
+import { type ClientOptions, openNamespace } from "./client.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
 
@@ -48,7 +48,7 @@ const SHOWN = [
 ];
 
 interface WhyOptions extends ClientOptions {
-  namespace: string;
+  namespace?: string;
   json?: boolean;
 }
 
@@ -60,7 +60,8 @@ async function why(target: string, options: WhyOptions): Promise<void> {
       next: `name it as KIND/NAME with one of: ${SHOWN.join(", ")}`,
     });
   }
-  const root = await explain({ store: await openClient(options) }, options.namespace, name);
+  const { store, namespace } = await openNamespace(options);
+  const root = await explain({ store }, namespace, name);
   process.stdout.write(options.json ? `${JSON.stringify(root, null, 2)}\n` : renderFinding(root));
   if (verdict(root) !== "ok") process.exitCode = EXIT.negative;
 }
@@ -70,7 +71,7 @@ export function whyCommand(): Command {
   return new Command("why")
     .description("say what an object waits for, down to the ticket or the error")
     .argument("<kind/name>", `${SHOWN.join(", ")}, and its name`)
-    .option("-n, --namespace <name>", "namespace of the object", "default")
+    .option("-n, --namespace <name>", "namespace of the object (default: the kubeconfig's)")
     .option("--kubeconfig <file>", "how to reach the API server")
     .option("--json", "print the tree as JSON")
     .action(why);
