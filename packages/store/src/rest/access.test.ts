@@ -35,7 +35,7 @@ contexts:
 - {name: second, context: {cluster: lax, user: password, namespace: ns}}
 clusters:
 - {name: c, cluster: {server: https://one:6443/, certificate-authority-data: ${data("CA")}, tls-server-name: kube}}
-- {name: lax, cluster: {server: https://two, insecure-skip-tls-verify: true}}
+- {name: lax, cluster: {server: https://two, insecure-skip-tls-verify: true, disable-compression: true}}
 users:
 - {name: certificate, user: {client-certificate-data: ${data("CERT")}, client-key: client.key}}
 - {name: password, user: {username: a, password: b}}
@@ -49,6 +49,39 @@ users:
   assert.deepEqual([second.namespace, second.tls], ["ns", { rejectUnauthorized: false }]);
   assert.equal(await second.authorization?.(false), `Basic ${data("a:b")}`);
   await assert.rejects(kubeconfigAccess(join(folder, "config"), "third"), /no context "third"/);
+});
+
+test("a kubeconfig that does not fit is told with its path and the place", async (t) => {
+  const folder = await folderWith(t, {});
+  const path = join(folder, "config");
+  const whole = {
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [{ name: "c", cluster: { server: "https://one" } }],
+    users: [{ name: "u", user: {} }],
+  };
+  for (const [part, says] of [
+    [{ contexts: {} }, /contexts is not a list/],
+    [{ contexts: "c" }, /contexts is not a list/],
+    [{ contexts: null }, /has no context ""/],
+    [{ clusters: [null] }, /clusters\[0\] has no name/],
+    [{ clusters: [{ name: "c", cluster: "https://one" }] }, /cluster "c" is not a map/],
+    [{ clusters: [{ name: "c", cluster: null }] }, /cluster "c" has no server/],
+    [{ clusters: [{ name: "c", cluster: { server: 6443 } }] }, /cluster "c": server is not a text/],
+    [{ clusters: [{ name: "c", cluster: { server: "one:6443" } }] }, /server one:6443 is not an address/],
+    [{ users: [{ name: "u", user: { token: 1234 } }] }, /user "u": token is not a text/],
+    [{ users: [{ name: "u", user: { "client-key": "none" } }] }, /names a file that cannot be read/],
+    [{ "current-context": ["c"] }, /has no context ""/],
+  ] as const) {
+    await writeFile(path, JSON.stringify({ ...whole, ...part }));
+    await assert.rejects(kubeconfigAccess(path), (error: Error) => {
+      assert.equal(error.name, "AccessError", error.stack);
+      assert.match(error.message, says);
+      return error.message.includes(path);
+    });
+  }
+  await writeFile(path, "[]");
+  await assert.rejects(kubeconfigAccess(path), /config is not a kubeconfig/);
+  await assert.rejects(kubeconfigAccess(folder), { name: "AccessError", message: new RegExp(folder) });
 });
 
 test("$KUBECONFIG names the file, else it is in the home folder", () => {

@@ -5,8 +5,10 @@ import { parse } from "yaml";
 import { AccessError, type ClusterAccess, type TlsAccess } from "./access.ts";
 import { bearerFromFile } from "./token-file.ts";
 
-interface Named {
-  name?: string;
+interface Context {
+  cluster?: string;
+  user?: string;
+  namespace?: string;
 }
 interface Cluster {
   server?: string;
@@ -27,12 +29,7 @@ interface User {
   exec?: unknown;
   "auth-provider"?: unknown;
 }
-interface Kubeconfig {
-  "current-context"?: string;
-  clusters?: (Named & { cluster?: Cluster })[];
-  users?: (Named & { user?: User })[];
-  contexts?: (Named & { context?: { cluster?: string; user?: string; namespace?: string } })[];
-}
+type Kubeconfig = Readonly<Record<string, unknown>>;
 
 /** `$KUBECONFIG` (its first file), else `~/.kube/config`. */
 export function defaultKubeconfigPath(env: NodeJS.ProcessEnv = process.env): string {
@@ -49,48 +46,96 @@ export async function kubeconfigAccess(
     throw new AccessError(`cannot read the kubeconfig ${path}: ${message}`, code);
   });
   const config = parseYaml(text, path);
-  const name = context ?? config["current-context"] ?? config.contexts?.[0]?.name;
-  const chosen = named(config.contexts, name, "context", path).context ?? {};
-  const cluster = named(config.clusters, chosen.cluster, "cluster", path).cluster ?? {};
-  const user = chosen.user ? (named(config.users, chosen.user, "user", path).user ?? {}) : {};
-  if (cluster.server === undefined)
-    throw new AccessError(`${path}: cluster "${chosen.cluster}" has no server`);
+  const name = context ?? config["current-context"] ?? firstContext(config);
+  const chosen: Context = named(config, "contexts", name, path);
+  const cluster: Cluster = named(config, "clusters", chosen.cluster, path);
+  const user: User = chosen.user ? named(config, "users", chosen.user, path) : {};
   const folder = dirname(resolve(path));
   const authorization = authorizationOf(user, folder, path);
   return {
-    server: cluster.server.replace(/\/+$/, ""),
-    tls: await tlsOf(cluster, user, folder),
+    server: serverOf(cluster, `${path}: cluster "${chosen.cluster}"`),
+    tls: await tlsOf(cluster, user, path),
     namespace: chosen.namespace ?? "default",
     source: path,
     ...(authorization === undefined ? {} : { authorization }),
   };
 }
 
+/** A file of one context need not say which is the current one. */
+function firstContext({ contexts }: Kubeconfig): unknown {
+  const [first]: unknown[] = Array.isArray(contexts) ? contexts : [];
+  return isRecord(first) ? first["name"] : undefined;
+}
+
 function parseYaml(text: string, path: string): Kubeconfig {
   try {
     const config: unknown = parse(text);
-    if (typeof config === "object" && config !== null) return config;
+    if (isRecord(config)) return config;
   } catch (error) {
     throw new AccessError(`${path} is not YAML: ${(error as Error).message}`);
   }
   throw new AccessError(`${path} is not a kubeconfig`);
 }
 
-function named<T extends Named>(
-  list: T[] | undefined,
-  name: string | undefined,
-  what: string,
-  path: string,
-): T {
-  const found = list?.find((entry) => entry.name === name);
-  if (found === undefined) throw new AccessError(`${path} has no ${what} "${name ?? ""}"`);
-  return found;
+type Section = "contexts" | "clusters" | "users";
+/** What an entry of a section is called, and has its content in. */
+const CONTENT: Readonly<Record<Section, string>> = {
+  contexts: "context",
+  clusters: "cluster",
+  users: "user",
+};
+/** The fields that we read as text; what other programs keep beside them may be anything. */
+const TEXTS = new Set([
+  ...[
+    "cluster",
+    "user",
+    "namespace",
+    "server",
+    "tls-server-name",
+    "token",
+    "tokenFile",
+    "username",
+    "password",
+  ],
+  ...["certificate-authority", "client-certificate", "client-key"].flatMap((name) => [name, `${name}-data`]),
+]);
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What the section says of a name. People write these files: what does not fit is told with its place. */
+function named(config: Kubeconfig, section: Section, name: unknown, path: string): Record<string, unknown> {
+  const what = CONTENT[section];
+  const list: unknown = config[section] ?? [];
+  if (!Array.isArray(list)) throw new AccessError(`${path}: ${section} is not a list`);
+  for (const [index, entry] of list.entries()) {
+    if (!isRecord(entry) || typeof entry["name"] !== "string")
+      throw new AccessError(`${path}: ${section}[${index}] has no name`);
+    if (entry["name"] === name) return texts(entry[what] ?? {}, `${path}: ${what} "${name}"`);
+  }
+  throw new AccessError(`${path} has no ${what} "${typeof name === "string" ? name : ""}"`);
 }
 
-async function tlsOf(cluster: Cluster, user: User, folder: string): Promise<TlsAccess> {
-  const ca = await pem(cluster["certificate-authority-data"], cluster["certificate-authority"], folder);
-  const cert = await pem(user["client-certificate-data"], user["client-certificate"], folder);
-  const key = await pem(user["client-key-data"], user["client-key"], folder);
+/** The fields that say something. */
+function texts(content: unknown, where: string): Record<string, unknown> {
+  if (!isRecord(content)) throw new AccessError(`${where} is not a map of fields`);
+  const said = Object.entries(content).filter(([, value]) => value !== null);
+  const wrong = said.find(([field, value]) => TEXTS.has(field) && typeof value !== "string");
+  if (wrong !== undefined) throw new AccessError(`${where}: ${wrong[0]} is not a text`);
+  return Object.fromEntries(said);
+}
+
+function serverOf({ server }: Cluster, where: string): string {
+  if (server === undefined) throw new AccessError(`${where} has no server`);
+  if (!/^https?:\/\//.test(server) || !URL.canParse(server))
+    throw new AccessError(`${where}: server ${server} is not an address like https://host:6443`);
+  return server.replace(/\/+$/, "");
+}
+
+async function tlsOf(cluster: Cluster, user: User, path: string): Promise<TlsAccess> {
+  const ca = await pem(cluster["certificate-authority-data"], cluster["certificate-authority"], path);
+  const cert = await pem(user["client-certificate-data"], user["client-certificate"], path);
+  const key = await pem(user["client-key-data"], user["client-key"], path);
   const servername = cluster["tls-server-name"];
   return {
     ...(ca === undefined ? {} : { ca }),
@@ -104,12 +149,12 @@ async function tlsOf(cluster: Cluster, user: User, folder: string): Promise<TlsA
 async function pem(
   data: string | undefined,
   file: string | undefined,
-  folder: string,
+  path: string,
 ): Promise<string | undefined> {
   if (data) return Buffer.from(data, "base64").toString();
   if (!file) return undefined;
-  return readFile(resolve(folder, file), "utf8").catch((error: Error) => {
-    throw new AccessError(`the kubeconfig names a file that cannot be read: ${error.message}`);
+  return readFile(resolve(dirname(path), file), "utf8").catch((error: Error) => {
+    throw new AccessError(`${path} names a file that cannot be read: ${error.message}`);
   });
 }
 
