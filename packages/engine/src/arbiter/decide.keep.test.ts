@@ -34,7 +34,7 @@ describe("keeping and giving up an attached volume", () => {
   });
 
   test("jobs hold a volume without showing its device; workloads come and go beside them without a detach", () => {
-    const csi = ticket("c", "csi-attacher", "a");
+    const csi = ticket("c", "csi-attacher", "a", { parameters: { lastAttachedBy: "csi" } });
     const job = ticket("s", "volume-eviction-controller", "a", { parameters: { disableFrontend: "any" } });
     const mode = (setup: Setup) => {
       const { placement } = decide(view(setup));
@@ -44,6 +44,7 @@ describe("keeping and giving up an attached volume", () => {
     assert.deepEqual(mode({ tickets: [job] }), ["a", true]);
     assert.deepEqual(mode({ tickets: [job, csi] }), ["a", false]);
     assert.deepEqual(mode({ ...hidden, tickets: [job, csi] }), ["a", false]);
+    assert.equal(decide(view({ ...hidden, tickets: [job, csi] })).placement?.lastAttachedBy, "csi");
     assert.deepEqual(mode({ ...on("a"), tickets: [job, csi] }), undefined);
     assert.deepEqual(mode({ ...on("a"), tickets: [job] }), ["a", true]);
     const restore = ticket("r", "volume-restore-controller", "a", {

@@ -117,8 +117,11 @@ function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[
   const here = tickets.filter((t) => t.nodeID === nodeID);
   if (isFaulted(view) || here.some((t) => parametersFit(t, disableFrontend) && !indifferent(t)))
     return undefined;
-  const hidden = !deviceWanted(nodeID, here);
-  return hidden === disableFrontend ? undefined : { ...present, disableFrontend: hidden };
+  const wanting = here.find(wantsDevice);
+  const hidden = wanting === undefined;
+  if (hidden === disableFrontend) return undefined;
+  // Whose device it is, should everything else that tells be lost.
+  return { ...present, disableFrontend: hidden, lastAttachedBy: wanting?.parameters?.lastAttachedBy ?? "" };
 }
 
 function mustDetach(view: ArbiterView, tickets: readonly AttachmentTicket[]): boolean {

@@ -73,6 +73,12 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
   const { volume, attachment, claims, now } = view;
   const { nodeID, disableFrontend, lastAttachedBy } = placementOf(volume);
   if (nodeID === "" || !awaitsImport(attachment)) return [];
+  if (lastAttachedBy === "") {
+    // A job's own: its service writes the ticket again. A person's would never end.
+    if (disableFrontend) return [];
+    // Its users' tickets hold no device, and the share's plan forgets the node while it sees none of them.
+    if (isServed(volume)) return serverTicket(view, nodeID);
+  }
   const known = ticketsOf(attachment).some((t) => t.nodeID === nodeID);
   if (known || (claims ?? []).some((claim) => claim.nodeID === nodeID)) return [];
   if (lastAttachedBy === "csi") {
@@ -98,12 +104,16 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
  * them. Who ends a share on purpose says so in its ShareManager first.
  */
 function lostServer(view: ArbiterView, restored: readonly AttachmentTicket[]): AttachmentTicket[] {
-  const { volume, attachment, share, now } = view;
+  const { volume, attachment, share } = view;
   const { nodeID } = placementOf(volume);
   if (!isServed(volume) || nodeID === "" || share?.spec.nodeID !== nodeID) return [];
   const tickets = [...ticketsOf(attachment), ...restored];
   const used = tickets.some((t) => t.type === "csi-attacher" && !isOver(view, t));
-  if (!used || tickets.some(({ type }) => type === SHARE_TYPE)) return [];
+  return used ? serverTicket(view, nodeID) : [];
+}
+
+function serverTicket({ volume, attachment, now }: ArbiterView, nodeID: string): AttachmentTicket[] {
+  if (ticketsOf(attachment).some(({ type }) => type === SHARE_TYPE)) return [];
   const generation = (attachment.metadata.generation ?? 0) + 1;
   return [{ ...shareTicket(volume, nodeID), generation, createdAt: now.toISOString() }];
 }

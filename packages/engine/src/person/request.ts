@@ -41,9 +41,21 @@ export function checkId(value: string, what: string): string {
   });
 }
 
+/** What the tickets of the CSI driver say of their holder. */
+const RESERVED_HOLDER = "csi";
+
 /** A person's name: any text that fits a line. Throws INVALID_ARGUMENT. */
 export function checkHolder(name: string): string {
   const text = name.trim();
+  if (text === RESERVED_HOLDER) {
+    throw new EngineError(
+      "INVALID_ARGUMENT",
+      `attachedBy ${RESERVED_HOLDER} names the CSI driver, not a person`,
+      {
+        hint: "Use the name of who wants the volume.",
+      },
+    );
+  }
   if (text !== "" && text.length <= MAX_NAME && !/\p{Cc}/u.test(text)) return text;
   throw new EngineError("INVALID_ARGUMENT", "attachedBy has to name a person in one line", {
     hint: `Use 1 to ${MAX_NAME} characters without control characters.`,

@@ -13,6 +13,7 @@ import {
   withArbiter,
   withStore,
 } from "../testing/run-arbiter.ts";
+import { ticketIdFor } from "../ticket-id.ts";
 import { addTicket, removeTickets, ticketStatus } from "../tickets.ts";
 import { csiTicketId } from "./claim.ts";
 
@@ -94,6 +95,31 @@ describe("import: what is attached stays attached", () => {
       ];
       assert.deepEqual([ticket?.type, ticket?.nodeID], ["longhorn-api", "a"]);
       assert.deepEqual(ticket?.parameters, { disableFrontend: "true", lastAttachedBy: "ann" });
+    }, true));
+
+  test("a served volume gets its server's ticket, and no person's, wherever its users are", () =>
+    withStore(async ({ store, until, start }) => {
+      const volume = await createVolume(store, "v-1", "a");
+      await store.update(Volumes, { ...volume, spec: { ...volume.spec, accessMode: "rwx" } });
+      await createKubernetesAttachment(store, "v-1", "b");
+      const server = ticketIdFor("share-manager-controller", "v-1");
+      await neverDetached(store, async () => {
+        await start();
+        await until.attachment(satisfied(server));
+      });
+      const { attachmentTickets = {} } = (await store.get(VolumeAttachments, { name: "v-1" })).spec;
+      assert.deepEqual(Object.keys(attachmentTickets).sort(), [csiTicketId("v-1", "b"), server].sort());
+      assert.equal(attachmentTickets[server]?.owner?.kind, "Volume");
+    }, true));
+
+  test("what a job has open without a front end is not given to a person, who would keep it for ever", () =>
+    withStore(async ({ store, until, start }) => {
+      const volume = await createVolume(store, "v-1", "a");
+      await store.update(Volumes, { ...volume, spec: { ...volume.spec, disableFrontend: true } });
+      await start();
+      await until.volume((v) => v.spec.nodeID === "");
+      const { spec } = await store.get(VolumeAttachments, { name: "v-1" });
+      assert.deepEqual(Object.keys(spec.attachmentTickets ?? {}), []);
     }, true));
 
   test("an older object that never had a ticket is filled in the same way", () =>

@@ -14,6 +14,8 @@ interface Setup {
   users?: string[];
   /** The node that serves it now. */
   serving?: string;
+  /** The node that has the device. */
+  open?: string;
   owner?: string;
   nodes?: Record<string, State>;
   shared?: boolean;
@@ -27,6 +29,7 @@ const ALL: Record<string, State> = { a: "Ready", b: "Ready", c: "Ready" };
 function plan({
   users = [],
   serving,
+  open,
   owner = "",
   nodes = ALL,
   shared = true,
@@ -34,7 +37,10 @@ function plan({
   vanished = [],
 }: Setup): SharePlan {
   const volume = volumeObject("v-p-1", { accessMode: "rwx", ...spec });
-  volume.status = { state: "detached", ownerID: owner };
+  volume.status =
+    open === undefined
+      ? { state: "detached", ownerID: owner }
+      : { state: "attached", ownerID: owner, currentNodeID: open };
   const tickets: AttachmentTicket[] = users.map((nodeID) => ({
     id: `csi-${nodeID}`,
     type: "csi-attacher",
@@ -62,6 +68,11 @@ test("[LHA-058] workloads come and go on any node; who serves stays where it is"
   assert.equal(server({ users: ["c"], serving: "a" }), "a");
   assert.equal(server({ users: ["a", "b", "c"], serving: "c" }), "c");
   assert.deepEqual(plan({ users: ["c", "a", "c"], serving: "b" }).share?.users, ["a", "c"]);
+});
+
+test("a volume that somebody has open already is served there, once that node is ready", () => {
+  assert.equal(server({ users: ["b", "c"], open: "a" }), "a");
+  assert.equal(server({ users: ["b", "c"], open: "a", nodes: { ...ALL, a: "Suspect" } }), "b");
 });
 
 test("9089, 9093, 9225: only a server that is known to be unable to write is replaced, by a ready one", () => {

@@ -48,8 +48,8 @@ function holdOn(volume: Volume, nodeID: string): Hold {
 }
 
 /**
- * The node that serves it now, until that one is known to be unable to write; then one that is ready: one with users
- * before others. A node that is only silent may still serve.
+ * The node that serves it now, until that one is known to be unable to write; then one that is ready: the one that has
+ * the device for somebody else already, then one with users. A node that is only silent may still serve.
  */
 function serverOf(
   view: ShareView,
@@ -62,6 +62,7 @@ function serverOf(
   if (sharedBy === undefined) return ownerID === "" ? present : ownerID;
   const lost = (node: string) => isFencedNode(nodes.get(node)) || vanished?.has(node) === true;
   const ready = sharedBy.filter((node) => state(node) === "Ready").sort();
-  const next = ready.find((node) => users.includes(node)) ?? ready[0];
+  const open = volume.status?.currentNodeID || volume.spec.nodeID;
+  const next = ready.find((node) => node === open) ?? ready.find((node) => users.includes(node)) ?? ready[0];
   return present !== undefined && (!lost(present) || next === undefined) ? present : next;
 }

@@ -62,6 +62,9 @@ describe("attach and detach by a person", () => {
   });
 
   test("of two people with the same id the first has it, and the second learns who", async () => {
+    const driver = await act("attach", { hostId: "a", attachedBy: "csi" });
+    assert.equal(driver.status, 400);
+    assert.match(driver.json.message, /"?csi"? names the CSI driver, not a person/);
     const second = await act("attach", { hostId: "a", attachedBy: "bob" });
     assert.equal(second.status, 409);
     assert.match(second.json.message, /held by ann until 2099/);
