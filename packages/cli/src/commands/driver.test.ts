@@ -164,7 +164,12 @@ describe("mooring driver", () => {
     client.close();
     driver.child.kill("SIGTERM");
     assert.equal(await driver.ended, 0, driver.output());
-    await refused([...state("b"), "--metrics-listen", "9810"], env, 2, /--metrics-listen 9810/);
+    await refused(
+      [...state("b"), "--metrics-listen", "9810"],
+      env,
+      2,
+      /--metrics-listen 9810.*\nnext: write it like 127\.0\.0\.1:9810/,
+    );
     await refused([...state("b"), "--metrics-listen", "192.0.2.1:9810"], env, 2, /cannot be had/);
   });
 

@@ -153,7 +153,7 @@ export function groupCommand(): Command {
   const snapshots = group.command("snapshot").description("group snapshots");
   waiting(snapshots.command("create").description("cut all claims with these labels at one moment"))
     .argument("<name>", "name of the new group snapshot")
-    .requiredOption("-l, --selector <labels>", "which claims: app=db,tier in (a,b)")
+    .requiredOption("-l, --selector <labels>", "which claims: 'app=db,tier in (a,b)'")
     .option("--class <name>", "VolumeGroupSnapshotClass (default: the driver's default class)")
     .action(snapshot);
   waiting(group.command("restore").description("make one claim per member of a group snapshot"))

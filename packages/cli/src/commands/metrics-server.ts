@@ -16,7 +16,7 @@ export async function startMetricsServer(
   families: () => readonly MetricFamily[],
   logger: Logger,
 ): Promise<MetricsEndpoint> {
-  const { host, port } = listenAddress(OPTION, address);
+  const { host, port } = listenAddress(OPTION, address, "127.0.0.1:9810");
   const process = processMetrics();
   try {
     const server = await serveMetrics({ host, port }, () => [...families(), ...process.families()]);

@@ -47,7 +47,7 @@ async function up(options: UpOptions): Promise<void> {
     pool: { type, size, ...(poolOvercommit === undefined ? {} : { overcommit: poolOvercommit }) },
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),
-    listen: listenAddress("--listen", options.listen),
+    listen: listenAddress("--listen", options.listen, "127.0.0.1:6443"),
     nodeName: nodeName(options.nodeName),
   };
   const ready = await readyFile(options.readyFile);

@@ -37,7 +37,7 @@ function parsed(text: string): LabelRequirement[] {
     return parseLabelSelector(text);
   } catch (error) {
     throw new CommandError(error instanceof Error ? error.message : String(error), {
-      next: "write it as kubectl does, such as --selector app=db,tier in (a,b)",
+      next: "write it as kubectl does, such as --selector 'app=db,tier in (a,b)'",
     });
   }
 }

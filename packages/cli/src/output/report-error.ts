@@ -61,6 +61,9 @@ function unanswered({ cause, message }: StatusError): Told {
   };
 }
 
+const REPORT =
+  "this is a defect of Mooring: report it with these lines, `mooring --version` and the command that you gave";
+
 /** What is told of a failure, and what a person does about it. */
 export function tellError(error: unknown): Told {
   if (error instanceof CommandError) {
@@ -84,13 +87,13 @@ export function tellError(error: unknown): Told {
   }
   // One that has a cause is no answer: nobody answered.
   if (error instanceof StatusError) return error.cause === undefined ? tellRefusal(error) : unanswered(error);
-  if (!(error instanceof Error)) return { message: String(error), exitCode: EXIT.internal };
+  if (!(error instanceof Error)) return { message: String(error), next: REPORT, exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
   const refusal = typeof code === "string" ? SYSTEM[code] : undefined;
   if (refusal !== undefined) return { message: error.message, ...refusal };
   if (typeof hint === "string") return { message: error.message, next: hint, exitCode: EXIT.usage };
-  return { message: error.stack ?? error.message, exitCode: EXIT.internal };
+  return { message: error.stack ?? error.message, next: REPORT, exitCode: EXIT.internal };
 }
 
 /** Writes `error: ...` and `next: ...` to stderr; the answer is the exit code. */

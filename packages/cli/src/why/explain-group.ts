@@ -18,7 +18,10 @@ import { type Finding, finding } from "./finding.ts";
 export async function explainEngineGroup(context: Context, name: string): Promise<Finding> {
   const subject = `GroupSnapshot ${name}`;
   const group = await read(context, GroupSnapshots, { name });
-  if (group === undefined) return finding("failed", subject, "does not exist");
+  if (group === undefined)
+    return finding("failed", subject, "does not exist", {
+      next: "kubectl get groupsnapshots.storage.mooring.dev",
+    });
   const { status } = group;
   const { error } = status ?? {};
   // What keeps a group from beginning passes by itself.

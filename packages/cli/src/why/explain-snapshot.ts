@@ -8,7 +8,10 @@ import { type Finding, finding } from "./finding.ts";
 export async function explainEngineSnapshot(context: Context, name: string): Promise<Finding> {
   const subject = `Snapshot ${name}`;
   const snapshot = await read(context, Snapshots, { name });
-  if (snapshot === undefined) return finding("failed", subject, "does not exist");
+  if (snapshot === undefined)
+    return finding("failed", subject, "does not exist", {
+      next: "kubectl get snapshots.storage.mooring.dev",
+    });
   const { status } = snapshot;
   if (status?.error !== undefined)
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`);

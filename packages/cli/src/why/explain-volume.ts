@@ -54,7 +54,8 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
 export async function explainVolume(context: Context, name: string): Promise<Finding> {
   const subject = `Volume ${name}`;
   const volume = await read(context, Volumes, { name });
-  if (volume === undefined) return finding("failed", subject, "does not exist");
+  if (volume === undefined)
+    return finding("failed", subject, "does not exist", { next: "mooring volume list" });
   const { status } = volume;
   const children = [...(await share(context, volume)), ...(await tickets(context, volume))];
   if (status?.error !== undefined) {
