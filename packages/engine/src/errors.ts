@@ -14,6 +14,9 @@ export type EngineErrorCode =
   | "DATA_LOSS"
   | "INTERNAL";
 
+/** What the same wish can carry to be granted all the same: a place in the queue, or force over others. */
+export type WayOut = "queue" | "force";
+
 /** A failure with what to do next. */
 export class EngineError extends Error {
   override readonly name = "EngineError";
@@ -21,9 +24,17 @@ export class EngineError extends Error {
   /** What a person can do about it, as one sentence. */
   readonly hint: string | undefined;
 
-  constructor(code: EngineErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  /** For callers with a name of their own for it, such as a flag. */
+  readonly wayOut: WayOut | undefined;
+
+  constructor(
+    code: EngineErrorCode,
+    message: string,
+    options: { hint?: string; wayOut?: WayOut; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
+    this.wayOut = options.wayOut;
   }
 }

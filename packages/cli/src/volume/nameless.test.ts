@@ -36,5 +36,5 @@ test("a user whom no passwd knows has help and every command, and is called by t
   };
   const given = await mooring(["volume", "detach", "v", "--kubeconfig", api.kubeconfig], nameless);
   assert.equal(given.code, 1, given.stderr);
-  assert.match(given.stderr, /is held by ann, not by 54321/);
+  assert.match(given.stderr, /is held by ann, not by 54321.*\nnext: .* ends it now\. \(--force\)\n/);
 });

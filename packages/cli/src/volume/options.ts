@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { EngineError } from "@mooring/engine";
+import { EngineError, type WayOut } from "@mooring/engine";
 import { Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
@@ -27,8 +27,8 @@ export function callerOption(): Option {
   return holderOption("who you are: the ticket has to be yours").conflicts("force");
 }
 
-/** What the commands call what the engine's hints speak of. */
-const FLAGS: Readonly<Record<string, string>> = { queue: "--queue", "forced detach": "--force" };
+/** What the commands call what a wish can carry. */
+const FLAGS: Readonly<Record<WayOut, string>> = { queue: "--queue", force: "--force" };
 
 /** What the engine refuses, as the command's own failure: wrong arguments, or a no for now. */
 export async function told<T>(work: Promise<T>): Promise<T> {
@@ -37,9 +37,8 @@ export async function told<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.negative;
-    const flag = Object.entries(FLAGS).find(([words]) => error.hint?.includes(words))?.[1];
-    const next =
-      error.hint === undefined ? {} : { next: `${error.hint}${flag === undefined ? "" : ` (${flag})`}` };
+    const flag = error.wayOut === undefined ? "" : ` (${FLAGS[error.wayOut]})`;
+    const next = error.hint === undefined ? {} : { next: `${error.hint}${flag}` };
     throw new CommandError(error.message, { exitCode, cause: error, ...next });
   }
 }

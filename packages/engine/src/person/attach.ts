@@ -83,6 +83,7 @@ async function requireNode(
   if (state !== "Ready" && queue !== true) {
     throw new EngineError("FAILED_PRECONDITION", `node "${hostId}" is ${state}`, {
       hint: "Choose a node that is Ready, or wait in the queue.",
+      wayOut: "queue",
     });
   }
   const homes = await homesOf(store, volume, signal);
@@ -177,5 +178,6 @@ function requireFree(attachment: VolumeAttachment, wish: TicketRequest): void {
     `the volume is wanted otherwise`,
     against,
     "Wait until they end, or ask to wait in the queue.",
+    "queue",
   );
 }

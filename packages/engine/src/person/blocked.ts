@@ -1,13 +1,16 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { nameOf } from "../arbiter/summary.ts";
-import { EngineError } from "../errors.ts";
+import { EngineError, type WayOut } from "../errors.ts";
 
 /** A person's wish that other tickets stand against. */
 export class BlockedByTickets extends EngineError {
   readonly tickets: readonly AttachmentTicket[];
 
-  constructor(message: string, tickets: readonly AttachmentTicket[], hint: string) {
-    super("FAILED_PRECONDITION", `${message}: ${tickets.map(describe).join(", ")}`, { hint });
+  constructor(message: string, tickets: readonly AttachmentTicket[], hint: string, wayOut?: WayOut) {
+    super("FAILED_PRECONDITION", `${message}: ${tickets.map(describe).join(", ")}`, {
+      hint,
+      ...(wayOut === undefined ? {} : { wayOut }),
+    });
     this.tickets = tickets;
   }
 }

@@ -44,6 +44,7 @@ function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): v
       `ticket "${ticket.id}" belongs to ${ticket.type} and ends ${ends}`,
       {
         hint: `\`mooring why volume/${volume}\` tells what it does; a forced detach ends it now.`,
+        wayOut: "force",
       },
     );
   }
@@ -53,6 +54,7 @@ function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): v
     `ticket "${ticket.id}" is held by ${holder}, not by ${caller}`,
     [ticket],
     `Ask ${holder} to detach; a forced detach ends it now.`,
+    "force",
   );
 }
 
