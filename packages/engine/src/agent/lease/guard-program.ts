@@ -1,6 +1,6 @@
 /**
  * Fences loop devices whose time is over. It outlives the agent that started it: workloads go on when an agent is
- * killed, and nobody else would stop their writes. argv: a file with a line `loop3 DISKSEQ MILLISECONDS` per device,
+ * killed, and nobody else would stop their writes. argv: a file with a line `loop3 DISKSEQ MILLISECONDS IMAGE` per device,
  * time since boot, below the boot's id. The file is read again all the time, so that agents that come and go extend
  * the same devices' time. LOOP_SET_STATUS64 with a size limit of 512 bytes waits for what is under way, and lets
  * nothing through to the image after it, from whichever namespace; `fenced <device>` says that it is done.
@@ -30,7 +30,7 @@ while (1) {
   exit 0 if $head ne $boot;
   my $left = 0;
   for my $line (@lines) {
-    my ($name, $sequence, $deadline) = $line =~ /^(loop\d+) (\S+) (\d+)$/ or next;
+    my ($name, $sequence, $deadline) = $line =~ /^(loop\d+) (\S+) (\d+)(?: \S+)?$/ or next;
     next if first("/sys/block/$name/diskseq") ne $sequence;
     next if first("/sys/block/$name/loop/sizelimit") eq '512';
     $left++;

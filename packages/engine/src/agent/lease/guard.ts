@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
 import type { Clock } from "../../host/host.ts";
@@ -9,6 +9,8 @@ import { GUARD_PROGRAM } from "./guard-program.ts";
 
 /** Longer than an ioctl that waits for slow I/O usually takes. */
 const FENCE_MS = 10_000;
+/** One device in the file of the deadlines; the last word is the image. */
+const LINE = /^(loop\d+) (\S+) (\d+)(?: (\S+))?$/;
 
 interface Guarded {
   /** `loop3` */
@@ -30,10 +32,22 @@ export class DeviceGuard {
   #child: ChildProcess | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** `file`: absolute path of the deadlines. */
-  constructor(file: string, clock: Clock) {
+  private constructor(file: string, clock: Clock) {
     this.#file = file;
     this.#clock = clock;
+  }
+
+  /**
+   * `file`: absolute path of the deadlines. Devices that an earlier process has left in it keep theirs: their users go
+   * on, and the images may never be looked at again here, because their pool does not open or this process dies.
+   */
+  static async open(file: string, clock: Clock): Promise<DeviceGuard> {
+    const guard = new DeviceGuard(file, clock);
+    for (const [image, guarded] of readDeadlines(file)) {
+      if (await isOpen(guarded)) guard.#devices.set(image, guarded);
+    }
+    if (guard.#devices.size > 0) await guard.#publish();
+    return guard;
   }
 
   /** From now on the image's device (`/dev/loop3`) works until the deadline only. Resolves when that is sure. */
@@ -41,6 +55,8 @@ export class DeviceGuard {
     const name = device.replace("/dev/", "");
     const loop = await readLoop(name);
     if (loop === undefined) throw new EngineError("UNAVAILABLE", `${device} went away`);
+    // By whatever name an earlier process knew it: two deadlines of one device, and the earlier would hold.
+    for (const [other, guarded] of this.#devices) if (guarded.name === name) this.#devices.delete(other);
     this.#devices.set(image, { name, sequence: loop.sequence, deadline });
     await this.#publish();
   }
@@ -60,11 +76,10 @@ export class DeviceGuard {
     if (guarded === undefined) return;
     guarded.deadline = 0;
     await this.#publish();
-    const { name, sequence } = guarded;
+    const { name } = guarded;
     const end = this.#clock.sinceBoot() + FENCE_MS;
     for (;;) {
-      const loop = await readLoop(name);
-      if (loop === undefined || loop.sequence !== sequence || loop.fenced === true) break;
+      if (!(await isOpen(guarded))) break;
       if (this.#clock.sinceBoot() > end) throw new EngineError("INTERNAL", `/dev/${name} cannot be fenced`);
       await this.#clock.sleep(20);
     }
@@ -79,7 +94,7 @@ export class DeviceGuard {
   /** Ends the watching; only when no device needs it. */
   async close(): Promise<void> {
     await this.#writing.catch(() => {});
-    if (this.#devices.size > 0) return;
+    for (const guarded of this.#devices.values()) if (await isOpen(guarded)) return;
     await rm(this.#file, { force: true });
   }
 
@@ -91,12 +106,11 @@ export class DeviceGuard {
   }
 
   async #write(): Promise<void> {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    const lines = [...this.#devices.values()].map(
-      ({ name, sequence, deadline }) => `${name} ${sequence} ${Math.floor(deadline)}`,
+    const lines = [...this.#devices].map(
+      ([image, { name, sequence, deadline }]) => `${name} ${sequence} ${Math.floor(deadline)} ${image}`,
     );
     const temporary = `${this.#file}.new`;
-    await writeFile(temporary, `${[boot, ...lines].join("\n")}\n`, { mode: 0o600 });
+    await writeFile(temporary, `${[bootID(), ...lines].join("\n")}\n`, { mode: 0o600 });
     await rename(temporary, this.#file);
     if (this.#devices.size > 0) await this.#watch();
   }
@@ -115,4 +129,29 @@ export class DeviceGuard {
     child.unref();
     this.#child = child;
   }
+}
+
+function bootID(): string {
+  return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+}
+
+/** Something can still get through to the image. */
+async function isOpen({ name, sequence }: Guarded): Promise<boolean> {
+  const loop = await readLoop(name);
+  return loop !== undefined && loop.sequence === sequence && loop.fenced !== true;
+}
+
+/** What the file says, by image; nothing when there is none, or it is from before the machine started. */
+function readDeadlines(file: string): Map<string, Guarded> {
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const [boot, ...lines] = text.split("\n");
+  const found = new Map<string, Guarded>();
+  if (boot !== bootID()) return found;
+  for (const line of lines) {
+    const [, name = "", sequence = "", deadline, image] = LINE.exec(line) ?? [];
+    if (deadline === undefined) continue;
+    // Earlier versions did not say whose the device is. It keeps its time, under a name that no image has.
+    found.set(image ?? `/dev/${name}`, { name, sequence, deadline: Number(deadline) });
+  }
+  return found;
 }

@@ -25,7 +25,7 @@ export async function openSharing(
 ): Promise<OpenSharing> {
   const { clock } = host;
   await mkdir(stateDir, { recursive: true });
-  const guard = new DeviceGuard(join(stateDir, "lease-guard"), clock);
+  const guard = await DeviceGuard.open(join(stateDir, "lease-guard"), clock);
   const watch = new LeaseWatch(store, clock, logger);
   const agents = createInformer(store, NodeAgents, { logger });
   const listeners = new Set<(image: string) => void>();
