@@ -198,12 +198,7 @@ const REFUSED: [string, string[], number, RegExp][] = [
     /volume "v-none" does not exist/,
   ],
   ["a ticket id that is a path", ["ticket", "rm", "VOLUME", "a/b"], 2, /ticket id "a\/b" is not valid/],
-  [
-    "a time without unit",
-    ["ticket", "add", "VOLUME", "--node", "node-a", "--for", "5"],
-    2,
-    /write it like 30m/,
-  ],
+  ["a time in weeks", ["ticket", "add", "VOLUME", "--node", "node-a", "--for", "5w"], 2, /write it like 30m/],
   ["no node at all", ["ticket", "add", "VOLUME"], 2, /--node/],
   ["an attachment that does not exist", ["why", "volumeattachment/v-none"], 1, /./],
 ];
