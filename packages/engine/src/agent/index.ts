@@ -21,6 +21,7 @@ import { Freezes } from "./freezes/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
 import { claimNode } from "./heartbeat/holder.ts";
 import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
+import { heldDevices } from "./held-devices.ts";
 import type { LeaseTimes } from "./lease/image-leases.ts";
 import { openSharing } from "./lease/open-sharing.ts";
 import { sweepLeases } from "./lease/sweep-leases.ts";
@@ -112,7 +113,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     freezes: new Freezes(stateDir, logger),
     sessions: new Sessions(),
   };
-  const letGo = (): Promise<void> => release(context, options.releaseOnStop === true);
+  const devicesToo = options.releaseOnStop === true;
   try {
     await context.freezes.undoLeftovers(host.exec);
     for (const pool of options.pools ?? []) await ensurePool(options, pool);
@@ -128,10 +129,17 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     );
     const renewing = context.sharing?.leases.run(signal);
     const running = Promise.all([...controllers, ...informing, keepBeating(context), renewing]);
-    return { done: running.finally(letGo).then(() => {}) };
+    const end = async (): Promise<void> => {
+      await release(context, devicesToo);
+      if (devicesToo) await sayGoodBye(context);
+      else await context.sharing?.close(false);
+    };
+    return { done: running.finally(end).then(() => {}) };
   } catch (error) {
-    // Stopped while starting: pools that are open already must not stay locked.
-    await letGo();
+    // Stopped while starting: pools that are open already must not stay locked. Whether an earlier agent has left
+    // devices in others is not known, so nothing is said about them.
+    await release(context, devicesToo);
+    await context.sharing?.close(false);
     throw error;
   }
 }
@@ -182,10 +190,9 @@ async function openOwnPools(context: AgentContext, open: (name: string) => Promi
 
 /** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
 async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
-  const { pools, events, logger, sessions, sharing, stateDir } = context;
+  const { pools, events, logger, sessions, stateDir } = context;
   await sessions.dropAll();
   await events.flush();
-  let idle = devicesToo;
   if (devicesToo) {
     for (const name of await presentShares(stateDir)) {
       await endShare(context, name).catch((error: unknown) => {
@@ -197,11 +204,17 @@ async function release(context: AgentContext, devicesToo: boolean): Promise<void
     const { name, backend } = pool;
     if (devicesToo) await releaseDevices(context, pool);
     await backend.close().catch(async (error: unknown) => {
-      idle = false;
       logger.info({ pool: name, why: String(error) }, "the pool stays mounted");
       await backend.leave();
     });
   }
-  await sharing?.close(idle);
-  if (idle) await sayGone(context);
+}
+
+/** Others need not wait for this node, nor for the leases that it has: unless a device of it is left. */
+async function sayGoodBye(context: AgentContext): Promise<void> {
+  const { logger, sharing } = context;
+  const held = await heldDevices(context);
+  if (held.length > 0) logger.info({ held }, "devices stay; this node is not said to be gone");
+  await sharing?.close(held.length === 0);
+  if (held.length === 0) await sayGone(context);
 }

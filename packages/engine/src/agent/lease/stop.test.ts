@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, type TestContext, test } from "node:test";
+import { LocalStore, silentLogger } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
+import { NodeAgents } from "../../api/node-agent.ts";
+import { Pools } from "../../api/pool.ts";
+import { createHost } from "../../host/create-host.ts";
+import type { LoopDevice } from "../../host/host.ts";
+import { engineRegistry, POOL, until } from "../../testing/agent.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { GIB, scratch, sparse } from "../../testing/scratch.ts";
+import { type AgentOptions, startAgent } from "../index.ts";
+
+const host = createHost();
+const child = await bundleProgram(new URL("../../testing/lease-crash-child.ts", import.meta.url));
+after(child.remove);
+
+interface Survivor {
+  options: Omit<AgentOptions, "signal">;
+  dir: string;
+  store: LocalStore;
+  /** The folder that all nodes see. */
+  shared: string;
+  device(): Promise<LoopDevice | undefined>;
+}
+
+/** A node whose agent was killed while a file system on a shared pool's volume is mounted. */
+async function survivor(t: TestContext): Promise<Survivor> {
+  const stores: LocalStore[] = [];
+  // Hooks run in the order in which they were made.
+  t.after(() => Promise.all(stores.map((store) => store.close())));
+  const dir = await scratch(t, host);
+  const { path: disk } = await host.loops.attach(await sparse(join(dir, "disk"), GIB));
+  await host.exec.run("mkfs.xfs", ["-q", "-m", "reflink=1", disk]);
+  const shared = join(dir, "shared");
+  await mkdir(shared);
+  await host.mounts.mount({ source: disk, target: shared, fsType: "xfs" });
+  const life = spawn(process.execPath, [child.path, dir, "a", "dies"], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  assert.deepEqual(await once(life, "exit"), [null, "SIGKILL"]);
+  const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+  stores.push(store);
+  const stateDir = join(dir, "a");
+  return {
+    options: {
+      ...{ store, host, nodeID: "a", stateDir, logger: silentLogger, releaseOnStop: true },
+      pools: [{ name: POOL, type: "xfs", shared: true, path: shared }],
+      leases: { durationMs: 8000, safetyMs: 2000 },
+    },
+    ...{ dir, store },
+    shared,
+    device: async () => (await host.loops.list()).find((l) => l.backingFile.startsWith(`${stateDir}/`)),
+  };
+}
+
+/** Nobody may have the volume before this node's device is cut off, and the guard sees to that. */
+async function assertStillGuarded({ store, device }: Survivor): Promise<void> {
+  const { status } = await store.get(NodeAgents, { name: "a" });
+  assert.equal(status?.state, "Ready");
+  assert.equal(status.conditions?.find(({ type }) => type === "Fenced")?.status, "False");
+  assert.notEqual(await device(), undefined);
+  await eventually("the device to be cut off", async () => (await device())?.fenced === true);
+}
+
+function bound(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === "function" ? value.bind(target) : value;
+}
+
+test("an agent that is stopped while it starts does not say that its node holds no device", async (t) => {
+  const node = await survivor(t);
+  const stop = new AbortController();
+  // The first thing that it does once it has claimed its node, and before it knows its pools.
+  const store = new Proxy(node.options.store, {
+    get(target, name) {
+      if (name !== "create") return bound(target, name);
+      return async () => {
+        stop.abort();
+        throw new Error("stopped");
+      };
+    },
+  });
+  await assert.rejects(startAgent({ ...node.options, store, signal: stop.signal }), /stopped/);
+  await assertStillGuarded(node);
+});
+
+test("an agent whose shared pool did not open does not say that its node holds no device", async (t) => {
+  const node = await survivor(t);
+  await host.mounts.unmount(node.shared);
+  const stop = new AbortController();
+  const { done } = await startAgent({ ...node.options, signal: stop.signal });
+  try {
+    await until(node.store, Pools, POOL, ({ status }) => status?.ready === false);
+  } finally {
+    stop.abort();
+    await done;
+  }
+  await assertStillGuarded(node);
+});
+
+test("an agent that stops after its workloads closes what an earlier one has left, and says so", async (t) => {
+  const node = await survivor(t);
+  const { dir, options, store } = node;
+  await host.mounts.unmount(join(dir, "mount-a"));
+  const stop = new AbortController();
+  const { done } = await startAgent({ ...options, signal: stop.signal });
+  stop.abort();
+  await done;
+  assert.equal((await store.get(NodeAgents, { name: "a" })).status?.state, "Gone");
+  assert.equal(await node.device(), undefined);
+});
