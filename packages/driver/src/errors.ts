@@ -17,8 +17,9 @@ const STORE_CODES: Partial<Record<StatusReason, Code>> = {
   Timeout: Code.UNAVAILABLE,
   ServerTimeout: Code.UNAVAILABLE,
   ServiceUnavailable: Code.UNAVAILABLE,
-  Forbidden: Code.FAILED_PRECONDITION,
-  Unauthorized: Code.FAILED_PRECONDITION,
+  // Says nothing of the request: with its rights back the driver may find that the work is done.
+  Forbidden: Code.UNAVAILABLE,
+  Unauthorized: Code.UNAVAILABLE,
 };
 
 /** The one place where failures of other layers become CSI errors. Aborts stay as they are: the server knows why. */

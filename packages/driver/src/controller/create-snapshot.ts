@@ -105,11 +105,6 @@ function requireSame(present: Snapshot, request: v1.CreateSnapshotRequest, pool:
       },
     );
   }
-  const stored = present.spec.request as SnapshotRequest | undefined;
-  const text = (parameters: Record<string, string>) => JSON.stringify(Object.entries(parameters).sort());
-  if (stored !== undefined && text(stored.parameters) !== text(request.parameters)) {
-    throw CsiError.alreadyExists(`snapshot "${request.name}" exists with other parameters`);
-  }
   if (!isUsableFrom(pool, request.accessibilityRequirements)) {
     throw CsiError.alreadyExists(
       `snapshot "${request.name}" exists, but is not usable from the requisite topology`,

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { GroupSnapshots, MOORING_API_VERSION, NodeAgents, startServices, Volumes } from "@mooring/engine";
+import { setImmediate } from "node:timers/promises";
+import {
+  type GroupSnapshot,
+  GroupSnapshots,
+  MOORING_API_VERSION,
+  NodeAgents,
+  startServices,
+  Volumes,
+} from "@mooring/engine";
 import { mutate, silentLogger } from "@mooring/store";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { failureOf } from "../testing/world.ts";
@@ -39,4 +47,24 @@ test("the caller of a group snapshot reads which node does not answer, and for w
   assert.match(message, /pending, because volume v-b on node b: its agent does not answer/);
   const group = (await store.list(GroupSnapshots)).items[0];
   assert.equal(group?.status?.error?.message, "volume v-b on node b: its agent does not answer");
+});
+
+test("of an attempt that failed nothing is left, and the caller is told so: a refusal, not a maybe", async () => {
+  const { client, store } = cluster;
+  const request = { name: "late", sourceVolumeIds: ["v-a", "v-b"] };
+  const refused = failureOf(client.groupController.createVolumeGroupSnapshot(request));
+  const made = async () =>
+    (await store.list(GroupSnapshots)).items.find(({ spec }) => spec.request?.["name"] === "late");
+  let group = await made();
+  for (; group === undefined; group = await made()) await setImmediate();
+  const status: GroupSnapshot["status"] = {
+    ...{ state: "failed", attempt: 1, readyToUse: false },
+    error: { code: "DEADLINE_EXCEEDED", message: "node b did not cut in time" },
+  };
+  await mutate(store, GroupSnapshots, { name: group.metadata.name }, (g) => ({ ...g, status }), {
+    subresource: "status",
+  });
+  const { code, message } = await refused;
+  assert.deepEqual([code, message], ["FAILED_PRECONDITION", "node b did not cut in time"]);
+  assert.equal(await made(), undefined);
 });

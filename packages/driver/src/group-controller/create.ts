@@ -1,4 +1,4 @@
-import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type CallContext, Code, type CodeName, CsiError, type v1 } from "@mooring/csi";
 import {
   type GroupMember,
   type GroupSnapshot,
@@ -13,6 +13,7 @@ import { CREATED_AT, findGroupSnapshot, getVolume } from "../controller/objects.
 import { withdraw } from "../controller/withdraw.ts";
 import { fromEngine } from "../errors.ts";
 import { groupMemberIdOf, groupSnapshotIdOf } from "../names.ts";
+import { comparedParameters } from "../request/parameters.ts";
 import { waitUntil } from "../wait.ts";
 import { groupAnswer } from "./answer.ts";
 import { deadlineSecondsOf } from "./parameters.ts";
@@ -122,7 +123,7 @@ function requireSame(present: GroupSnapshot, request: v1.CreateVolumeGroupSnapsh
     throw CsiError.alreadyExists(`group snapshot "${name}" exists, but of ${has.join(", ")}`, { hint });
   }
   const stored = present.spec.request as GroupRequest | undefined;
-  const text = (parameters: Record<string, string>) => JSON.stringify(Object.entries(parameters).sort());
+  const text = (parameters: Record<string, string>) => JSON.stringify(comparedParameters(parameters));
   if (stored !== undefined && text(stored.parameters) !== text(request.parameters)) {
     throw CsiError.alreadyExists(`group snapshot "${name}" exists with other parameters`, { hint });
   }
@@ -159,8 +160,33 @@ async function untilReady(
     throw CsiError.aborted(`group snapshot "${name}" was deleted while it was being made`);
   }
   if (group.status?.state === "ready") return group;
-  if (group.status?.state === "failed") await withdraw(driver, GroupSnapshots, group, signal);
-  throw fromEngine(group.status?.error ?? { code: "INTERNAL", message: "no reason is recorded" });
+  const error = fromEngine(group.status?.error ?? { code: "INTERNAL", message: "no reason is recorded" });
+  if (group.status?.state !== "failed") throw asUnfinished(error);
+  await withdraw(driver, GroupSnapshots, group, signal);
+  throw asRefusal(error);
+}
+
+/** Codes after which a caller has to expect that there is, or will be, something of that name. */
+const UNCERTAIN: ReadonlySet<CodeName> = new Set<CodeName>([
+  "ABORTED",
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "RESOURCE_EXHAUSTED",
+  "UNAVAILABLE",
+]);
+
+/** Nothing is left of the attempt: a caller that gave up need not repeat the call to find that out. */
+function asRefusal(error: CsiError): CsiError {
+  return UNCERTAIN.has(error.codeName) ? withCode(Code.FAILED_PRECONDITION, error) : error;
+}
+
+/** It is cut, and what is missing is tried again: no caller may take that for a refusal. */
+function asUnfinished(error: CsiError): CsiError {
+  return error.codeName === "FAILED_PRECONDITION" ? withCode(Code.ABORTED, error) : error;
+}
+
+function withCode(code: Code, { message, hint }: CsiError): CsiError {
+  return new CsiError(code, message, hint === undefined ? {} : { hint });
 }
 
 /** Nobody knows when a node that does not answer is back: a caller whose own deadline comes first would read no reason. */

@@ -140,6 +140,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       const made = await group("xy", ids);
       assert.equal(await codeOf(group("xy", [x])), "ALREADY_EXISTS");
       assert.equal(await codeOf(group("xy", ids, { deadlineSeconds: "3" })), "ALREADY_EXISTS");
+      const told = await group("xy", ids, { ...PATIENT, "csi.storage.k8s.io/volumegroupsnapshot/name": "n" });
+      assert.equal(told.groupSnapshotId, made.groupSnapshotId);
       assert.equal(await codeOf(group("new", [x, "v-unknown"])), "NOT_FOUND");
       assert.equal(await codeOf(group("new", [x, "../../etc"])), "NOT_FOUND");
       assert.equal(await codeOf(group("new", [x, x])), "INVALID_ARGUMENT");

@@ -35,6 +35,16 @@ export function parseParameters(parameters: Record<string, string>): Record<stri
   return { ...parameters };
 }
 
+/**
+ * What tells two requests of one name apart. What Kubernetes adds does not: whether it tells the names of its objects
+ * is a setting, which may change between two attempts.
+ */
+export function comparedParameters(parameters: Record<string, string>): [string, string][] {
+  return Object.entries(parameters)
+    .filter(([key]) => !key.startsWith(KUBERNETES_PREFIX))
+    .sort();
+}
+
 interface MutableParameter {
   describe: string;
   valid(value: string): boolean;

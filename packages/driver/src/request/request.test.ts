@@ -128,7 +128,10 @@ describe("requests", () => {
         const shuffled = {
           ...a,
           capabilities: [...a.capabilities].reverse(),
-          parameters: Object.fromEntries(Object.entries(a.parameters).reverse()),
+          parameters: {
+            ...Object.fromEntries(Object.entries(a.parameters).reverse()),
+            "csi.storage.k8s.io/pvc/name": "told-or-not",
+          },
         };
         assert.deepEqual(differences(a, JSON.parse(JSON.stringify(shuffled)) as StoredVolumeRequest), []);
         assert.deepEqual(differences(a, b), differences(b, a));

@@ -2,7 +2,7 @@ import { CsiError, type v1 } from "@mooring/csi";
 import type { VolumeSource } from "@mooring/engine";
 import { ACCESS_MODES } from "./access-modes.ts";
 import { type Capability, canonical, parseCapabilities } from "./capability.ts";
-import { parseMutableParameters, parseParameters } from "./parameters.ts";
+import { comparedParameters, parseMutableParameters, parseParameters } from "./parameters.ts";
 import { parseRange, type SizeRange } from "./size.ts";
 
 /** The arguments of CreateVolume that make two calls of one name the same or different. Secrets are not among them. */
@@ -78,7 +78,7 @@ const COMPARED: Readonly<Record<string, (request: StoredVolumeRequest) => unknow
   "capacity_range.required_bytes": (r) => r.requiredBytes,
   "capacity_range.limit_bytes": (r) => r.limitBytes,
   volume_capabilities: (r) => canonical(r.capabilities),
-  parameters: (r) => Object.entries(r.parameters).sort(),
+  parameters: (r) => comparedParameters(r.parameters),
   mutable_parameters: (r) => Object.entries(r.mutableParameters).sort(),
   volume_content_source: (r) => [r.source?.kind, r.source?.name],
 };

@@ -54,6 +54,17 @@ const CONCLUSIVE: ReadonlySet<number> = new Set([
 ]);
 
 /**
+ * CreateVolumeGroupSnapshot: FAILED_PRECONDITION says there that these volumes cannot be cut together (section
+ * "CreateVolumeGroupSnapshot Errors"), so no call for them can have made a group.
+ */
+const GROUP_CONCLUSIVE: ReadonlySet<number> = new Set([...CONCLUSIVE, Code.FAILED_PRECONDITION]);
+
+/** {@link provesNothingMade} of a group snapshot. */
+export function provesNoGroupMade(failure: CallFailure, mayHaveBeenMade: boolean): boolean {
+  return provesNothingMade(failure, isUncertain(failure), mayHaveBeenMade, GROUP_CONCLUSIVE);
+}
+
+/**
  * Whether a failed create call proves that nothing was made. After a call without a clear answer an INTERNAL, or a
  * refusal of rotated credentials, proves nothing: the first call may have made what the second could not look up.
  */
@@ -61,7 +72,8 @@ export function provesNothingMade(
   failure: CallFailure,
   uncertain: boolean,
   mayHaveBeenMade: boolean,
+  conclusive = CONCLUSIVE,
 ): boolean {
   if (uncertain || failure.code === undefined) return false;
-  return !mayHaveBeenMade || CONCLUSIVE.has(failure.code);
+  return !mayHaveBeenMade || conclusive.has(failure.code);
 }

@@ -11,7 +11,7 @@ import {
   GROUP_CONTENT_FINALIZER,
 } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
-import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
+import { type CallFailure, provesNoGroupMade } from "../csi/codes.ts";
 import { type SecretRef, TemplateError } from "../secrets/references.ts";
 import { type CutGroup, faultOf, isOnRecord } from "./cut-group.ts";
 import { groupGetSecret, groupParameters, groupSecret } from "./secrets.ts";
@@ -152,7 +152,7 @@ const isMarked = (content: VolumeGroupSnapshotContent, annotation: string): bool
   content.metadata.annotations?.[annotation] !== undefined;
 
 const isSettled = ({ answer, mayExist }: GroupContentView): boolean =>
-  answer?.kind === "failed" && provesNothingMade(answer.failure, isUncertain(answer.failure), mayExist);
+  answer?.kind === "failed" && provesNoGroupMade(answer.failure, mayExist);
 
 function target(groupSnapshotId: string, snapshotIds: string[], secret: SecretRef | undefined): GroupTarget {
   return { groupSnapshotId, snapshotIds, ...(secret === undefined ? {} : { secret }) };

@@ -17,7 +17,7 @@ import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
 import { memberNames } from "./names.ts";
 
-/** Known defects of the controllers that people run today (facts, section 6.5), each kept out by name. */
+/** Known defects of the controllers that people run today, each kept out by name. */
 
 const key = (name: string) => ({ name, namespace: NS });
 const CREATE = "CreateVolumeGroupSnapshot";

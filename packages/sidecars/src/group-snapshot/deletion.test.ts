@@ -148,6 +148,19 @@ test("a create that surely made nothing does not hold up the deletion", async (t
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
 });
 
+test("a group that cannot be cut does not hold up the deletion, also after a call without an answer", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.DEADLINE_EXCEEDED });
+  const refused = { code: Code.FAILED_PRECONDITION, message: "cannot be cut together", times: 100_000 };
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", ...refused });
+  await w.create("group");
+  await w.error(/cannot be cut together/);
+  await w.remove();
+  await w.gone();
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+});
+
 test("a deletion that the driver refuses is told on content and group, loses nothing, and is tried again", async (t) => {
   const w = await made(t);
   w.h.driver.faults.add({

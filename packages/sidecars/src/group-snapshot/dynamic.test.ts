@@ -9,11 +9,12 @@ import {
   VolumeGroupSnapshotClasses,
   VolumeGroupSnapshotContents,
   VolumeSnapshotClasses,
+  VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
-import { groupClass, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
+import { groupClass, snapshotClass, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
@@ -305,4 +306,33 @@ test("a group of a name longer than a label is found by its owner alone", async 
   const [member] = await w.members();
   assert.deepEqual(member?.metadata.labels ?? {}, {});
   assert.equal(member?.status?.volumeGroupSnapshotName, name);
+});
+
+test("a content that somebody makes for a member's snapshot stays his own, and the member stays in its group", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  await w.create("group");
+  await w.ready();
+  const [member] = await w.memberContents();
+  const snapshotHandle = member?.status?.snapshotHandle ?? "";
+  const volumeSnapshotRef = { name: "backup", namespace: NS, uid: "" };
+  const spec = { source: { snapshotHandle }, volumeSnapshotRef, deletionPolicy: "Retain" as const };
+  await w.h.store.create(VolumeSnapshotContents, fresh(snapshotContent("backup", spec)));
+  const source = { volumeSnapshotContentName: "backup" };
+  await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("backup", { source })));
+  await w.h.until(
+    "the backup is ready",
+    async () => (await w.h.find(VolumeSnapshots, "backup", NS))?.status?.readyToUse === true,
+  );
+  await w.h.restart();
+  await w.create("other");
+  await w.ready("other");
+  const content = await w.h.find(VolumeSnapshotContents, "backup");
+  assert.equal(content?.spec.deletionPolicy, "Retain");
+  assert.deepEqual(Object.keys(content?.metadata.annotations ?? {}), []);
+  const backup = await w.h.find(VolumeSnapshots, "backup", NS);
+  assert.equal(backup?.metadata.ownerReferences, undefined);
+  await w.remove();
+  await w.gone();
+  assert.ok(await w.h.find(VolumeSnapshotContents, "backup"));
 });

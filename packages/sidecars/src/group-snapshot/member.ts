@@ -42,22 +42,28 @@ export interface MemberLookup {
   imported(driver: string, snapshotHandle: string): readonly VolumeSnapshotContent[];
 }
 
-/** The members that a content's status lists. A group that was brought in may come with objects for its members. */
+/**
+ * The members that a content's status lists. A group that was brought in may come with objects for its members; beside
+ * the members of any other, a content for the same snapshot is somebody else's business.
+ */
 export function membersOf(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
   lookup: MemberLookup,
 ): Member[] {
   const { namespace = "", uid = "" } = group.metadata;
+  const isImported = content.spec.source.groupSnapshotHandles !== undefined;
   return (content.status?.volumeSnapshotInfoList ?? []).flatMap((info) => {
     const { snapshotHandle } = info;
     if (!snapshotHandle) return [];
-    const given = lookup
-      .imported(content.spec.driver, snapshotHandle)
-      .find(({ spec }) => spec.volumeSnapshotRef.namespace === namespace);
+    const own = memberNames(uid, info.volumeHandle || snapshotHandle);
+    const imports = isImported && lookup.content(own.content) === undefined;
+    const given = (imports ? lookup.imported(content.spec.driver, snapshotHandle) : []).find(
+      ({ spec }) => spec.volumeSnapshotRef.namespace === namespace,
+    );
     const names =
       given === undefined
-        ? memberNames(uid, info.volumeHandle || snapshotHandle)
+        ? own
         : { content: given.metadata.name, snapshot: given.spec.volumeSnapshotRef.name };
     return {
       info: { ...info, snapshotHandle },
