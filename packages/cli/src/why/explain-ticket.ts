@@ -26,8 +26,8 @@ const NEXT: Partial<Record<VerdictReason, Next>> = {
   NodeUnreachable: (_, volume) => `attach it where its data are: mooring volume show ${volume}`,
   Flapping: (_, volume) =>
     `find out what moves it: kubectl describe volumeattachments.storage.mooring.dev ${volume}`,
-  NodeUnfenced: () =>
-    "make sure that the silent node is off, then: kubectl taint node NODE node.kubernetes.io/out-of-service=true:NoExecute",
+  NodeUnfenced: (_, __, [holder]) =>
+    `make sure that the silent node is off, then: kubectl taint node ${holder?.nodeID ?? "NODE"} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
 };
 
 /** Who it is for: a person, or the object that it dies with. */

@@ -9,6 +9,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
+import { explainHolder } from "./explain-holder.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -57,7 +58,11 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
   if (volume === undefined)
     return finding("failed", subject, "does not exist", { next: "mooring volume list" });
   const { status } = volume;
-  const children = [...(await share(context, volume)), ...(await tickets(context, volume))];
+  const children = [
+    ...(await explainHolder(context, volume)),
+    ...(await share(context, volume)),
+    ...(await tickets(context, volume)),
+  ];
   if (status?.error !== undefined) {
     return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children });
   }

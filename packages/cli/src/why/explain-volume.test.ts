@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  MOORING_API_VERSION,
+  type NodeAgent,
+  NodeAgents,
+  ShareManagers,
+  VolumeAttachments,
+  Volumes,
+} from "@mooring/engine";
+import { explainVolume } from "./explain-volume.ts";
+import { causes } from "./finding.ts";
+import { storeOf } from "./testing.ts";
+
+test("a volume whose node has fallen silent does not pass for well, though its ticket is satisfied", async (t) => {
+  const store = await storeOf(t, [Volumes, VolumeAttachments, ShareManagers, NodeAgents]);
+  const apiVersion = MOORING_API_VERSION;
+  const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo", nodeID: "node-a" };
+  const status = { state: "attached" as const, currentNodeID: "node-a", device: "/dev/loop1" };
+  await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec, status });
+  const why = async () => causes(await explainVolume({ store }, "v"));
+  assert.match((await why())[0]?.message ?? "", /does not exist: nobody tends the volume there/);
+  const agent: NodeAgent = { apiVersion, kind: "NodeAgent", metadata: { name: "node-a" }, spec: {} };
+  const ready = await store.create(NodeAgents, { ...agent, status: { state: "Ready" } });
+  assert.deepEqual(await why(), []);
+  const conditions = [
+    {
+      ...{ type: "Ready", status: "False" as const, reason: "HeartbeatStopped" },
+      ...{ message: "not heard of for 52 s", lastTransitionTime: "2026-01-01T00:00:00Z" },
+    },
+  ];
+  await store.update(NodeAgents, { ...ready, status: { state: "Suspect", conditions } });
+  const [silent, ...more] = await why();
+  assert.deepEqual(more, []);
+  assert.equal(silent?.state, "waiting");
+  assert.equal(silent?.message, "is Suspect: not heard of for 52 s");
+  assert.match(silent?.next ?? "", /kubectl taint node node-a node\.kubernetes\.io\/out-of-service=/);
+});
