@@ -17,21 +17,42 @@ const DEEP = process.env["MOORING_DEEP"] === "1";
 /** Of all sets of tickets, the normal run takes one in so many: a prime, so that no position is always left out. */
 const STRIDE = DEEP ? 1 : 151;
 
+/** Where nodes change, each set has about fifty times as many states. */
+const CHANGING_STRIDE = DEEP ? 53 : 3011;
+
+type Health = readonly NodeState[];
+const HEALTHY: Health = ["Ready", "Ready", "Ready"];
+
 interface State {
   volume: SimVolume;
   open: ReadonlySet<string>;
+  /** Of the nodes, in their order. */
+  health: Health;
 }
 
 /** Of the health of its data only whether they have failed makes a difference. */
-const keyOf = ({ volume: { spec, status, opener }, open }: State): string => {
+const keyOf = ({ volume: { spec, status, opener }, open, health }: State): string => {
   const { robustness, salvage: _, ...rest } = status;
-  return JSON.stringify([spec, rest, robustness === "faulted", opener, [...open]]);
+  return JSON.stringify([spec, rest, robustness === "faulted", opener, [...open], health]);
 };
 
+const without = (open: ReadonlySet<string>, nodeID: string): Set<string> =>
+  new Set([...open].filter((name) => name !== nodeID));
+
+/** One node falls silent, or is fenced, after which it has no device. */
+function worse({ volume, open, health }: State): State[] {
+  return NODES.flatMap((name, position): State[] => {
+    const at = (state: NodeState): Health => health.with(position, state);
+    if (health[position] === "Ready") return [{ volume, open, health: at("Suspect") }];
+    if (health[position] === "Suspect") return [{ volume, open: without(open, name), health: at("Fenced") }];
+    return [];
+  });
+}
+
 /** Everything that can happen next: the arbiter, an agent, a repair, or the clean-up after a fence. */
-function nextStates(state: State, seen: Omit<ArbiterView, "volume">): State[] {
-  const { volume, open } = state;
-  const full: ArbiterView = { ...seen, volume };
+function nextStates(state: State, seen: Omit<ArbiterView, "volume" | "nodes">): State[] {
+  const { volume, open, health } = state;
+  const full: ArbiterView = { ...seen, volume, nodes: nodesOf(health) };
   const machines = { open: [...open] };
   const decision = decide(full);
   checkState(machines, full, decision);
@@ -40,30 +61,40 @@ function nextStates(state: State, seen: Omit<ArbiterView, "volume">): State[] {
   if (placement !== undefined) {
     const after: SimVolume = { ...volume, spec: placed(volume, placement).spec };
     checkPlacement(volume, after, full);
-    next.push({ volume: after, open });
+    next.push({ volume: after, open, health });
   }
   if (mayBeRepaired(volume)) {
     const { salvage: _, ...status } = volume.status;
-    next.push({ volume: { ...volume, status: { ...status, robustness: "unknown" } }, open });
+    next.push({ volume: { ...volume, status: { ...status, robustness: "unknown" } }, open, health });
   }
   for (const nodeID of NODES) {
     if (isFenced(full, nodeID)) {
       if (volume.opener === nodeID) {
         checkRecord(machines, nodeID, "detached");
         const status = { ...volume.status, state: "detached" as const, currentNodeID: "" };
-        next.push({ volume: { ...volume, status, opener: "" }, open: new Set() });
+        next.push({ volume: { ...volume, status, opener: "" }, open: without(open, nodeID), health });
       }
       continue;
     }
     const step = agentStep(nodeID, volume, open.has(nodeID));
     if (step?.do === "record") {
       checkRecord(machines, nodeID, step.state);
-      next.push({ volume: step.next, open });
-    } else if (step?.do === "open") next.push({ volume, open: new Set([...open, nodeID]) });
-    else if (step?.do === "close") next.push({ volume, open: new Set() });
+      next.push({ volume: step.next, open, health });
+    } else if (step?.do === "open") next.push({ volume, open: new Set([...open, nodeID]), health });
+    else if (step?.do === "close") next.push({ volume, open: without(open, nodeID), health });
   }
   if (next.length === 0) checkRest(state, full, decision);
   return next;
+}
+
+const views = new Map<Health, ArbiterView["nodes"]>();
+
+function nodesOf(health: Health): ArbiterView["nodes"] {
+  const known = views.get(health);
+  if (known !== undefined) return known;
+  const { nodes } = view({ tickets: [], nodes: NODES.map((name, index) => node(name, health[index])) });
+  views.set(health, nodes);
+  return nodes;
 }
 
 /** Nothing is left to do. A node that is silent may keep the volume from those who could have it. */
@@ -118,15 +149,22 @@ function* ticketSets(): Generator<AttachmentTicket[]> {
   }
 }
 
-const NODE_STATES: readonly NodeState[][] = [
+/** Every health of three nodes, whichever is which; one that is gone is a fenced one to the arbiter. */
+const NODE_STATES: readonly Health[] = [
   ["Ready", "Ready", "Ready"],
   ["Suspect", "Ready", "Ready"],
   ["Fenced", "Ready", "Ready"],
   ["Suspect", "Fenced", "Ready"],
+  ["Suspect", "Suspect", "Ready"],
+  ["Fenced", "Fenced", "Ready"],
+  ["Suspect", "Suspect", "Suspect"],
+  ["Suspect", "Suspect", "Fenced"],
+  ["Suspect", "Fenced", "Fenced"],
+  ["Fenced", "Fenced", "Fenced"],
 ];
 
 /** False where other names for nodes of the same health give a set of tickets that comes before this one. */
-function isFirstOfItsLike(tickets: readonly AttachmentTicket[], health: readonly NodeState[]): boolean {
+function isFirstOfItsLike(tickets: readonly AttachmentTicket[], health: Health): boolean {
   const met = new Map<NodeState, number>();
   const seen = new Set<number>();
   for (const { nodeID } of tickets) {
@@ -144,7 +182,7 @@ function isFirstOfItsLike(tickets: readonly AttachmentTicket[], health: readonly
 }
 
 /** Where the tickets may find the volume: nowhere, and with or without its device held on each node, half-way in or out, whole or failed. */
-function starts(volume: SimVolume): State[] {
+function starts(volume: SimVolume, health: Health = HEALTHY): State[] {
   const held = NODES.flatMap((nodeID) =>
     [false, true].flatMap((disableFrontend): State[] => {
       const spec = { ...volume.spec, nodeID, disableFrontend };
@@ -155,16 +193,16 @@ function starts(volume: SimVolume): State[] {
       };
       const open = new Set([nodeID]);
       return [
-        { volume: { ...volume, spec, status: attached, opener: nodeID }, open },
-        { volume: { ...volume, spec, status: { state: "attaching" }, opener: nodeID }, open },
-        { volume: { ...volume, status: { state: "detaching" }, opener: nodeID }, open },
+        { volume: { ...volume, spec, status: attached, opener: nodeID }, open, health },
+        { volume: { ...volume, spec, status: { state: "attaching" }, opener: nodeID }, open, health },
+        { volume: { ...volume, status: { state: "detaching" }, opener: nodeID }, open, health },
       ];
     }),
   );
-  const whole = [{ volume, open: new Set<string>() }, ...held];
+  const whole = [{ volume, open: new Set<string>(), health }, ...held];
   const fault = { robustness: "faulted" as const, salvage: FAULT };
   const failed = whole.map(({ volume: { status, ...rest }, open }) => {
-    return { volume: { ...rest, status: { ...status, ...fault } }, open };
+    return { volume: { ...rest, status: { ...status, ...fault } }, open, health };
   });
   return [...whole, ...failed];
 }
@@ -174,26 +212,35 @@ function accessModes(tickets: readonly AttachmentTicket[]): string[] {
   return tickets.some(({ type }) => type === "share-manager-controller") ? ["rwo", "rwx"] : ["rwo"];
 }
 
+/** All that can become of a volume with these tickets; with `changing`, while nodes fall silent and are fenced. */
+function exploreAll(
+  tickets: AttachmentTicket[],
+  health: Health,
+  accessMode: string,
+  changing = false,
+): number {
+  const { volume, nodes: _, ...seen } = view({ tickets, spec: { accessMode } });
+  const idle: SimVolume = { ...volume, status: { state: "detached" }, opener: "" };
+  // A fenced node has no device.
+  const cutOff = NODES.filter((_name, index) => health[index] === "Fenced");
+  const from = starts(idle, health).map((start) => ({ ...start, open: cutOff.reduce(without, start.open) }));
+  return explore<State>(from, keyOf, (state) => [
+    ...nextStates(state, seen),
+    ...(changing ? worse(state) : []),
+  ]);
+}
+
 test("[LHA-080] every state of three nodes and up to three tickets is safe and can come to rest", (t) => {
   let [sets, states] = [0, 0];
   let index = 0;
   for (const tickets of ticketSets()) {
     index += 1;
     if (index % STRIDE !== 0) continue;
-    const health = DEEP ? NODE_STATES : [NODE_STATES[index % NODE_STATES.length] ?? []];
-    for (const nodeStates of health) {
-      if (DEEP && !isFirstOfItsLike(tickets, nodeStates)) continue;
+    const healths = DEEP ? NODE_STATES : [NODE_STATES[index % NODE_STATES.length] ?? HEALTHY];
+    for (const health of healths) {
+      if (DEEP && !isFirstOfItsLike(tickets, health)) continue;
       for (const accessMode of accessModes(tickets)) {
-        const nodes = NODES.map((name, position) => node(name, nodeStates[position]));
-        const { volume, ...seen } = view({ tickets, nodes, spec: { accessMode } });
-        const idle: SimVolume = { ...volume, status: { state: "detached" }, opener: "" };
-        // A fenced node has no device.
-        const fenced = (name: string) => isFenced({ ...seen, volume }, name);
-        const from = starts(idle).map((start) => ({
-          ...start,
-          open: new Set([...start.open].filter((name) => !fenced(name))),
-        }));
-        states += explore<State>(from, keyOf, (state) => nextStates(state, seen));
+        states += exploreAll(tickets, health, accessMode);
         sets += 1;
       }
     }
@@ -201,6 +248,37 @@ test("[LHA-080] every state of three nodes and up to three tickets is safe and c
   }
   t.diagnostic(`${sets} sets of tickets and nodes, ${states} states`);
   assert.ok(states > 1000, `only ${states} states`);
+});
+
+test("[LHA-080] so is every state while nodes fall silent and are fenced at any moment", (t) => {
+  let [sets, states] = [0, 0];
+  let index = 0;
+  for (const tickets of ticketSets()) {
+    index += 1;
+    if (index % CHANGING_STRIDE !== 0) continue;
+    for (const accessMode of accessModes(tickets)) {
+      states += exploreAll(tickets, HEALTHY, accessMode, true);
+      sets += 1;
+    }
+  }
+  t.diagnostic(`${sets} sets of tickets, ${states} states`);
+  assert.ok(states > 1000, `only ${states} states`);
+});
+
+test("a node that is gone is to the arbiter what a fenced one is", () => {
+  let index = 0;
+  for (const tickets of ticketSets()) {
+    index += 1;
+    if (index % 997 !== 0) continue;
+    const { volume, ...seen } = view({ tickets });
+    for (const { volume: held } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
+      const decided = (health: Health) => {
+        const { placement, verdicts } = decide({ ...seen, volume: held, nodes: nodesOf(health) });
+        return [placement, Object.values(verdicts).map(({ satisfied, reason }) => [satisfied, reason])];
+      };
+      assert.deepEqual(decided(["Gone", "Ready", "Suspect"]), decided(["Fenced", "Ready", "Suspect"]));
+    }
+  }
 });
 
 test("types that have the same rule are the same to the arbiter", () => {
