@@ -49,9 +49,12 @@ export async function publishVolume(
   const parameters = { lastAttachedBy: "csi", ...useParameters(capability, readonly) };
   const csi = csiTickets(await getAttachment(driver.store, volumeId, signal));
   const present = csi.find((ticket) => ticket.id === id);
+  const requireFree = (tickets: readonly AttachmentTicket[]): void => {
+    requireNoOtherNode(tickets, request, capability);
+    requireFreeToMigrate(volume, tickets, nodeId);
+  };
   if (present === undefined) {
-    requireNoOtherNode(csi, request, capability);
-    requireFreeToMigrate(volume, csi, nodeId);
+    requireFree(csi);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
   // The arbiter may know the owner better than the name of the ticket does.
@@ -59,7 +62,7 @@ export async function publishVolume(
   const ticket = { id, type: "csi-attacher" as const, nodeID: nodeId, parameters, owner };
   await editTickets(driver.store, volumeId, signal, (attachment) => {
     // Once more, as of the very write: another controller may have published it meanwhile.
-    if (present === undefined) requireNoOtherNode(csiTickets(attachment), request, capability);
+    if (present === undefined) requireFree(csiTickets(attachment));
     return withTicket(attachment, ticket, driver.host.clock.now());
   }).catch((error: unknown) => {
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
