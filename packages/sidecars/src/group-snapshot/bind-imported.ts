@@ -30,6 +30,25 @@ export function bindImported(
   }
 }
 
+/** The class came after the group was bound, so nobody has kept yet which secrets it names. */
+export function lacksSecrets(
+  { metadata: { name, namespace = "" } }: VolumeGroupSnapshot,
+  content: VolumeGroupSnapshotContent,
+  groupClass: VolumeGroupSnapshotClass | undefined,
+): boolean {
+  if (groupClass === undefined || groupClass.metadata.name !== content.spec.volumeGroupSnapshotClassName)
+    return false;
+  const { annotations = {} } = content.metadata;
+  try {
+    const named = secretAnnotations(content.metadata.name, { name, namespace }, groupClass);
+    return Object.keys(named).some((key) => annotations[key] === undefined);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    // A group that is bound goes on as it was.
+    return false;
+  }
+}
+
 function pick(values: Record<string, string> = {}, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([key]) => keys.includes(key)));
 }

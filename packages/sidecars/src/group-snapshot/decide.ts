@@ -7,7 +7,7 @@ import {
 import { GROUP_FINALIZER } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
 import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
-import { bindImported } from "./bind-imported.ts";
+import { bindImported, lacksSecrets } from "./bind-imported.ts";
 import { decideCreation } from "./decide-creation.ts";
 import { decideDeletion, decideOrphans } from "./decide-deletion.ts";
 import { misboundMembers, nextMemberWrites } from "./member-writes.ts";
@@ -90,7 +90,8 @@ function decideImported(
     return report("GroupSnapshotContentMisbound", `content ${name} belongs to another group snapshot`);
   const guarded = guard(group);
   if (guarded !== undefined) return guarded;
-  return owner ? decideMembers(view, group, content) : bindImported(group, content, groupClass);
+  if (!owner || lacksSecrets(group, content, groupClass)) return bindImported(group, content, groupClass);
+  return decideMembers(view, group, content);
 }
 
 /** First what the group needs to exist, then its members, then what people read. */

@@ -168,6 +168,30 @@ test("the class that a group snapshot names gives the secret, and may go then", 
   assert.deepEqual(call?.secrets, { k: "v" });
 });
 
+test("a class that comes after the group that names it gives its secret as well", async (t) => {
+  const parameters = {
+    "csi.storage.k8s.io/group-snapshotter-secret-name": "key",
+    "csi.storage.k8s.io/group-snapshotter-secret-namespace": NS,
+  };
+  const metadata = { name: "key", namespace: NS };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata, data: { k: "dg==" } };
+  const w = await groupWorld(t, { objects: [[Secrets, secret]] });
+  const group = await old(w);
+  await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));
+  await w.create("group", { source: pointing.source, volumeGroupSnapshotClassName: "groups" });
+  await whole(w, group);
+  await w.h.store.create(VolumeGroupSnapshotClasses, groupClass({ parameters }));
+  const annotation = "groupsnapshot.storage.kubernetes.io/deletion-secret-name";
+  await w.h.until("its secret is known", async () => {
+    const { metadata } = await w.content();
+    return metadata.annotations?.[annotation] === "key";
+  });
+  await w.remove();
+  await w.gone();
+  const [call] = w.requests<v1.DeleteVolumeGroupSnapshotRequest>("DeleteVolumeGroupSnapshot");
+  assert.deepEqual(call?.secrets, { k: "v" });
+});
+
 test("a class whose secret cannot be named does not bind a group that is brought in, until it is mended", async (t) => {
   const parameters = { "csi.storage.k8s.io/group-snapshotter-secret-name": "key" };
   const w = await groupWorld(t, { objects: [[VolumeGroupSnapshotClasses, groupClass({ parameters })]] });
