@@ -8,7 +8,7 @@ import { DeviceGuard } from "./guard.ts";
 
 const host = createHost();
 /** Longer than any step of a test takes, shorter than anybody's patience. */
-const LATER_MS = 4_000;
+const LATER_MS = 10_000;
 
 async function guarded(t: TestContext): Promise<{ file: string; attach(name: string): Promise<string> }> {
   const dir = await scratch(t, host);

@@ -129,18 +129,24 @@ export class ImageLeases {
     if (held === undefined) return;
     this.#held.delete(image);
     await this.#options.guard.forget(image);
-    const { metadata, spec } = held.lease;
+    if (await this.#free(held.lease, signal)) return;
+    // A renewal of ours was under way; else it belongs to somebody else already.
+    const present = await this.#find(image, signal);
+    if (present?.spec?.holderIdentity === this.#options.identity) await this.#free(present, signal);
+  }
+
+  /** False when it is not as it was read any more. */
+  async #free(lease: Lease, signal: AbortSignal | undefined): Promise<boolean> {
+    const { metadata, spec } = lease;
     const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
-    const free: Lease = {
-      ...held.lease,
-      metadata: { ...metadata, labels },
-      spec: { ...spec, holderIdentity: "" },
-    };
-    const options = signal === undefined ? {} : { signal };
-    await this.#options.store.update(Leases, free, options).catch((error: unknown) => {
-      // It runs out by itself, or belongs to somebody else already.
+    const free = { ...lease, metadata: { ...metadata, labels }, spec: { ...spec, holderIdentity: "" } };
+    try {
+      await this.#options.store.update(Leases, free, signal === undefined ? {} : { signal });
+      return true;
+    } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
-    });
+      return false;
+    }
   }
 
   /** Whose the lease is by its record, which may know more than this process. */
@@ -280,7 +286,7 @@ export class ImageLeases {
     this.#held.set(image, { lease, deadline: start + durationMs - safetyMs });
   }
 
-  async #find(image: string, signal: AbortSignal): Promise<Lease | undefined> {
+  async #find(image: string, signal: AbortSignal | undefined): Promise<Lease | undefined> {
     const key = { namespace: LEASE_NAMESPACE, name: leaseName(image) };
     return getIfAny(this.#options.store, Leases, key, signal);
   }
