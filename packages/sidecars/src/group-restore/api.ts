@@ -6,6 +6,8 @@ export interface ClaimOverrides {
   accessModes?: string[];
   /** Quantity; never less than the snapshot's restore size. */
   size?: string;
+  /** Where the snapshot does not say its own, as one that was brought in by its handle; else only as its content allows. */
+  volumeMode?: "Filesystem" | "Block";
   /** Added to the claim. */
   labels?: Record<string, string>;
 }
@@ -23,7 +25,8 @@ export interface MemberOverrides extends ClaimOverrides {
  * - `WaitForFirstConsumer`: the claim is there; its class makes the volume when a Pod uses it.
  * - `Bound`: the volume is there.
  * - `Failed`: the message says why.
- * - `Deleted`: somebody deleted the claim after the restore was complete.
+ * - `Deleted`: somebody deleted the claim after all claims were made and before all were bound. A restore that is Ready is
+ *   a finished record, and does not follow its claims any more.
  */
 export type MemberPhase =
   | "Pending"

@@ -155,6 +155,11 @@ test("claims that could not be made or filled are found before the first one is 
     classes: [storageClass(), foreign],
     ...with1({ members: [{ claim: "wal", storageClassName: "theirs" }] }),
   });
+  failsWith(
+    "VolumeModeMismatch",
+    /data: volumeMode Block, but the snapshot is of a volume in mode Filesystem: that needs the annotation/,
+    with1({ members: [{ claim: "data", volumeMode: "Block" }] }),
+  );
   failsWith("ClaimNameTaken", /claim wal-again exists and is not of this restore/, {
     claims: named(claim("data"), claim("wal"), claim("wal-again")),
   });
@@ -169,6 +174,23 @@ test("claims that could not be made or filled are found before the first one is 
     with1({ claimNameTemplate: `{{claim}}${"x".repeat(250)}` }),
   );
   failsWith("ClaimNameTaken", /claim data exists/, with1({ claimNameTemplate: "{{claim}}" }));
+});
+
+test("the volume mode is the snapshot's; one that was brought in has none, and takes the one that is asked for", () => {
+  const restore = groupRestore({ defaults: { volumeMode: "Block" } });
+  const [data, wal] = CLAIMS.map((name) => member(name));
+  assert.ok(data?.content && wal?.content);
+  data.content.metadata.annotations = {
+    ...data.content.metadata.annotations,
+    "snapshot.storage.kubernetes.io/allow-volume-mode-change": "true",
+  };
+  const { sourceVolumeMode: _, ...spec } = wal.content.spec;
+  wal.content.spec = spec;
+  const members = [data, wal];
+  const modes = (changes: Partial<GroupRestoreView>) =>
+    status({ members, ...changes }).members?.map(({ volumeMode }) => volumeMode);
+  assert.deepEqual(modes({}), ["Filesystem", "Filesystem"]);
+  assert.deepEqual(modes({ restore }), ["Block", "Block"]);
 });
 
 test("a source claim that is gone is replaced by the default class; without one the restore says so", () => {

@@ -1,4 +1,5 @@
 import { type PersistentVolumeClaim, parseQuantity, type StorageClass } from "@mooring/store";
+import { allowsModeChange, modeChangeNeeds } from "../common/mode-change.ts";
 import type { ClaimOverrides, MemberStatus, VolumeGroupRestore } from "./api.ts";
 import { claimNameFor } from "./claim-names.ts";
 import type { Member } from "./members.ts";
@@ -21,7 +22,7 @@ export function planMember(
   member: Member,
   driver: string,
 ): MemberStatus | Problem {
-  const { snapshot, content, sourceClaim } = member;
+  const { snapshot, sourceClaim } = member;
   const own = restore.spec.members?.find(({ claim }) => claim === sourceClaim);
   const source = view.claims.get(sourceClaim);
   const wish: ClaimOverrides = { ...restore.spec.defaults, ...own };
@@ -29,6 +30,8 @@ export function planMember(
   if (typeof size !== "string") return size;
   const storageClass = classOf(view, wish, source, sourceClaim, driver);
   if ("problem" in storageClass) return storageClass;
+  const volumeMode = modeOf(member, wish, source);
+  if (typeof volumeMode !== "string") return volumeMode;
   return {
     sourceClaim,
     snapshotName: snapshot.metadata.name,
@@ -37,8 +40,7 @@ export function planMember(
     storageClassName: storageClass.metadata.name,
     size,
     accessModes: wish.accessModes ?? source?.spec?.accessModes ?? ["ReadWriteOnce"],
-    volumeMode:
-      content?.spec.sourceVolumeMode ?? (source?.spec?.volumeMode === "Block" ? "Block" : "Filesystem"),
+    volumeMode,
     phase: "Pending",
     message: "the claim will be made",
   };
@@ -64,6 +66,23 @@ function sizeOf(
   return {
     reason: "SizeUnknown",
     problem: `${sourceClaim}: neither VolumeSnapshot ${snapshot.metadata.name} nor a source claim says how large it is; set spec.members[].size`,
+  };
+}
+
+/** The snapshot's own; a wish counts where it has none, or where its content allows another one. */
+function modeOf(
+  { content, sourceClaim }: Member,
+  { volumeMode: wanted }: ClaimOverrides,
+  source: PersistentVolumeClaim | undefined,
+): MemberStatus["volumeMode"] | Problem {
+  const taken = content?.spec.sourceVolumeMode;
+  if (content === undefined || taken === undefined)
+    return wanted ?? (source?.spec?.volumeMode === "Block" ? "Block" : "Filesystem");
+  if (wanted === undefined || wanted === taken) return taken;
+  if (allowsModeChange(content)) return wanted;
+  return {
+    reason: "VolumeModeMismatch",
+    problem: `${sourceClaim}: volumeMode ${wanted}, but the snapshot is of a volume in mode ${taken}: ${modeChangeNeeds(content)}`,
   };
 }
 

@@ -5,7 +5,8 @@ import type {
   VolumeSnapshotContent,
 } from "@mooring/store";
 import { parseQuantity } from "@mooring/store";
-import { ALLOW_MODE_CHANGE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
+import { allowsModeChange, modeChangeNeeds } from "../common/mode-change.ts";
+import { SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import type { CreateVolumeArguments, SourceRef } from "./intent.ts";
 
 export type DataSource =
@@ -79,19 +80,15 @@ export function snapshotSource(
   return { source: { snapshotId }, ref: { kind: "VolumeSnapshot", namespace, name, uid } };
 }
 
-/** Reading a file system as a block device, or the reverse, is a privilege that the content's owner grants. */
 function modeConversionError(
   claim: PersistentVolumeClaim,
   content: VolumeSnapshotContent,
 ): string | undefined {
   const { sourceVolumeMode } = content.spec;
   if (sourceVolumeMode === undefined || sourceVolumeMode === modeOf(claim)) return undefined;
-  const allow = content.metadata.annotations?.[ALLOW_MODE_CHANGE];
-  if (allow !== undefined && /^(1|t|T|true|TRUE|True)$/.test(allow)) return undefined;
-  return (
-    `the snapshot is of a volume in mode ${sourceVolumeMode}, the claim wants ${modeOf(claim)}: ` +
-    `that needs the annotation ${ALLOW_MODE_CHANGE}="true" on content ${content.metadata.name}`
-  );
+  if (allowsModeChange(content)) return undefined;
+  const both = `the snapshot is of a volume in mode ${sourceVolumeMode}, the claim wants ${modeOf(claim)}`;
+  return `${both}: ${modeChangeNeeds(content)}`;
 }
 
 /** Checks another claim as a source. */

@@ -164,7 +164,13 @@ const agent: Full<NodeAgent> = {
   status: { state: "Ready", heartbeat: time, holder: "h", version: "1", conditions },
 };
 
-const overrides = { storageClassName: "c", accessModes: ["ReadWriteOnce"], size: "1Gi", labels: { a: "b" } };
+const overrides = {
+  storageClassName: "c",
+  accessModes: ["ReadWriteOnce"],
+  size: "1Gi",
+  volumeMode: "Block" as const,
+  labels: { a: "b" },
+};
 const groupRestore: Full<VolumeGroupRestore> = {
   apiVersion: "storage.mooring.dev/v1alpha1",
   kind: "VolumeGroupRestore",
