@@ -1,6 +1,7 @@
 import {
   createInformer,
   delay,
+  EventRecorder,
   isConflict,
   isNotFound,
   type Lease,
@@ -14,7 +15,7 @@ import {
 import { holderOf, timeLeft } from "../agent/lease/decide.ts";
 import { LEASE_TIMES, type LeaseTimes } from "../agent/lease/image-leases.ts";
 import { LeaseWatch } from "../agent/lease/lease-watch.ts";
-import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../api/names.ts";
+import { DRIVER_NAME, LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../api/node-agent.ts";
 import type { Clock } from "../host/host.ts";
 import { type NodeWord, nodeConditions } from "./conditions.ts";
@@ -61,9 +62,10 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   agents.onChange((_old, agent) => {
     if (agent !== undefined) listen(agent);
   });
+  const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const look = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      await judge(options, watch, agent, listen(agent), nodes.get(agent.metadata.name));
+      await judge({ ...options, events }, watch, agent, listen(agent), nodes.get(agent.metadata.name));
     }
   };
   const done = (async () => {
@@ -77,7 +79,15 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
 }
 
 async function judge(
-  { store, clock, logger, graceMs = DEFAULT_GRACE_MS, leases: times, signal }: FencingOptions,
+  {
+    store,
+    clock,
+    logger,
+    events,
+    graceMs = DEFAULT_GRACE_MS,
+    leases: times,
+    signal,
+  }: FencingOptions & { events: EventRecorder },
   watch: LeaseWatch,
   agent: NodeAgent,
   heard: Pick<FencingView, "silentMs" | "beaten">,
@@ -100,7 +110,8 @@ async function judge(
     { node: name, ...word },
     silent ? "a node does not answer" : "a node was called lost and is not",
   );
-  await say(store, agent, word, clock.now(), signal);
+  if (await say(store, agent, word, clock.now(), signal))
+    events.event(agent, "Warning", `Node${word.state}`, word.message);
 }
 
 /** From the store, not from the watch: a renewal that is under way to us must count. */
@@ -109,17 +120,21 @@ async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lea
   return (await listAll(store, Leases, { ...selection, signal })).items;
 }
 
-/** Written upon the version that was looked at: a heartbeat that comes first wins. */
+/** Written upon the version that was looked at: a heartbeat that comes first wins, and the answer is false. */
 async function say(
   store: ObjectStore,
   agent: NodeAgent,
   word: NodeWord,
   now: Date,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const conditions = nodeConditions(agent.status, word, now);
   const status = { ...agent.status, state: word.state, conditions };
-  await store.updateStatus(NodeAgents, { ...agent, status }, { signal }).catch((error: unknown) => {
+  try {
+    await store.updateStatus(NodeAgents, { ...agent, status }, { signal });
+    return true;
+  } catch (error) {
     if (!isConflict(error) && !isNotFound(error)) throw error;
-  });
+    return false;
+  }
 }
