@@ -1,5 +1,11 @@
 import { Code, type CodeName, codeName } from "./codes.ts";
 
+/**
+ * A {@link CsiErrorOptions.reason} of a failed create call: nothing of that name is there, and nothing is under way.
+ * Some codes that the specification asks for (RESOURCE_EXHAUSTED for a lack of space) leave a caller in doubt.
+ */
+export const NOTHING_MADE = "CSI_NOTHING_MADE";
+
 /** What a `CsiError` may carry besides its code and message. */
 export interface CsiErrorOptions {
   /** A stable, machine-readable cause, `CSI_` and upper case by convention. Default: `CSI_` and the code's name. */

@@ -9,7 +9,7 @@ import {
 } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { fromEngine } from "../errors.ts";
+import { fromEngine, nothingMade } from "../errors.ts";
 import { snapshotIdOf } from "../names.ts";
 import { waitUntil } from "../wait.ts";
 import { snapshotAnswer } from "./answers.ts";
@@ -164,6 +164,7 @@ async function untilCut(
   }
   const error = snapshot.status?.error;
   if (isCut(snapshot) || error === undefined) return snapshot;
-  if (failedForGood(snapshot)) await withdraw(driver, Snapshots, snapshot, signal);
-  throw fromEngine(error);
+  if (!failedForGood(snapshot)) throw fromEngine(error);
+  await withdraw(driver, Snapshots, snapshot, signal);
+  throw nothingMade(fromEngine(error));
 }

@@ -11,7 +11,7 @@ import type { DriverContext } from "../context.ts";
 import { requireMovable } from "../controller/not-mounted.ts";
 import { CREATED_AT, findGroupSnapshot, getVolume } from "../controller/objects.ts";
 import { withdraw } from "../controller/withdraw.ts";
-import { fromEngine } from "../errors.ts";
+import { fromEngine, nothingMade } from "../errors.ts";
 import { groupMemberIdOf, groupSnapshotIdOf } from "../names.ts";
 import { comparedParameters } from "../request/parameters.ts";
 import { waitUntil } from "../wait.ts";
@@ -166,18 +166,20 @@ async function untilReady(
   throw asRefusal(error);
 }
 
-/** Codes after which a caller has to expect that there is, or will be, something of that name. */
+/**
+ * Codes after which a caller has to expect that there is, or will be, something of that name. RESOURCE_EXHAUSTED is
+ * another one for many, but the specification wants it for a lack of space (section "CreateVolumeGroupSnapshot Errors").
+ */
 const UNCERTAIN: ReadonlySet<CodeName> = new Set<CodeName>([
   "ABORTED",
   "CANCELLED",
   "DEADLINE_EXCEEDED",
-  "RESOURCE_EXHAUSTED",
   "UNAVAILABLE",
 ]);
 
 /** Nothing is left of the attempt: a caller that gave up need not repeat the call to find that out. */
 function asRefusal(error: CsiError): CsiError {
-  return UNCERTAIN.has(error.codeName) ? withCode(Code.FAILED_PRECONDITION, error) : error;
+  return nothingMade(UNCERTAIN.has(error.codeName) ? withCode(Code.FAILED_PRECONDITION, error) : error);
 }
 
 /** It is cut, and what is missing is tried again: no caller may take that for a refusal. */

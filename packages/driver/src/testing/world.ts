@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CsiClient, connect, v1 } from "@mooring/csi";
+import { type CsiClient, type CsiError, connect, v1 } from "@mooring/csi";
 import { createHost, type Host, type PoolType } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import { serveDriver } from "../serve.ts";
@@ -170,12 +170,14 @@ export async function codeOf(call: Promise<unknown>): Promise<string> {
 }
 
 /** Code and message of a call that must fail. */
-export async function failureOf(call: Promise<unknown>): Promise<{ code: string; message: string }> {
+export async function failureOf(
+  call: Promise<unknown>,
+): Promise<{ code: string; message: string; reason?: string }> {
   try {
     await call;
   } catch (error) {
-    const { codeName = String(error), message } = error as Error & { codeName?: string };
-    return { code: codeName, message };
+    const { codeName: code = String(error), message, reason } = error as Error & Partial<CsiError>;
+    return { code, message, ...(reason === undefined ? {} : { reason }) };
   }
   return { code: "OK", message: "" };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Code } from "@mooring/csi";
-import { callFailure, isCreateVolumeUncertain, isUncertain } from "./codes.ts";
+import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
+import { callFailure, isCreateVolumeUncertain, isUncertain, provesNoGroupMade } from "./codes.ts";
 
 const uncertain = new Set(["CANCELLED", "DEADLINE_EXCEEDED", "UNAVAILABLE", "ABORTED"]);
 
@@ -16,4 +16,13 @@ for (const [name, code] of Object.entries(Code).filter(([name]) => name !== "OK"
 test("a failure that did not come from the driver is uncertain", () => {
   assert.ok(isCreateVolumeUncertain(callFailure(new TypeError("socket"))));
   assert.ok(isCreateVolumeUncertain(callFailure(Object.assign(new Error("x"), { code: "ECONNRESET" }))));
+});
+
+test("a driver that says that nothing was made is believed, whatever the code", () => {
+  for (const code of [Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED, Code.INTERNAL]) {
+    const told = callFailure(new CsiError(code, "no room", { reason: NOTHING_MADE }));
+    assert.equal(isUncertain(told) || isCreateVolumeUncertain(told), false);
+    assert.ok(provesNoGroupMade(told, true));
+    assert.equal(provesNoGroupMade(callFailure(new CsiError(code, "no room")), true), false);
+  }
 });

@@ -1,16 +1,20 @@
-import { Code } from "@mooring/csi";
+import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
 
 export interface CallFailure {
   /** Absent when the failure did not come from the driver: nobody knows what happened. */
   code?: number;
   message: string;
+  /** The driver says that nothing of that name is there, and that nothing is under way. */
+  nothingMade?: true;
 }
 
 /** What a failed call tells us. A cancelled or broken call has no code. */
 export function callFailure(error: unknown): CallFailure {
   const message = error instanceof Error ? error.message : String(error);
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "number" && code > 0 && code <= 16 ? { code, message } : { message };
+  if (typeof code !== "number" || code <= 0 || code > 16) return { message };
+  const nothingMade = error instanceof CsiError && error.reason === NOTHING_MADE;
+  return { code, message, ...(nothingMade ? { nothingMade } : {}) };
 }
 
 /** The call may have had, or may still get, its effect: only a repetition tells. */
@@ -25,11 +29,12 @@ const UNCERTAIN: ReadonlySet<number> = new Set([
  * CreateVolume: RESOURCE_EXHAUSTED is final there (nothing was made, another node may have room). Everywhere else
  * it may mean "too many operations at once", so nothing can be concluded from it.
  */
-export function isCreateVolumeUncertain(failure: CallFailure): boolean {
-  return failure.code === undefined || UNCERTAIN.has(failure.code);
+export function isCreateVolumeUncertain({ code, nothingMade }: CallFailure): boolean {
+  return !nothingMade && (code === undefined || UNCERTAIN.has(code));
 }
 
 export function isUncertain(failure: CallFailure): boolean {
+  if (failure.nothingMade) return false;
   return isCreateVolumeUncertain(failure) || failure.code === Code.RESOURCE_EXHAUSTED;
 }
 
@@ -74,6 +79,7 @@ export function provesNothingMade(
   mayHaveBeenMade: boolean,
   conclusive = CONCLUSIVE,
 ): boolean {
+  if (failure.nothingMade) return true;
   if (uncertain || failure.code === undefined) return false;
   return !mayHaveBeenMade || conclusive.has(failure.code);
 }

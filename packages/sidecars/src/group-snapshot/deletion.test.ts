@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Code, type v1 } from "@mooring/csi";
+import { Code, NOTHING_MADE, type v1 } from "@mooring/csi";
 import {
   PersistentVolumeClaims,
   Secrets,
@@ -156,6 +156,19 @@ test("a group that cannot be cut does not hold up the deletion, also after a cal
   w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", ...refused });
   await w.create("group");
   await w.error(/cannot be cut together/);
+  await w.remove();
+  await w.gone();
+  assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);
+});
+
+test("a group for which there is no room is deleted while there is none, when the driver says that nothing was made", async (t) => {
+  const w = await groupWorld(t);
+  await w.claims("data");
+  const full = { code: Code.RESOURCE_EXHAUSTED, message: "no room", reason: NOTHING_MADE, times: 100_000 };
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.DEADLINE_EXCEEDED });
+  w.h.driver.faults.add({ method: "CreateVolumeGroupSnapshot", ...full });
+  await w.create("group");
+  await w.error(/no room/);
   await w.remove();
   await w.gone();
   assert.equal(w.h.driver.called("DeleteVolumeGroupSnapshot"), 0);

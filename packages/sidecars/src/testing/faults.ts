@@ -7,6 +7,8 @@ export interface Fault {
   /** gRPC number of the answer; absent: the answer is right. */
   code?: number;
   message?: string;
+  /** `CsiError.reason` of the answer. */
+  reason?: string;
   /** The operation takes effect before the wrong answer. */
   effect?: boolean;
   /** Milliseconds until the answer. */
@@ -35,8 +37,7 @@ export class FaultPlan {
     if (fault === undefined) return operation();
     const answer = fault.effect === true || fault.code === undefined ? operation() : undefined;
     if (fault.delayMs !== undefined) await sleep(fault.delayMs, signal);
-    if (fault.code !== undefined)
-      throw new CsiError(fault.code as CsiError["code"], fault.message ?? `${method} fails`);
+    if (fault.code !== undefined) throw asError(fault.code, fault);
     return answer as T;
   }
 
@@ -50,6 +51,10 @@ export class FaultPlan {
     if (fault.times <= 0) this.#faults.splice(index, 1);
     return fault;
   }
+}
+
+function asError(code: number, { method, message = `${method} fails`, reason }: Fault): CsiError {
+  return new CsiError(code as CsiError["code"], message, reason === undefined ? {} : { reason });
 }
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
