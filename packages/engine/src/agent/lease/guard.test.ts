@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { createHost } from "../../host/create-host.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { MIB, scratch, sparse } from "../../testing/scratch.ts";
+import { host, setUp, wasFrozen } from "../freezes/testing/frozen-mount.ts";
 import { DeviceGuard } from "./guard.ts";
 
-const host = createHost();
 /** Longer than any step of a test takes, shorter than anybody's patience. */
 const LATER_MS = 10_000;
 
@@ -60,4 +62,26 @@ test("the watching does not end while a device of an earlier process is open", a
   await before.protect("v-p-1", device, host.clock.sinceBoot() + LATER_MS);
   await (await DeviceGuard.open(file, host.clock)).close();
   await eventually("the device to be cut off", () => isCutOff(device));
+});
+
+test("a device that hangs does not keep others from being cut off", async (t) => {
+  const { mount, state } = await setUp(t);
+  const attach = async (file: string) => (await host.loops.attach(await sparse(file, MIB))).path;
+  const [hung, other] = [await attach(join(mount, "image")), await attach(`${state}-image`)];
+  await host.exec.run("fsfreeze", ["--freeze", mount]);
+  const write = spawn("dd", ["if=/dev/zero", `of=${hung}`, "bs=4096", "count=1", "oflag=direct"]);
+  try {
+    const inFlight = async () =>
+      (await readFile(hung.replace("/dev", "/sys/block").concat("/inflight"), "utf8")).trim();
+    await eventually("a write that does not end", async () => /^0\s+1$/.test(await inFlight()));
+    const guard = await DeviceGuard.open(`${state}-lease-guard`, host.clock);
+    await guard.protect("v-p-1", hung, host.clock.sinceBoot());
+    await guard.protect("v-q-2", other, host.clock.sinceBoot());
+    await eventually("the other device to be cut off", () => isCutOff(other));
+    assert.equal(await isCutOff(hung), false);
+  } finally {
+    await wasFrozen(mount);
+    if (write.exitCode === null) await once(write, "exit");
+  }
+  await eventually("the device that hung to be cut off", () => isCutOff(hung));
 });

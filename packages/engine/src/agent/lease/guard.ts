@@ -55,6 +55,11 @@ export class DeviceGuard {
     const name = device.replace("/dev/", "");
     const loop = await readLoop(name);
     if (loop === undefined) throw new EngineError("UNAVAILABLE", `${device} went away`);
+    if (loop.sequence === "") {
+      throw new EngineError("FAILED_PRECONDITION", "this kernel cannot cut a device of a shared pool off", {
+        hint: "use Linux 5.15 or newer on every node of a shared pool",
+      });
+    }
     // By whatever name an earlier process knew it: two deadlines of one device, and the earlier would hold.
     for (const [other, guarded] of this.#devices) if (guarded.name === name) this.#devices.delete(other);
     this.#devices.set(image, { name, sequence: loop.sequence, deadline });
