@@ -7,6 +7,19 @@ const OUT = join(ROOT, "dist", "mooring.mjs");
 
 export { OUT as BUNDLE };
 
+/** How esbuild makes programs for Node.js of our sources and all that they import. */
+export const AS_PROGRAM = {
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  conditions: ["mooring-source"],
+  // Native code, and a parser whose macros are lost in a bundle.
+  external: ["lmdb", "@marcbachmann/cel-js"],
+  banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+  logLevel: "warning",
+};
+
 async function newest(folder) {
   let latest = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -31,22 +44,14 @@ export async function bundle({ force = false } = {}) {
   if (!force && existsSync(OUT) && (await stat(OUT)).mtimeMs > sources) return OUT;
   const { build } = await import("esbuild");
   const version = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")).version;
+  // Everything is one file, so that starting reads one file.
   const { outputFiles } = await build({
+    ...AS_PROGRAM,
     write: false,
     entryPoints: [join(ROOT, "packages/cli/src/main.ts")],
     outfile: OUT,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    target: "node20",
-    conditions: ["mooring-source"],
-    // Everything is one file, so that starting reads one file, but what does not survive it: native code, and a
-    // parser whose macros are lost in a bundle.
-    external: ["lmdb", "@marcbachmann/cel-js"],
     define: { "process.env.MOORING_VERSION": JSON.stringify(version) },
-    banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     sourcemap: "linked",
-    logLevel: "warning",
   });
   await mkdir(join(ROOT, "dist"), { recursive: true });
   await replace(join(ROOT, "dist", "package.json"), '{"type":"module"}\n');

@@ -50,7 +50,7 @@ function runLane(name, files, flags, live) {
   const reporter = flags.some((flag) => flag.startsWith("--test-reporter")) ? [] : ["--test-reporter=spec"];
   // A file that waits for ever is named, instead of keeping a run from its end; the long proofs take their time.
   const limit = process.env.MOORING_DEEP === "1" ? [] : ["--test-timeout=900000"];
-  const own = ["--conditions=mooring-source", "--import", "tsx", "--test", ...reporter, ...limit];
+  const own = ["--enable-source-maps", "--test", ...reporter, ...limit];
   const concurrency = `--test-concurrency=${CONCURRENCY[name] ?? 1}`;
   const env = { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) };
   const child = spawn(process.execPath, [...own, concurrency, ...flags, ...files], {

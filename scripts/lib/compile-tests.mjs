@@ -1,0 +1,76 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { AS_PROGRAM } from "./bundle.mjs";
+import { ROOT } from "./setup.mjs";
+
+/** Below the repository, so that packages are found from there. */
+const CACHE = join(ROOT, ".cache");
+
+/**
+ * Makes JavaScript of test files and of all that they import, in one go: loading each from its source would cost most of
+ * them more than what they do. It also stays what it was when the run began, whatever is edited meanwhile.
+ *
+ * `pathOf(file)` is the program of a test file; `remove()` takes all of it away.
+ */
+export async function compileTests(files) {
+  await mkdir(CACHE, { recursive: true });
+  await removeStale();
+  const folder = await mkdtemp(join(CACHE, `tests-${process.pid}-`));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  const options = {
+    ...AS_PROGRAM,
+    entryPoints: files,
+    outbase: ROOT,
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    // What several tests import is there once, as files that they share.
+    splitting: true,
+    sourcemap: "linked",
+    sourcesContent: false,
+    external: [...AS_PROGRAM.external, "esbuild"],
+    define: {
+      "import.meta.url": "__at.url",
+      "import.meta.dirname": "__at.dirname",
+      "import.meta.filename": "__at.filename",
+    },
+    plugins: [WHERE],
+  };
+  await build(options).catch(async (error) => {
+    await remove();
+    throw error;
+  });
+  return { remove, pathOf: (file) => join(folder, relative(ROOT, file).replace(/\.ts$/, ".mjs")) };
+}
+
+/** What runs that were killed have left. */
+async function removeStale() {
+  for (const name of await readdir(CACHE)) {
+    const pid = /^tests-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid)))
+      await rm(join(CACHE, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+/** A module goes on to find what lies beside its source. */
+const WHERE = {
+  name: "where",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      if (!text.includes("import.meta.")) return;
+      const at = { url: pathToFileURL(path).href, dirname: dirname(path), filename: path };
+      // On the first line, so that the others keep their numbers.
+      return { loader: "ts", contents: `const __at = ${JSON.stringify(at)};${text}` };
+    });
+  },
+};
