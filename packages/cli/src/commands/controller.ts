@@ -9,11 +9,12 @@ import {
 import { isInCluster, managedBy, RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
-import { type ClientOptions, openClient } from "./client.ts";
-import { duration } from "./duration.ts";
-import { logLevelOption, openLogger, stopSignal } from "./foreground.ts";
-import { type MetricsEndpoint, startMetricsServer } from "./metrics-server.ts";
-import { readyFile } from "./ready-file.ts";
+import { type ClientOptions, openClient } from "../client/client.ts";
+import { duration } from "../options/duration.ts";
+import { stopSignal } from "../process/foreground.ts";
+import { logLevelOption, openLogger } from "../process/log.ts";
+import { type MetricsEndpoint, startMetricsServer } from "../process/metrics-server.ts";
+import { readyFile } from "../process/ready-file.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 

@@ -5,12 +5,11 @@ import { Volumes } from "@mooring/engine";
 import { isNotFound, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type Logger, pino } from "pino";
+import { openClient } from "../client/client.ts";
+import { isNodeName, ownPoolName } from "../options/node-settings.ts";
+import { overcommitOption, poolSizeOption } from "../options/own-pool.ts";
 import { CommandError } from "../output/command-error.ts";
-import { openClient } from "./client.ts";
-import { type DriverMetrics, startMetrics } from "./driver-metrics.ts";
-import { overcommitOption } from "./foreground.ts";
-import { isNodeName, ownPoolName } from "./node-settings.ts";
-import { poolSizeOption } from "./pool-size.ts";
+import { type DriverMetrics, startMetrics } from "../process/driver-metrics.ts";
 
 interface DriverOptions {
   mode: DriverMode;

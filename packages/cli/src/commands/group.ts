@@ -1,14 +1,14 @@
 import { VolumeGroupRestores } from "@mooring/sidecars";
 import { isAlreadyExists, VolumeGroupSnapshots } from "@mooring/store";
 import { Command, Option } from "commander";
+import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { renderGroup, renderList } from "../group/render.ts";
 import { listGroups, showGroup } from "../group/report.ts";
 import { collectPair, createGroupRestore, renderRestore, untilComplete } from "../group/restore.ts";
 import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group/snapshot.ts";
+import { timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
-import { type ClientOptions, openNamespace } from "./client.ts";
-import { timeoutOption } from "./duration.ts";
 
 interface Shared extends ClientOptions {
   /** Default: that of the kubeconfig's context. */

@@ -1,12 +1,13 @@
 import { startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
-import { type ClientOptions, openClient } from "./client.ts";
-import { openLogger, requireRoot, stopSignal } from "./foreground.ts";
-import { type HostOptions, withHostOptions } from "./host-options.ts";
-import { labels, nodeName, ownPoolName, poolName, taints } from "./node-settings.ts";
-import { poolTrouble, tellPoolTrouble } from "./pool-trouble.ts";
-import { readyFile } from "./ready-file.ts";
-import { leaseTimes } from "./shared-options.ts";
+import { type ClientOptions, openClient } from "../client/client.ts";
+import { type HostOptions, withHostOptions } from "../options/host-options.ts";
+import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
+import { leaseTimes } from "../options/shared-pool-options.ts";
+import { requireRoot, stopSignal } from "../process/foreground.ts";
+import { openLogger } from "../process/log.ts";
+import { poolTrouble, tellPoolTrouble } from "../process/pool-trouble.ts";
+import { readyFile } from "../process/ready-file.ts";
 
 interface NodeOptions extends ClientOptions, HostOptions {
   poolName?: string;

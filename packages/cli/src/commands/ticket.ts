@@ -1,11 +1,11 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
 import { Command } from "commander";
+import { type ClientOptions, openClient } from "../client/client.ts";
+import { term } from "../options/duration.ts";
 import { age, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
 import { listTickets, type TicketRow } from "../volume/tickets.ts";
-import { type ClientOptions, openClient } from "./client.ts";
-import { term } from "./duration.ts";
 
 const priorityOf = (type: string): number =>
   Object.entries(ATTACHER_RULES).find(([name]) => name === type)?.[1].priority ?? 0;

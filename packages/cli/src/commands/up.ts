@@ -1,15 +1,16 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
 import { RestStore } from "@mooring/store";
 import { Command, Option } from "commander";
+import { duration } from "../options/duration.ts";
+import { type HostOptions, withHostOptions } from "../options/host-options.ts";
+import { listenAddress } from "../options/listen-address.ts";
+import { nodeName } from "../options/node-settings.ts";
+import { leaseTimes } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
-import { duration } from "./duration.ts";
-import { openLogger, requireRoot, stopSignal } from "./foreground.ts";
-import { type HostOptions, withHostOptions } from "./host-options.ts";
-import { listenAddress } from "./listen-address.ts";
-import { nodeName } from "./node-settings.ts";
-import { poolTrouble, tellPoolTrouble } from "./pool-trouble.ts";
-import { readyFile } from "./ready-file.ts";
-import { leaseTimes } from "./shared-options.ts";
+import { requireRoot, stopSignal } from "../process/foreground.ts";
+import { openLogger } from "../process/log.ts";
+import { poolTrouble, tellPoolTrouble } from "../process/pool-trouble.ts";
+import { readyFile } from "../process/ready-file.ts";
 
 interface UpOptions extends HostOptions {
   /** Milliseconds. */

@@ -10,6 +10,8 @@ import {
 } from "@mooring/engine";
 import { type ObjectStore, waitFor } from "@mooring/store";
 import { Command } from "commander";
+import { type ClientOptions, openClient } from "../client/client.ts";
+import { term, timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { age, bytes, table } from "../output/table.ts";
@@ -17,8 +19,6 @@ import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
 import { renderFinding } from "../why/render.ts";
-import { type ClientOptions, openClient } from "./client.ts";
-import { term, timeoutOption } from "./duration.ts";
 
 interface ShowOptions extends ClientOptions {
   json?: boolean;

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import type { Context } from "../why/context.ts";
@@ -10,7 +11,6 @@ import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.
 import { explainVolume } from "../why/explain-volume.ts";
 import { type Finding, verdict } from "../why/finding.ts";
 import { renderFinding } from "../why/render.ts";
-import { type ClientOptions, openNamespace } from "./client.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
 

@@ -1,9 +1,9 @@
 import { hostname } from "node:os";
 import type { AgentPool } from "@mooring/engine";
 import type { Command } from "commander";
-import { logLevelOption, overcommitOption, poolOption } from "./foreground.ts";
-import { poolSizeOption } from "./pool-size.ts";
-import { leaseDurationOption, sharedPoolOption } from "./shared-options.ts";
+import { logLevelOption } from "../process/log.ts";
+import { overcommitOption, poolOption, poolSizeOption } from "./own-pool.ts";
+import { leaseDurationOption, sharedPoolOption } from "./shared-pool-options.ts";
 
 /** What a process that is a node is told of its machine, its pools and its log. */
 export interface HostOptions {

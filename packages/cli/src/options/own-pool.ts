@@ -25,3 +25,21 @@ export function poolSizeOption(): Option {
     .argParser(poolSize)
     .default(20 * GIB, "20Gi");
 }
+
+export function poolOption(): Option {
+  return new Option("--pool <type>", "kind of the node's own pool")
+    .choices(["xfs", "btrfs", "directory"])
+    .default("xfs");
+}
+
+/** Thin volumes: how much more a pool may promise than it has. */
+export function overcommitOption(): Option {
+  return new Option(
+    "--pool-overcommit <factor>",
+    "all sizes together may be so many times the size of the pool (default: 10, or as it is)",
+  ).argParser((text: string) => {
+    const factor = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && factor >= 1 && factor <= 1000) return factor;
+    throw new InvalidArgumentError("a number from 1 (nothing more than there is) to 1000");
+  });
+}

@@ -1,8 +1,8 @@
 import { type MetricFamily, processMetrics, serveMetrics } from "@mooring/csi";
 import type { Logger } from "pino";
+import { listenAddress } from "../options/listen-address.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
-import { listenAddress } from "./listen-address.ts";
 
 const OPTION = "--metrics-listen";
 

@@ -1,0 +1,26 @@
+import { CommandError } from "../output/command-error.ts";
+
+/**
+ * Aborts with the first SIGINT or SIGTERM; a second one ends the process at once. From here on nobody has to read what
+ * we write: a Ctrl-C also ends the `tee` that we write to, and must not keep us from cleaning up.
+ */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const stop = (name: string): void => {
+    if (controller.signal.aborted) process.exit(130);
+    process.stderr.write(`${name}: stopping (again to stop at once)\n`);
+    controller.abort();
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  return controller.signal;
+}
+
+/** Pods and volumes are mounts and namespaces. */
+export function requireRoot(command: string): void {
+  if (process.getuid?.() === 0) return;
+  throw new CommandError("pods and volumes are mounts and namespaces, which only root may make", {
+    next: `sudo mooring ${command}`,
+  });
+}
