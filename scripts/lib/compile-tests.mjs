@@ -65,12 +65,14 @@ function isAlive(pid) {
 const WHERE = {
   name: "where",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /\.(ts|m?js)$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
       if (!text.includes("import.meta.")) return;
       const at = { url: pathToFileURL(path).href, dirname: dirname(path), filename: path };
-      // On the first line, so that the others keep their numbers.
-      return { loader: "ts", contents: `const __at = ${JSON.stringify(at)};${text}` };
+      // No line of its own, so that the others keep their numbers; after a `#!`, which has to be the first.
+      const start = text.startsWith("#!") ? text.indexOf("\n") + 1 : 0;
+      const contents = `${text.slice(0, start)}const __at = ${JSON.stringify(at)};${text.slice(start)}`;
+      return { loader: path.endsWith(".ts") ? "ts" : "js", contents };
     });
   },
 };
