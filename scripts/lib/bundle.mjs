@@ -14,8 +14,8 @@ export const AS_PROGRAM = {
   format: "esm",
   target: "node20",
   conditions: ["mooring-source"],
-  // Native code, and a parser whose macros are lost in a bundle.
-  external: ["lmdb", "@marcbachmann/cel-js"],
+  // Native code (of koffi only a loader), and a parser whose macros are lost in a bundle.
+  external: ["lmdb", "koffi", "@marcbachmann/cel-js"],
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   logLevel: "warning",
 };

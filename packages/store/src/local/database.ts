@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
+import { closeOnExec } from "./close-on-exec.ts";
 import type { StoreEvent } from "./event.ts";
 import { lockFolder } from "./lock.ts";
 import { StoreOpenError } from "./open-error.ts";
@@ -49,6 +50,7 @@ export class ObjectDatabase {
         encoding: "string",
         maxDbs: 8,
       });
+      closeOnExec(file);
       const database = new ObjectDatabase(root, unlock);
       await syncFolders(folder);
       const format = database.#meta.get("format") ?? FORMAT;

@@ -25,7 +25,7 @@ export async function bundleProgram(
     target: "node20",
     conditions: ["mooring-source"],
     // Native code, and a parser whose macros are lost in a bundle.
-    external: ["lmdb", "@marcbachmann/cel-js"],
+    external: ["lmdb", "koffi", "@marcbachmann/cel-js"],
     banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
     logLevel: "warning",
   });
