@@ -7,6 +7,7 @@ import {
   type KubeObject,
   LocalStore,
   type ObjectKey,
+  type ObjectStore,
   type Resource,
   StorageClasses,
 } from "@mooring/store";
@@ -39,6 +40,8 @@ export interface HarnessOptions {
   objects?: [Resource, KubeObject][];
   /** Kinds that the cluster does not have. */
   without?: Resource[];
+  /** What the sidecars get instead of the store itself: an API server in between. */
+  serve?: (store: LocalStore) => Promise<ObjectStore>;
 }
 
 const FAST = { startMs: 5, maxMs: 40, infeasibleMs: 60 };
@@ -48,12 +51,13 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   const registry = testRegistry();
   for (const resource of options.without ?? []) registry.unregister(resource);
   const store = await LocalStore.open({ path: folder, registry });
+  const served = (await options.serve?.(store)) ?? store;
   const driver = await ScriptedDriver.start(options.driver);
   const world = new AbortController();
   let stop = new AbortController();
   const begin = () =>
     startSidecars({
-      store,
+      store: served,
       endpoint: driver.endpoint,
       retry: FAST,
       timeoutMs: 30_000,

@@ -1,6 +1,8 @@
 import { type StatusDetails, StatusError, type StatusReason } from "../object/status-error.ts";
 import type { ClusterAccess } from "./access.ts";
 
+import { dropNulls } from "./decode.ts";
+
 /** Reason of an answer that brought no Status of its own (a proxy's, for instance). */
 const REASON: Readonly<Record<number, StatusReason>> = {
   400: "BadRequest",
@@ -53,6 +55,7 @@ export function isStatusObject(value: unknown): value is StatusObject {
 
 /** A meta/v1 Status as an error; `code` counts where the Status has none. */
 export function statusFromObject(status: StatusObject, code = 500): StatusError {
+  dropNulls({ status });
   const number = status.code ?? code;
   // Reasons are an open set; one that we do not know is kept, callers compare strings.
   const reason = (status.reason || (REASON[number] ?? "Unknown")) as StatusReason;

@@ -11,7 +11,8 @@ import type {
   WriteOptions,
 } from "../object-store.ts";
 import type { ClusterAccess } from "./access.ts";
-import { HttpClient, type HttpOptions } from "./http.ts";
+import { decodeObject, mentionsNull } from "./decode.ts";
+import { HttpClient, type HttpOptions, type HttpRequest } from "./http.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
 import { kubeconfigAccess } from "./kubeconfig.ts";
 import { collectionPath, objectPath, withQuery } from "./resource-path.ts";
@@ -79,24 +80,35 @@ export class RestStore implements ObjectStore {
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
-    return JSON.parse(await this.#http.text({ method: "GET", path: objectPath(resource, key), signal })) as T;
+    return parseObject(
+      resource,
+      await this.#http.text({ method: "GET", path: objectPath(resource, key), signal }),
+    );
   }
 
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
     const { namespace, signal, ...query } = options;
     const path = withQuery(collectionPath(resource, namespace), query);
-    const list = JSON.parse(await this.#http.text({ method: "GET", path, signal })) as {
-      items?: T[] | null;
-      metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number };
+    const text = await this.#http.text({ method: "GET", path, signal });
+    const list = JSON.parse(text) as {
+      items?: (T | null)[] | null;
+      metadata?: {
+        resourceVersion?: string | null;
+        continue?: string | null;
+        remainingItemCount?: number | null;
+      } | null;
     };
-    const { resourceVersion = "", continue: next, remainingItemCount } = list.metadata ?? {};
+    const { resourceVersion, continue: next, remainingItemCount } = list.metadata ?? {};
+    const nulls = mentionsNull(text);
     // Lists say once for all items what they are.
     const head = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     return {
-      items: (list.items ?? []).map((item) => ({ ...head, ...item })),
-      resourceVersion,
+      items: (list.items ?? [])
+        .filter((item) => item !== null)
+        .map((item) => ({ ...head, ...decodeObject(item, resource, nulls) })),
+      resourceVersion: resourceVersion ?? "",
       ...(next ? { continue: next } : {}),
-      ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+      ...(remainingItemCount ? { remainingItemCount } : {}),
     };
   }
 
@@ -114,11 +126,12 @@ export class RestStore implements ObjectStore {
 
   create<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const path = collectionPath(resource, object.metadata.namespace);
-    return this.#write<T>("POST", path, object, options);
+    return this.#write(resource, { method: "POST", path, body: object }, options);
   }
 
   update<T extends KubeObject>(resource: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    return this.#write<T>("PUT", objectPath(resource, object.metadata), object, options);
+    const path = objectPath(resource, object.metadata);
+    return this.#write(resource, { method: "PUT", path, body: object }, options);
   }
 
   updateStatus<T extends KubeObject>(
@@ -126,7 +139,8 @@ export class RestStore implements ObjectStore {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    return this.#write<T>("PUT", objectPath(resource, object.metadata, "status"), object, options);
+    const path = objectPath(resource, object.metadata, "status");
+    return this.#write(resource, { method: "PUT", path, body: object }, options);
   }
 
   patch<T extends KubeObject>(
@@ -136,8 +150,9 @@ export class RestStore implements ObjectStore {
     options: WriteOptions & { subresource?: string } = {},
   ): Promise<T> {
     const path = objectPath(resource, key, options.subresource);
+    const contentType = PATCH_TYPE[patch.type];
     const force = patch.type === "apply" ? patch.force : undefined;
-    return this.#write<T>("PATCH", path, patch.body, options, PATCH_TYPE[patch.type], force);
+    return this.#write(resource, { method: "PATCH", path, body: patch.body, contentType, force }, options);
   }
 
   async delete<T extends KubeObject>(
@@ -152,7 +167,10 @@ export class RestStore implements ObjectStore {
       ...(dryRun ? { dryRun: ["All"] } : {}),
     };
     const path = objectPath(resource, key);
-    const answer: unknown = JSON.parse(await this.#http.text({ method: "DELETE", path, body, signal }));
+    const answer: unknown = parseObject(
+      resource,
+      await this.#http.text({ method: "DELETE", path, body, signal }),
+    );
     if (!isStatusObject(answer)) return answer as T;
     // Some kinds answer "Success" instead of the object that is gone.
     const { uid } = answer.details ?? {};
@@ -160,17 +178,15 @@ export class RestStore implements ObjectStore {
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
   }
 
-  async #write<T>(
-    method: "POST" | "PUT" | "PATCH",
-    path: string,
-    body: unknown,
+  async #write<T extends KubeObject>(
+    resource: Resource<T>,
+    { path, force, ...request }: HttpRequest & { force?: boolean | undefined },
     { dryRun, fieldManager, signal }: WriteOptions,
-    contentType = "application/json",
-    force?: boolean,
   ): Promise<T> {
     const query = { dryRun: dryRun ? "All" : undefined, fieldManager, force };
-    const request = { method, path: withQuery(path, query), body, contentType, signal };
-    return JSON.parse(await this.#http.text(request)) as T;
+    const contentType = request.contentType ?? "application/json";
+    const text = await this.#http.text({ ...request, path: withQuery(path, query), contentType, signal });
+    return parseObject(resource, text);
   }
 
   async *#watchOnce<T extends KubeObject>(
@@ -190,7 +206,8 @@ export class RestStore implements ObjectStore {
       // Spread, so that all watches of all clients do not come back at the same second.
       timeoutSeconds: Math.floor(300 + 300 * Math.random()),
     });
-    yield* watchEvents<T>(await this.#http.open({ method: "GET", path, signal }), this.#watchIdleMs);
+    const response = await this.#http.open({ method: "GET", path, signal });
+    yield* watchEvents(resource, response, this.#watchIdleMs);
   }
 
   /** Bookmarks are always asked for; callers get them only if they did. */
@@ -202,4 +219,8 @@ export class RestStore implements ObjectStore {
       if (event.type !== "BOOKMARK" || options.allowBookmarks || options.sendInitialEvents) yield event;
     }
   }
+}
+
+function parseObject<T extends KubeObject>(resource: Resource<T>, text: string): T {
+  return decodeObject(JSON.parse(text) as T, resource, mentionsNull(text));
 }

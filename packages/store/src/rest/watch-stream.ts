@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { KubeObject } from "../object/meta.ts";
+import type { Resource } from "../object/resource.ts";
 import type { WatchEvent } from "../object-store.ts";
+import { decodeObject, mentionsNull } from "./decode.ts";
 import { isStatusObject, networkError, statusFromObject } from "./response-error.ts";
 
 const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
@@ -11,6 +13,7 @@ const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
  * end has vanished never says so.
  */
 export async function* watchEvents<T extends KubeObject>(
+  resource: Resource<T>,
   response: IncomingMessage,
   idleMs: number,
 ): AsyncGenerator<WatchEvent<T>, void> {
@@ -25,7 +28,7 @@ export async function* watchEvents<T extends KubeObject>(
       const lines = (rest + chunk).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        if (line !== "") yield parseEvent<T>(line);
+        if (line !== "") yield parseEvent(resource, line);
       }
     }
   } catch (error) {
@@ -36,11 +39,12 @@ export async function* watchEvents<T extends KubeObject>(
   }
 }
 
-function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+function parseEvent<T extends KubeObject>(resource: Resource<T>, line: string): WatchEvent<T> {
   const event = JSON.parse(line) as { type?: string; object?: unknown };
   if (event.type === "ERROR" && isStatusObject(event.object)) throw statusFromObject(event.object);
   if (!TYPES.has(event.type ?? "") || typeof event.object !== "object" || event.object === null) {
     throw new Error(`not a watch event: ${line.slice(0, 100)}`);
   }
+  decodeObject(event.object, resource, mentionsNull(line));
   return event as WatchEvent<T>;
 }

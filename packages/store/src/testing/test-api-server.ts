@@ -17,6 +17,8 @@ export interface TestApiServer {
   /** Every request so far: `GET /api/v1/shelves?watch=true`. */
   requests: string[];
   intercept: Intercept | undefined;
+  /** How objects are written on the wire; as they are when absent. May change and return its argument. */
+  encode: ((object: KubeObject, resource: Resource) => unknown) | undefined;
 }
 
 interface Target {
@@ -28,11 +30,11 @@ interface Target {
 
 /** The REST API over a LocalStore, as far as RestStore's tests need it. */
 export async function startTestApiServer(t: TestContext, store: LocalStore): Promise<TestApiServer> {
-  const api: TestApiServer = { url: "", requests: [], intercept: undefined };
+  const api: TestApiServer = { url: "", requests: [], intercept: undefined, encode: undefined };
   const server = createServer((request, response) => {
     api.requests.push(`${request.method} ${request.url}`);
     if (api.intercept?.(request, response)) return;
-    answer(store, request, response).catch((error: unknown) => {
+    answer({ api, store }, request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else if (error instanceof StatusError) send(response, error.code, error.toStatus());
       else send(response, 500, { message: String(error) });
@@ -48,19 +50,26 @@ export async function startTestApiServer(t: TestContext, store: LocalStore): Pro
   return api;
 }
 
-async function answer(store: LocalStore, request: IncomingMessage, response: ServerResponse): Promise<void> {
+interface World {
+  api: TestApiServer;
+  store: LocalStore;
+}
+
+async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { api, store } = world;
   const target = parseTarget(store, request.url ?? "");
   const { resource, key, query } = target;
+  const sendObject = (code: number, object: KubeObject) =>
+    send(response, code, api.encode?.(object, resource) ?? object);
   const body = await readBody(request);
   if (request.method === "GET" && key.name === undefined) {
-    if (query.get("watch") === "true") return watch(store, target, response);
-    return send(response, 200, await list(store, target));
+    if (query.get("watch") === "true") return watch(world, target, response);
+    return send(response, 200, await list(world, target));
   }
-  if (request.method === "GET") return send(response, 200, await store.get(resource, key as ObjectKey));
+  if (request.method === "GET") return sendObject(200, await store.get(resource, key as ObjectKey));
   if (request.method === "DELETE") {
     const { dryRun, ...options } = (body ?? {}) as Record<string, unknown>;
-    return send(
-      response,
+    return sendObject(
       200,
       await store.delete(resource, key as ObjectKey, {
         ...(options as DeleteOptions),
@@ -68,7 +77,7 @@ async function answer(store: LocalStore, request: IncomingMessage, response: Ser
       }),
     );
   }
-  send(response, request.method === "POST" ? 201 : 200, await write(store, target, request, body));
+  sendObject(request.method === "POST" ? 201 : 200, await write(store, target, request, body));
 }
 
 function write(
@@ -99,18 +108,19 @@ function write(
   );
 }
 
-async function list(store: LocalStore, { resource, key, query }: Target): Promise<unknown> {
+async function list({ api, store }: World, { resource, key, query }: Target): Promise<unknown> {
   const { items, ...metadata } = await store.list(resource, {
     ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
     ...(Object.fromEntries(query) as ListOptions),
     limit: Number(query.get("limit") ?? 0),
   });
-  const bare = items.map(({ apiVersion: _a, kind: _k, ...item }) => item);
+  const encoded = items.map((item) => (api.encode?.(item, resource) ?? item) as KubeObject);
+  const bare = encoded.map(({ apiVersion: _a, kind: _k, ...item }) => item);
   return { apiVersion: apiVersionOf(resource), kind: `${resource.kind}List`, metadata, items: bare };
 }
 
 async function watch(
-  store: LocalStore,
+  { api, store }: World,
   { resource, key, query }: Target,
   response: ServerResponse,
 ): Promise<void> {
@@ -135,7 +145,12 @@ async function watch(
   response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   try {
     for (let event = await first; !event.done; event = await events.next()) {
-      response.write(`{"type":"${event.value.type}","object":${event.value.json}}\n`);
+      const { type, json } = event.value;
+      const object =
+        api.encode === undefined
+          ? json
+          : JSON.stringify(api.encode(JSON.parse(json) as KubeObject, resource));
+      response.write(`{"type":"${type}","object":${object}}\n`);
     }
   } catch (error) {
     if (!isStatus(error)) throw error;

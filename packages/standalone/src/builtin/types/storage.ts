@@ -62,7 +62,7 @@ type CSINodeDriver "A driver on a node."
   topologyKeys: []string -- Node labels that say what the driver can reach.
   allocatable: VolumeNodeResources -- Limits.
 type CSINodeSpec "The drivers on a node."
-  drivers: []CSINodeDriver map(name) merge(name) -- The drivers.
+  drivers: []CSINodeDriver =[] map(name) merge(name) -- The drivers.
 type CSINode "The drivers on the node of the same name."${HEAD}
   spec: CSINodeSpec ={} -- The drivers.
 type CSIStorageCapacity "Room that a class has in one part of the cluster."${HEAD}
