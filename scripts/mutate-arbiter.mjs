@@ -10,9 +10,9 @@ import { fileURLToPath } from "node:url";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SOURCE = join(ROOT, "packages/engine/src");
 const COPY = join(ROOT, ".cache/mutants/src");
-const HISTORIES = join(COPY, "arbiter/simulation/histories.test.ts");
+const HISTORIES = join(COPY, "simulation/histories.test.ts");
 const only = process.argv[process.argv.indexOf("--only") + 1];
-const all = JSON.parse(await readFile(join(SOURCE, "arbiter/simulation/mutations.json"), "utf8"));
+const all = JSON.parse(await readFile(join(SOURCE, "simulation/mutations.json"), "utf8"));
 const chosen = process.argv.includes("--only") ? all.filter(({ what }) => what.includes(only)) : all;
 
 await rm(COPY, { recursive: true, force: true });
@@ -20,7 +20,7 @@ await mkdir(dirname(COPY), { recursive: true });
 await cp(SOURCE, COPY, { recursive: true });
 let missed = 0;
 for (const { what, file, from, to, caught } of chosen) {
-  const path = join(COPY, "arbiter", file);
+  const path = join(COPY, file);
   const text = await readFile(path, "utf8");
   if (text.split(from).length !== 2) {
     missed += 1;

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { statesPage } from "../../packages/engine/src/arbiter/states/page.ts";
+import { statesPage } from "../../packages/engine/src/simulation/states/page.ts";
 import { ROOT } from "./setup.mjs";
 
 const PAGE = join(ROOT, "docs/reference/attachment-states.md");

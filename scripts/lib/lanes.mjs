@@ -5,7 +5,14 @@ import { ROOT } from "./setup.mjs";
 
 /** What is tested here touches nothing but folders and sockets of its own. */
 const APART = [
-  ...["csi", "sidecars", "store", "engine/src/arbiter"],
+  ...[
+    "csi",
+    "sidecars",
+    "store",
+    "engine/src/cluster/arbiter",
+    "engine/src/simulation",
+    "engine/src/tickets",
+  ],
   ...["apiserver", "builtin", "controllers", "crd", "schema"].map((name) => `standalone/src/${name}`),
 ].map((name) => `packages/${name}/`);
 /** What is tested here waits, for leases that end and for machines that come back, more than it works. */

@@ -18,7 +18,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Leases, LocalStore, silentLogger, waitFor } from "@mooring/store";
-import { ticket, view } from "../../packages/engine/src/arbiter/testing/build-view.ts";
+import { ticket, view } from "../../packages/engine/src/cluster/arbiter/testing/build-view.ts";
 import { engineRegistry } from "../../packages/engine/src/testing/agent.ts";
 import { cleanUp } from "../../packages/engine/src/testing/scratch.ts";
 import { type Measurement, median, sized, time } from "./measure.ts";

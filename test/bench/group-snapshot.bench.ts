@@ -9,7 +9,7 @@ import {
   groupObject,
   mountVolume,
   unmountVolume,
-} from "../../packages/engine/src/agent/group-snapshot/testing/story.ts";
+} from "../../packages/engine/src/node/group-snapshot/testing/story.ts";
 import { until } from "../../packages/engine/src/testing/agent.ts";
 import { Cluster } from "../../packages/engine/src/testing/cluster.ts";
 import { GIB } from "../../packages/engine/src/testing/scratch.ts";

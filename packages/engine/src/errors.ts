@@ -38,3 +38,17 @@ export class EngineError extends Error {
     this.wayOut = options.wayOut;
   }
 }
+
+/** As it stands in `status.error`. */
+export interface RecordedError {
+  code: string;
+  message: string;
+}
+
+export function asRecorded(error: unknown): RecordedError {
+  if (error instanceof EngineError) {
+    const hint = error.hint === undefined ? "" : ` (${error.hint})`;
+    return { code: error.code, message: `${error.message}${hint}` };
+  }
+  return { code: "INTERNAL", message: error instanceof Error ? error.message : String(error) };
+}

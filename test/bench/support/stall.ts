@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 
-export { layOut } from "../../../packages/engine/src/agent/group-snapshot/testing/ordered-blocks.ts";
+export { layOut } from "../../../packages/engine/src/node/group-snapshot/testing/ordered-blocks.ts";
 
 /** A stretch of time, in milliseconds since 1970. */
 export interface Span {

@@ -1,7 +1,7 @@
 import { commandFailed } from "./exec.ts";
 import { fileExtents } from "./filesystem/extents.ts";
-import type { Mended } from "./filesystem/mend.ts";
 import { allocatedRanges, type Range } from "./filesystem/ranges.ts";
+import type { Mended } from "./filesystem/repair.ts";
 import type { Exec } from "./host.ts";
 
 /** The least that can be read past every cache, and all that one unreadable place costs. */

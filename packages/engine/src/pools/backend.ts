@@ -1,4 +1,4 @@
-import type { Copy, EarlyCopies, GroupCut } from "./group-cut.ts";
+import type { Copy, EarlyCopies, GroupCut } from "./group-copy.ts";
 
 /** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
 export interface Image {

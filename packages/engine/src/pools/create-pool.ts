@@ -10,8 +10,8 @@ import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, require
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
-import type { Copy, EarlyCopies, GroupCut, GroupCutter, Work } from "./group-cut.ts";
-import { cutterOf } from "./group-cutters.ts";
+import { cutterOf } from "./group-copiers.ts";
+import type { Copy, EarlyCopies, GroupCut, GroupCutter, Work } from "./group-copy.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";

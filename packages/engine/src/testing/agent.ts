@@ -13,18 +13,18 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { startAgent } from "../agent/index.ts";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
 import type { PoolType } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
-import { startArbiter } from "../arbiter/index.ts";
-import { addTicket, removeTickets } from "../arbiter/tickets.ts";
+import { startArbiter } from "../cluster/arbiter/index.ts";
+import { startServices } from "../cluster/services/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
-import { startServices } from "../services/index.ts";
+import { startAgent } from "../node/index.ts";
+import { addTicket, removeTickets } from "../tickets/tickets.ts";
 import { GIB, MIB, scratch } from "./scratch.ts";
 
 /** The kinds that the engine needs, without schemas. */

@@ -2,14 +2,14 @@ import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LocalStore, silentLogger } from "@mooring/store";
-import { type Agent, startAgent } from "../agent/index.ts";
-import type { LeaseTimes } from "../agent/lease/image-leases.ts";
 import type { PoolType } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
-import { startArbiter } from "../arbiter/index.ts";
+import { startArbiter } from "../cluster/arbiter/index.ts";
+import { startServices } from "../cluster/services/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
-import { startServices } from "../services/index.ts";
+import type { LeaseTimes } from "../leases/image-leases.ts";
+import { type Agent, startAgent } from "../node/index.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
 import { GIB, type Hooks, scratch, sparse } from "./scratch.ts";
 

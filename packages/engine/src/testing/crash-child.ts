@@ -13,12 +13,12 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { startAgent } from "../agent/index.ts";
 import { Pools, type PoolType } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
+import { startAgent } from "../node/index.ts";
 import { engineRegistry, NODE, POOL, snapshotObject, until, volumeObject } from "./agent.ts";
 import { GIB, MIB } from "./scratch.ts";
 

@@ -15,11 +15,11 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
-import { startAgent } from "../agent/index.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
+import { startAgent } from "../node/index.ts";
 import { engineRegistry, POOL, until, volumeObject } from "./agent.ts";
 import { sayOfNode } from "./say-of-node.ts";
 

@@ -1,5 +1,5 @@
 import type { NodeAgent } from "../api/node-agent.ts";
-import { nodeConditions } from "../fencing/conditions.ts";
+import { nodeConditions } from "../api/node-conditions.ts";
 
 /** As the observer of silent nodes writes it. */
 export function sayOfNode(state: "Suspect" | "Fenced"): (agent: NodeAgent) => void {

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, realpath, rm, truncate, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { shareLayout } from "../agent/share/layout.ts";
-import { endServer } from "../agent/share/server.ts";
 import type { Host } from "../host/host.ts";
+import { shareLayout } from "../node/share/layout.ts";
+import { endServer } from "../node/share/server.ts";
 import { isImageId } from "../pools/image-id.ts";
 
 /** For processes that were told to end and have not let go yet. */

@@ -2,13 +2,13 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
-import { startAgent } from "../agent/index.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { Pools } from "../api/pool.ts";
-import { startArbiter } from "../arbiter/index.ts";
+import { startArbiter } from "../cluster/arbiter/index.ts";
+import { startServices } from "../cluster/services/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
-import { startServices } from "../services/index.ts";
+import { startAgent } from "../node/index.ts";
 import { POOL, until } from "./agent.ts";
 import { GIB, scratch, sparse } from "./scratch.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { controlGroup } from "../../agent/group-snapshot/testing/use-volume.ts";
+import { controlGroup } from "../../node/group-snapshot/testing/use-volume.ts";
 import { armFreezer } from "./freezer.ts";
 
 const isFrozen = async (path: string): Promise<boolean> =>

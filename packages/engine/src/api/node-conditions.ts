@@ -1,0 +1,39 @@
+import type { Condition } from "@mooring/store";
+import type { NodeAgent } from "./node-agent.ts";
+
+type Status = NonNullable<NodeAgent["status"]>;
+
+/** What is said of a node, by its agent or about its silence. */
+export interface NodeWord {
+  state: Status["state"];
+  reason: string;
+  message: string;
+}
+
+/** State -> what the conditions say. `Fenced` is what a second writer waits for. */
+const VALUES: Readonly<Record<Status["state"], { Ready: Condition["status"]; Fenced: Condition["status"] }>> =
+  {
+    Ready: { Ready: "True", Fenced: "False" },
+    Suspect: { Ready: "Unknown", Fenced: "False" },
+    Fenced: { Ready: "Unknown", Fenced: "True" },
+    Gone: { Ready: "False", Fenced: "True" },
+  };
+
+/** Whether all that is written of a node says the same. */
+export function isSaid(status: Status | undefined, state: Status["state"]): boolean {
+  const said = (type: Condition["type"]) => status?.conditions?.find((c) => c.type === type)?.status;
+  const { Ready, Fenced } = VALUES[state];
+  return status?.state === state && said("Ready") === Ready && said("Fenced") === Fenced;
+}
+
+export function nodeConditions(status: Status | undefined, word: NodeWord, now: Date): Condition[] {
+  return (["Ready", "Fenced"] as const).map((type) => {
+    const value = VALUES[word.state][type];
+    const before = status?.conditions?.find((condition) => condition.type === type);
+    const { reason, message } = word;
+    if (before?.status === value && before.reason === reason && before.message === message) return before;
+    const time = `${now.toISOString().slice(0, 19)}Z`;
+    const lastTransitionTime = before?.status === value ? before.lastTransitionTime : time;
+    return { type, status: value, reason, message, lastTransitionTime };
+  });
+}

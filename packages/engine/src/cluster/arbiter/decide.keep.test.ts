@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import { CLONE_WAITING } from "../../tickets/attacher-types.ts";
+import { decide } from "./decide.ts";
+import {
+  NOW,
+  node,
+  on,
+  placed,
+  type Setup,
+  type NodeState as State,
+  ticket,
+  view,
+} from "./testing/build-view.ts";
+
+describe("keeping and giving up an attached volume", () => {
+  test("[LHA-030] [LHA-023] a ticket of higher priority never takes a volume from a workload", () => {
+    const tickets = [ticket("c", "csi-attacher", "a"), ticket("r", "volume-restore-controller", "b")];
+    const decision = decide(view({ ...on("a"), tickets }));
+    assert.equal(decision.placement, undefined);
+    assert.equal(decision.verdicts.c?.satisfied, true);
+    assert.equal(decision.verdicts.r?.reason, "BlockedByUninterruptible");
+    assert.match(decision.verdicts.r?.message ?? "", /"c"/);
+  });
+
+  test("[LHA-035] [LHA-036] it stays while one ticket asks for the node and goes with the last", () => {
+    const csi = ticket("c", "csi-attacher", "a");
+    const snapshot = ticket("s", "snapshot-controller", "a", { parameters: { disableFrontend: "any" } });
+    assert.equal(placed({ ...on("a"), tickets: [csi, snapshot] }), undefined);
+    assert.equal(placed({ ...on("a"), tickets: [snapshot] }), "a");
+    assert.equal(placed({ ...on("a"), tickets: [] }), "");
+    assert.equal(placed({ ...on("a"), tickets: [ticket("c", "csi-attacher", "b")] }), "");
+  });
+
+  test("jobs hold a volume without showing its device; workloads come and go beside them without a detach", () => {
+    const csi = ticket("c", "csi-attacher", "a", { parameters: { lastAttachedBy: "csi" } });
+    const job = ticket("s", "volume-eviction-controller", "a", { parameters: { disableFrontend: "any" } });
+    const mode = (setup: Setup) => {
+      const { placement } = decide(view(setup));
+      return placement === undefined ? undefined : [placement.nodeID, placement.disableFrontend];
+    };
+    const hidden = { ...on("a"), spec: { nodeID: "a", disableFrontend: true } };
+    assert.deepEqual(mode({ tickets: [job] }), ["a", true]);
+    assert.deepEqual(mode({ tickets: [job, csi] }), ["a", false]);
+    assert.deepEqual(mode({ ...hidden, tickets: [job, csi] }), ["a", false]);
+    assert.equal(decide(view({ ...hidden, tickets: [job, csi] })).placement?.lastAttachedBy, "csi");
+    assert.deepEqual(mode({ ...on("a"), tickets: [job, csi] }), undefined);
+    assert.deepEqual(mode({ ...on("a"), tickets: [job] }), ["a", true]);
+    const restore = ticket("r", "volume-restore-controller", "a", {
+      parameters: { disableFrontend: "true" },
+    });
+    assert.deepEqual(mode({ ...hidden, tickets: [job, csi, restore] }), undefined);
+  });
+
+  test("[LHA-055] [LHA-072] a faulted volume is held only by who mends it, without its device", () => {
+    const faulted = { robustness: "faulted" as const };
+    const csi = ticket("c", "csi-attacher", "a");
+    const salvage = ticket("s", "salvage-controller", "a", { parameters: { disableFrontend: "true" } });
+    const held = { state: "attached" as const, currentNodeID: "a", ...faulted };
+    const mode = (setup: Setup) => decide(view(setup)).placement;
+    assert.equal(mode({ tickets: [csi, salvage], spec: { nodeID: "a" }, status: held })?.nodeID, "");
+    assert.equal(mode({ tickets: [csi], status: faulted }), undefined);
+    const mending = mode({ tickets: [csi, salvage], status: faulted });
+    assert.deepEqual([mending?.nodeID, mending?.disableFrontend], ["a", true]);
+    const hidden = { nodeID: "a", disableFrontend: true };
+    const inHand = { tickets: [csi, salvage], spec: hidden, status: { ...held, frontendDisabled: true } };
+    assert.equal(mode(inHand), undefined);
+    const told = decide(view(inHand)).verdicts;
+    assert.deepEqual([told["s"]?.satisfied, told["c"]?.reason], [true, "VolumeFaulted"]);
+    assert.equal(mode({ ...inHand, tickets: [csi] })?.nodeID, "");
+  });
+
+  const YIELDING: [string, AttachmentTicket, boolean][] = [
+    ["snapshot", ticket("x", "snapshot-controller", "a"), true],
+    ["backup", ticket("x", "backup-controller", "a"), true],
+    [
+      "waiting clone",
+      ticket("x", "volume-clone-controller", "a", { parameters: { [CLONE_WAITING]: "true" } }),
+      true,
+    ],
+    ["active clone", ticket("x", "volume-clone-controller", "a"), false],
+    ["restore", ticket("x", "volume-restore-controller", "a"), false],
+    ["expansion", ticket("x", "volume-expansion-controller", "a"), false],
+    ["rebuilding", ticket("x", "volume-rebuilding-controller", "a"), false],
+    ["eviction", ticket("x", "volume-eviction-controller", "a"), false],
+    ["csi", ticket("x", "csi-attacher", "a"), false],
+  ];
+  for (const [name, holder, yields] of YIELDING) {
+    test(`[LHA-073] ${name} ${yields ? "yields to" : "is not interrupted by"} a workload on another node`, () => {
+      const tickets = [holder, ticket("w", "csi-attacher", "b")];
+      const decision = decide(view({ ...on("a"), tickets }));
+      assert.equal(decision.placement?.nodeID, yields ? "" : undefined);
+      assert.equal(decision.verdicts.x?.satisfied, !yields);
+    });
+  }
+
+  test("[LHA-073] nobody yields to a workload that could not be attached anyway", () => {
+    const tickets = [ticket("x", "snapshot-controller", "a"), ticket("w", "csi-attacher", "b")];
+    assert.equal(placed({ ...on("a"), tickets, nodes: [node("a"), node("b", "Suspect")] }), undefined);
+  });
+
+  test("a silent node keeps its volume until it is fenced or gone", () => {
+    const tickets = [ticket("x", "csi-attacher", "a"), ticket("y", "csi-attacher", "b")];
+    const state = (first: State) =>
+      decide(view({ ...on("a"), tickets, nodes: [node("a", first), node("b")] }));
+    assert.equal(state("Suspect").placement, undefined);
+    assert.equal(state("Suspect").verdicts.y?.reason, "NodeUnfenced");
+    assert.equal(state("Fenced").placement?.nodeID, "");
+    assert.equal(state("Gone").placement?.nodeID, "");
+  });
+
+  test("[LHA-055] [LHA-056] [LHA-057] [LHA-072] a faulted volume is detached, and goes back by its ticket once it is healed", () => {
+    const setup = on("a");
+    const status = { ...setup.status, robustness: "faulted" as const };
+    assert.equal(placed({ ...setup, status, tickets: [ticket("x", "csi-attacher", "a")] }), "");
+    assert.equal(
+      placed({ status: { robustness: "unknown" }, tickets: [ticket("x", "csi-attacher", "a")] }),
+      "a",
+    );
+  });
+
+  test("a ticket ends at its expiry and with its owner, and the volume with the last of them", () => {
+    const old = ticket("x", "longhorn-api", "a", { expiresAt: NOW.toISOString() });
+    const later = ticket("x", "longhorn-api", "a", { expiresAt: "2026-01-01T00:00:01Z" });
+    const expired = decide(view({ ...on("a"), tickets: [old] }));
+    assert.deepEqual([expired.remove, expired.placement?.nodeID], [{ x: "Expired" }, ""]);
+    assert.deepEqual(decide(view({ ...on("a"), tickets: [later] })).remove, {});
+    const orphan = decide(view({ tickets: [ticket("x", "snapshot-controller", "a")], ownersGone: ["x"] }));
+    assert.deepEqual([orphan.remove, orphan.placement], [{ x: "OwnerGone" }, undefined]);
+  });
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ShareManager } from "../../api/share-manager.ts";
+import { decide } from "./decide.ts";
+import { on, placed, type Setup, ticket, view } from "./testing/build-view.ts";
+
+describe("what a ticket is told", () => {
+  test("[LHA-037] satisfied needs the node's own word and a volume that is not moving", () => {
+    const tickets = [ticket("x", "csi-attacher", "a")];
+    const told = (setup: Setup) => decide(view({ ...setup, tickets })).verdicts.x;
+    assert.equal(told(on("a"))?.satisfied, true);
+    assert.equal(told(on("a", "attaching"))?.reason, "Attaching");
+    assert.equal(
+      told({ spec: { nodeID: "" }, status: { state: "attached", currentNodeID: "a" } })?.satisfied,
+      false,
+    );
+    assert.equal(
+      told({ spec: { nodeID: "a" }, status: { state: "detaching", currentNodeID: "a" } })?.satisfied,
+      false,
+    );
+  });
+
+  test("[LHA-025] a ticket that wants the device while there is none is told so, with the holder's name", () => {
+    const hidden = ticket("h", "volume-restore-controller", "a", { parameters: { disableFrontend: "true" } });
+    const setup = on("a");
+    const spec = { ...setup.spec, disableFrontend: true };
+    const status = { ...setup.status, frontendDisabled: true };
+    const tickets = [hidden, ticket("c", "csi-attacher", "a")];
+    const { placement, verdicts } = decide(view({ spec, status, tickets }));
+    assert.equal(placement, undefined);
+    assert.equal(verdicts.h?.satisfied, true);
+    assert.equal(verdicts.c?.reason, "AttachedWithIncompatibleParameters");
+    assert.match(verdicts.c?.message ?? "", /"h"/);
+  });
+
+  test("[LHA-060] [LHA-076] a shared volume follows its share manager, and workloads are told when it is up", () => {
+    const tickets = [
+      ticket("b", "csi-attacher", "b"),
+      ticket("c", "csi-attacher", "c"),
+      ticket("share-manager", "share-manager-controller", "a"),
+    ];
+    const spec = { accessMode: "rwx" };
+    assert.equal(placed({ tickets, spec }), "a");
+    const held = view({ tickets, spec: { ...spec, nodeID: "a" }, status: on("a").status ?? {} });
+    const told = (status: Partial<NonNullable<ShareManager["status"]>>) => {
+      const share: ShareManager = {
+        ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID: "a" } },
+        status: { state: "running", nodeID: "a", endpoint: "nfs://a:1/v-1", ...status },
+      };
+      return decide({ ...held, share }).verdicts;
+    };
+    assert.deepEqual(
+      Object.values(told({})).map((v) => v.satisfied),
+      [true, true, true],
+    );
+    assert.equal(decide(held).verdicts.b?.reason, "ShareNotReady");
+    assert.equal(told({ nodeID: "c" }).b?.satisfied, false);
+    const error = { code: "FAILED_PRECONDITION", message: "ganesha.nfsd is not installed" };
+    const failed = told({ state: "error", error });
+    assert.match(failed.c?.message ?? "", /ganesha.nfsd is not installed/);
+    assert.equal(failed["share-manager"]?.satisfied, true);
+    assert.equal(decide(view({ tickets, spec })).verdicts.b?.reason, "ShareNotReady");
+    const alone = [ticket("b", "csi-attacher", "b")];
+    assert.equal(
+      decide(view({ tickets: alone, spec })).placement,
+      undefined,
+      "a workload's ticket moves nothing",
+    );
+  });
+
+  test("[LHA-075] a ticket written by hand gets the next number of the object", () => {
+    const { generation: _, ...bare } = ticket("x", "longhorn-api", "a");
+    assert.deepEqual(decide(view({ tickets: [bare] })).number, { x: 10 });
+    assert.deepEqual(decide(view({ tickets: [{ ...bare, generation: 99 }] })).number, { x: 10 });
+    assert.deepEqual(decide(view({ tickets: [{ ...bare, generation: 10 }] })).number, {});
+  });
+});

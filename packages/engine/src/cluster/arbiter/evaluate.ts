@@ -1,0 +1,151 @@
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import { yieldsToWorkload } from "../../tickets/attacher-types.ts";
+import { parametersFit } from "../../tickets/frontend.ts";
+import type { Verdict, VerdictReason } from "../../tickets/result.ts";
+import { SHARE_TYPE } from "../../tickets/share-ticket.ts";
+import { ineligible, isFaulted, isFenced, mayMend } from "./eligible.ts";
+import { judgeMigration } from "./migration/evaluate.ts";
+import { pick } from "./pick.ts";
+import { type ArbiterView, type Placement, placementOf } from "./view.ts";
+
+const waiting = (reason: VerdictReason, message: string): Verdict => ({ satisfied: false, reason, message });
+
+/**
+ * What every ticket is told, given where the volume will be after this decision. `satisfied` needs the placement, the
+ * node's own word (`status`) and fitting parameters: in the pass that starts a detach nobody is satisfied any more.
+ */
+export function judge(
+  view: ArbiterView,
+  live: readonly AttachmentTicket[],
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Record<string, Verdict> {
+  const verdicts: Record<string, Verdict> = {};
+  for (const ticket of live) {
+    verdicts[ticket.id] = holders.includes(ticket)
+      ? judgeHolder(view, ticket, holders, placement)
+      : judgeShared(view, holders, placement);
+  }
+  return verdicts;
+}
+
+function judgeShared(view: ArbiterView, holders: readonly AttachmentTicket[], placement: Placement): Verdict {
+  const manager = holders.find((ticket) => ticket.type === SHARE_TYPE);
+  if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
+  const held = judgeHolder(view, manager, holders, placement);
+  if (!held.satisfied) return waiting("ShareNotReady", held.message);
+  const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
+  const here = nodeID === manager.nodeID;
+  if (here && state === "running" && endpoint !== "") {
+    const message = `the volume is shared from node "${manager.nodeID}" at ${endpoint}`;
+    return { satisfied: true, reason: "Attached", message };
+  }
+  const why = here && error !== undefined ? `: ${error.code}: ${error.message}` : "";
+  return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);
+}
+
+function judgeHolder(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Verdict {
+  const moving = judgeMigration(view, ticket, holders, placement);
+  if (moving !== undefined) return moving;
+  const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayMend(ticket));
+  if (kept) return judgeHere(view, ticket, holders, placement);
+  const refused = ineligible(view, ticket);
+  if (refused !== undefined) return refused;
+  if (placement.nodeID === "") return judgeDetached(view, ticket, holders);
+  return judgeElsewhere(view, holders, placement);
+}
+
+function judgeHere(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Verdict {
+  const { nodeID, disableFrontend } = placement;
+  if (!parametersFit(ticket, disableFrontend)) {
+    const keepers = keepersOf(holders, placement);
+    // One that would be content with both is not what this ticket waits for.
+    const other = keepers.find((t) => !parametersFit(t, !disableFrontend)) ?? keepers[0];
+    const mode = disableFrontend ? "without its device" : "with its device";
+    return waiting("AttachedWithIncompatibleParameters", `the volume is attached ${mode}${by(other)}`);
+  }
+  const { state, currentNodeID, frontendDisabled = disableFrontend, error } = view.volume.status ?? {};
+  const node = nodeState(view, nodeID);
+  if (isFenced(view, nodeID)) return waiting("NodeNotReady", `node "${nodeID}" is ${node}`);
+  // A device that is being shown is there when the spec, the agent and this decision all say so.
+  const modes = [frontendDisabled, placementOf(view.volume).disableFrontend];
+  const there = state === "attached" && currentNodeID === nodeID;
+  if (there && modes.every((mode) => parametersFit(ticket, mode))) {
+    return { satisfied: true, reason: "Attached", message: `attached to node "${nodeID}"` };
+  }
+  if (node !== "Ready") {
+    return waiting("NodeNotReady", `node "${nodeID}" is ${node}, but it has to open the volume`);
+  }
+  const why = error === undefined ? "" : `: ${error.code}: ${error.message}`;
+  return waiting("Attaching", `node "${nodeID}" is opening the volume (${state ?? "new"})${why}`);
+}
+
+/** Nothing holds the volume, or it was taken away a moment ago. */
+function judgeDetached(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+): Verdict {
+  const { state = "creating", currentNodeID = "", error } = view.volume.status ?? {};
+  if (state === "creating") {
+    return waiting("VolumeNotReady", error?.message ?? "the volume is still being created");
+  }
+  const next = pick(view, holders);
+  const whom = next === undefined || next.id === ticket.id ? "" : `, for ticket "${next.id}" (${next.type})`;
+  if (currentNodeID === ticket.nodeID) {
+    return waiting("Detaching", `the volume is being detached from this node first${whom}`);
+  }
+  if (currentNodeID === "") return waiting("WaitingDetach", `the volume is ${state}${whom}`);
+  return (
+    unfenced(view, currentNodeID, "") ??
+    waiting("WaitingDetach", `the volume is being detached from node "${currentNodeID}"${whom}`)
+  );
+}
+
+function judgeElsewhere(
+  view: ArbiterView,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Verdict {
+  const keepers = keepersOf(holders, placement);
+  const blocking = keepers.find((ticket) => !yieldsToWorkload(ticket)) ?? keepers[0];
+  const silent = unfenced(view, placement.nodeID, by(blocking));
+  if (silent !== undefined) return silent;
+  const reason =
+    blocking !== undefined && yieldsToWorkload(blocking) ? "WaitingTurn" : "BlockedByUninterruptible";
+  return waiting(reason, `the volume is held on node "${placement.nodeID}"${by(blocking)}`);
+}
+
+/** A node that does not answer may still write, so only proof that it cannot ends the wait. */
+function unfenced(view: ArbiterView, nodeID: string, holder: string): Verdict | undefined {
+  const state = nodeState(view, nodeID);
+  if (state === "Ready" || isFenced(view, nodeID)) return undefined;
+  return waiting(
+    "NodeUnfenced",
+    `the volume is held${holder} on node "${nodeID}", which is ${state}: fence the node to move it`,
+  );
+}
+
+/** The tickets that keep the volume where, and as, it is. */
+function keepersOf(holders: readonly AttachmentTicket[], placement: Placement): AttachmentTicket[] {
+  const { nodeID, disableFrontend } = placement;
+  return holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+}
+
+function by(ticket: AttachmentTicket | undefined): string {
+  return ticket === undefined ? "" : ` by ticket "${ticket.id}" (${ticket.type})`;
+}
+
+function nodeState(view: ArbiterView, nodeID: string): string {
+  return view.nodes.get(nodeID)?.status?.state ?? "unknown";
+}

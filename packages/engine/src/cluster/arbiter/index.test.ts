@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { mutate } from "@mooring/store";
+import { type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
+import { MOORING_API_VERSION } from "../../api/names.ts";
+import { ShareManagers } from "../../api/share-manager.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
+import { shareTicket } from "../../tickets/share-ticket.ts";
+import { addTicket, removeTickets, ticketStatus } from "../../tickets/tickets.ts";
+import { createVolume, object, setStatus, withArbiter } from "./testing/run-arbiter.ts";
+
+const csi = (id: string, nodeID: string) => ({ id, type: "csi-attacher" as const, nodeID });
+
+describe("the arbiter on a store", () => {
+  test("[LHA-006] [LHA-063] makes one attachment object per volume, and lets it go with the volume", () =>
+    withArbiter(async ({ store, until }) => {
+      await until.attachment((a) => a?.spec.volume === "v-1");
+      await store.delete(Volumes, { name: "v-1" });
+      await until.attachment((a) => a === undefined);
+    }));
+
+  test("[LHA-029] [LHA-034] [LHA-037] [LHA-038] a ticket is placed, satisfied at its generation, and detached again", () =>
+    withArbiter(async ({ store, until }) => {
+      const ticket = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await until.volume((v) => v.spec.nodeID === "a");
+      await until.attachment(
+        (a) => a !== undefined && ticketStatus(a, "t")?.conditions[0]?.reason === "Attaching",
+      );
+      await setStatus(store, { state: "attached", currentNodeID: "a" });
+      const attached = await until.attachment(
+        (a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true,
+      );
+      assert.equal(attached?.status?.attachmentTicketStatuses?.t?.generation, ticket.generation);
+
+      assert.deepEqual(await removeTickets(store, "v-1", (t) => t.id === "t"), ["t"]);
+      await until.volume((v) => v.spec.nodeID === "");
+      await until.attachment((a) => Object.keys(a?.status?.attachmentTicketStatuses ?? {}).length === 0);
+    }));
+
+  test("[LHA-075] an unchanged request writes nothing, a changed one always gets a higher generation", () =>
+    withArbiter(async ({ store }) => {
+      const first = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const again = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      assert.deepEqual(again, first);
+      const moved = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      assert.ok((moved.generation ?? 0) > (first.generation ?? 0));
+      await removeTickets(store, "v-1", () => true);
+      const back = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      assert.ok((back.generation ?? 0) > (moved.generation ?? 0));
+    }));
+
+  test("[LHA-009] tickets written at the same time are all kept", () =>
+    withArbiter(async ({ store }) => {
+      const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
+      await Promise.all(ids.map((id) => addTicket(store, "v-1", csi(id, "a"), new Date())));
+      const attachment = await store.get(VolumeAttachments, { name: "v-1" });
+      assert.deepEqual(Object.keys(attachment.spec.attachmentTickets ?? {}).sort(), ids);
+      const generations = Object.values(attachment.spec.attachmentTickets ?? {}).map((t) => t.generation);
+      assert.equal(new Set(generations).size, ids.length);
+    }));
+
+  test("a deleted attachment object goes when nobody holds a ticket, and only then", () =>
+    withArbiter(async ({ store, until }) => {
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const held = await store.delete(VolumeAttachments, { name: "v-1" });
+      await until.volume((v) => v.spec.nodeID === "a");
+      await removeTickets(store, "v-1", () => true);
+      await until.attachment((a) => a !== undefined && a.metadata.uid !== held.metadata.uid);
+    }));
+
+  test("a ticket dies with the snapshot that owns it, and a person's at its expiry", () =>
+    withArbiter(async ({ store, until }) => {
+      const snapshot = await store.create(Snapshots, object("Snapshot", "s-1", { volume: "v-1", pool: "p" }));
+      const owner = {
+        apiVersion: MOORING_API_VERSION,
+        kind: "Snapshot",
+        name: "s-1",
+        uid: snapshot.metadata.uid ?? "",
+      };
+      await addTicket(store, "v-1", { id: "s", type: "snapshot-controller", nodeID: "a", owner }, new Date());
+      const expiresAt = new Date(Date.now() + 200).toISOString();
+      await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a", expiresAt }, new Date());
+      const has = (id: string) => (a: VolumeAttachment | undefined) =>
+        a?.spec.attachmentTickets?.[id] !== undefined;
+      await until.attachment((a) => has("s")(a) && !has("p")(a));
+      await store.delete(Snapshots, { name: "s-1" });
+      await until.attachment((a) => !has("s")(a));
+    }));
+
+  test("[LHA-059] a share manager's ticket that is torn out under its users is back before the device is closed", () =>
+    withArbiter(async ({ store, until }) => {
+      const served = await mutate(store, Volumes, { name: "v-1" }, (v) => {
+        v.spec.accessMode = "rwx";
+      });
+      await store.create(ShareManagers, object("ShareManager", "v-1", { nodeID: "b", users: ["a"] }));
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const held = await addTicket(store, "v-1", shareTicket(served, "b"), new Date());
+      await until.volume((v) => v.spec.nodeID === "b");
+      await setStatus(store, { state: "attached", currentNodeID: "b" });
+      const places: string[] = [];
+      const seen = new AbortController();
+      const watching = (async () => {
+        for await (const { object: volume } of store.watch(Volumes, { signal: seen.signal }))
+          places.push(volume.spec.nodeID ?? "");
+      })();
+      // As a person does who edits the object: no service of ours is there to write it again.
+      const tear = (attachment: VolumeAttachment): void => {
+        delete attachment.spec.attachmentTickets?.[held.id];
+      };
+      await mutate(store, VolumeAttachments, { name: "v-1" }, tear);
+      const back = await until.attachment((a) => a?.spec.attachmentTickets?.[held.id] !== undefined);
+      const { type, nodeID, owner, generation = 0 } = back?.spec.attachmentTickets?.[held.id] ?? {};
+      assert.deepEqual([type, nodeID, owner], [held.type, "b", held.owner]);
+      assert.ok(generation > (held.generation ?? 0));
+      await until.attachment((a) => a !== undefined && ticketStatus(a, held.id)?.satisfied === true);
+      assert.ok(
+        places.every((place) => place === "b"),
+        places.join(),
+      );
+      // Whoever ends the share says so first: then the ticket stays away, and the volume leaves.
+      await mutate(store, ShareManagers, { name: "v-1" }, (share) => {
+        share.spec = { nodeID: "", users: [] };
+      });
+      await mutate(store, VolumeAttachments, { name: "v-1" }, tear);
+      await until.volume((v) => v.spec.nodeID === "");
+      seen.abort();
+      await watching.catch(() => {});
+    }));
+
+  test("tickets of a deleted volume mean nothing to a new one of the same name", () =>
+    withArbiter(async ({ store, until }) => {
+      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await until.volume((v) => v.spec.nodeID === "a");
+      await store.delete(Volumes, { name: "v-1" });
+      const next = await createVolume(store);
+      const fresh = await until.attachment(
+        (a) => a?.metadata.ownerReferences?.[0]?.uid === next.metadata.uid,
+      );
+      assert.deepEqual(fresh?.spec.attachmentTickets, {});
+    }));
+});

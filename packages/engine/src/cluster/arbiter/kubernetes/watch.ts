@@ -1,0 +1,123 @@
+import {
+  type ControllerSource,
+  createInformer,
+  getIfAny,
+  type Informer,
+  type KubeVolumeAttachment,
+  KubeVolumeAttachments,
+  type Logger,
+  type ObjectStore,
+  type PersistentVolume,
+  PersistentVolumes,
+  source,
+} from "@mooring/store";
+import type { AttachmentTicket } from "../../../api/attachment.ts";
+import { DRIVER_NAME } from "../../../api/names.ts";
+import { csiTicketId, isOwnedByKubernetes, type KubernetesClaim } from "../../../tickets/kubernetes-claim.ts";
+
+/** Written by every CSI attacher before it publishes (external-attacher). */
+const NODE_ID = "csi.alpha.kubernetes.io/node-id";
+
+const pvOf = ({ spec }: KubeVolumeAttachment): string => spec.source.persistentVolumeName ?? "";
+
+function handleOf(volume: Pick<PersistentVolume, "spec"> | undefined): string | undefined {
+  const csi = volume?.spec?.csi;
+  return csi?.driver === DRIVER_NAME ? csi.volumeHandle : undefined;
+}
+
+/** What of a volume's Kubernetes side the arbiter may have to know. */
+export interface ClaimQuestion {
+  volume: string;
+  tickets: readonly AttachmentTicket[];
+  /** Where the volume is wanted or open now. */
+  nodeIDs: readonly string[];
+}
+
+/** The Kubernetes attachments of our driver. Knows all that there were when it had synced. */
+export class KubernetesWatch {
+  readonly #store: ObjectStore;
+  readonly #attachments: Informer<KubeVolumeAttachment>;
+  readonly #volumes: Informer<PersistentVolume>;
+
+  constructor(store: ObjectStore, logger: Logger) {
+    this.#store = store;
+    this.#attachments = createInformer(store, KubeVolumeAttachments, {
+      logger,
+      indexers: { volume: (attachment) => [pvOf(attachment)] },
+    });
+    this.#volumes = createInformer(store, PersistentVolumes, {
+      logger,
+      indexers: { handle: (volume) => [handleOf(volume) ?? ""] },
+    });
+  }
+
+  get informers(): [Informer<KubeVolumeAttachment>, Informer<PersistentVolume>] {
+    return [this.#attachments, this.#volumes];
+  }
+
+  /** What a change of them means: names of Volumes to look at. `owned` finds those with a ticket of an attachment. */
+  sources(owned: (attachment: string) => string[]): ControllerSource[] {
+    return [
+      source(this.#attachments, (attachment) => {
+        const handle = this.#handle(attachment);
+        return [...(handle === undefined ? [] : [handle]), ...owned(attachment.metadata.name)];
+      }),
+      source(this.#volumes, (volume) => [handleOf(volume) ?? ""].filter((handle) => handle !== "")),
+    ];
+  }
+
+  /**
+   * The attachments of a volume. What the cache and the tickets agree about is believed; everything else is read from
+   * the store itself, as a ticket must not come back, or go, for the sake of an old picture.
+   */
+  async claimsOf(
+    { volume, tickets, nodeIDs }: ClaimQuestion,
+    signal: AbortSignal,
+  ): Promise<KubernetesClaim[]> {
+    const cached = this.#volumes
+      .byIndex("handle", volume)
+      .flatMap(({ metadata }) => this.#attachments.byIndex("volume", metadata.name));
+    const held = tickets.filter(isOwnedByKubernetes).map(({ owner }) => owner?.name ?? "");
+    const usual = nodeIDs.filter((nodeID) => nodeID !== "").map((nodeID) => csiTicketId(volume, nodeID));
+    const names = new Set([...cached.map(({ metadata }) => metadata.name), ...held, ...usual]);
+    const claims: KubernetesClaim[] = [];
+    for (const name of [...names].sort()) {
+      const known = this.#attachments.get(name);
+      const settled = known !== undefined && isSettled(known, tickets);
+      const attachment = settled
+        ? known
+        : await getIfAny(this.#store, KubeVolumeAttachments, { name }, signal);
+      if (attachment === undefined || attachment.spec.attacher !== DRIVER_NAME) continue;
+      const handle = this.#handle(attachment);
+      // Without its PersistentVolume only the usual name tells whose attachment it is.
+      const ours = handle === undefined ? usual.includes(name) || held.includes(name) : handle === volume;
+      if (ours) claims.push(claimFrom(attachment));
+    }
+    return claims;
+  }
+
+  #handle({ spec }: KubeVolumeAttachment): string | undefined {
+    if (spec.attacher !== DRIVER_NAME) return undefined;
+    const { inlineVolumeSpec, persistentVolumeName = "" } = spec.source;
+    if (inlineVolumeSpec !== undefined) return handleOf({ spec: inlineVolumeSpec });
+    return handleOf(this.#volumes.get(persistentVolumeName));
+  }
+}
+
+/** Alive, and the ticket that it owns is there: whatever the store knows more, nothing follows from it. */
+function isSettled({ metadata }: KubeVolumeAttachment, tickets: readonly AttachmentTicket[]): boolean {
+  const { uid, deletionTimestamp } = metadata;
+  return (
+    deletionTimestamp === undefined && tickets.some((t) => isOwnedByKubernetes(t) && t.owner?.uid === uid)
+  );
+}
+
+function claimFrom({ metadata, spec, status }: KubeVolumeAttachment): KubernetesClaim {
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    nodeID: metadata.annotations?.[NODE_ID] ?? spec.nodeName,
+    attached: status?.attached === true,
+    deleting: metadata.deletionTimestamp !== undefined,
+  };
+}

@@ -1,0 +1,109 @@
+import type { AttachmentTicket } from "../../../api/attachment.ts";
+import { wantsDevice } from "../../../tickets/frontend.ts";
+import { describeMigration, isMigratable } from "../../../tickets/migration-phase.ts";
+import type { Verdict } from "../../../tickets/result.ts";
+import { ineligible, isFaulted, isFenced } from "../eligible.ts";
+import { foremost } from "../pick.ts";
+import { type ArbiterView, type Placement, placementOf } from "../view.ts";
+import { rivalOf } from "./contested.ts";
+import { hindrance } from "./decide.ts";
+
+const waiting = (message: string): Verdict => ({ satisfied: false, reason: "MigrationWaiting", message });
+
+/** What a workload's ticket of a migratable volume is told; undefined: what any other ticket would be. */
+export function judgeMigration(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Verdict | undefined {
+  const { volume } = view;
+  if (!isMigratable(volume) || ticket.type !== "csi-attacher" || !wantsDevice(ticket)) return undefined;
+  if (isFaulted(view)) return undefined;
+  if (placement.nodeID === "") return judgeContested(view, ticket, holders);
+  if (placement.nodeID === ticket.nodeID) return judgeMoving(view, ticket, placement);
+  const refused = ineligible(view, ticket);
+  if (refused !== undefined) return refused;
+  if (placement.migrationNodeID === ticket.nodeID) return judgeTarget(view, ticket, placement, holders);
+  return judgeBeside(view, ticket, holders, placement);
+}
+
+function judgeContested(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+): Verdict | undefined {
+  const { state, currentNodeID = "", currentMigrationNodeID = "" } = view.volume.status ?? {};
+  if (state !== "detached" || currentNodeID !== "" || ineligible(view, ticket) !== undefined)
+    return undefined;
+  if (currentMigrationNodeID !== "") {
+    return waiting(`node "${currentMigrationNodeID}" has not closed its device yet`);
+  }
+  // Something of higher priority goes first.
+  if (foremost(view, holders)?.type !== "csi-attacher") return undefined;
+  const rival = rivalOf(view, ticket, holders);
+  if (rival === undefined) return undefined;
+  return waiting(
+    `the volume was detached while ticket "${rival.id}" wanted it on node "${rival.nodeID}" as well: one of the two has to end`,
+  );
+}
+
+/** The volume is to be here, and the source has not given it away yet: the device is there, and waits. */
+function judgeMoving(
+  view: ArbiterView,
+  { nodeID }: AttachmentTicket,
+  placement: Placement,
+): Verdict | undefined {
+  const { state, currentNodeID = "", currentMigrationNodeID } = view.volume.status ?? {};
+  const there = currentMigrationNodeID === nodeID && currentNodeID !== nodeID && state === "attached";
+  if (!there || isFenced(view, nodeID)) return undefined;
+  return {
+    satisfied: true,
+    reason: "Migrating",
+    message: `${told(view, placement)}; "${currentNodeID}" hands it over`,
+  };
+}
+
+function judgeTarget(
+  view: ArbiterView,
+  { nodeID }: AttachmentTicket,
+  placement: Placement,
+  holders: readonly AttachmentTicket[],
+): Verdict {
+  const { currentMigrationNodeID = "", error } = view.volume.status ?? {};
+  const step = told(view, placement);
+  if (currentMigrationNodeID === nodeID && placementOf(view.volume).migrationNodeID === nodeID) {
+    const last = holders.find((t) => t.nodeID === placement.nodeID);
+    const ends = last === undefined ? "" : `, until ticket "${last.id}" (${last.type}) ends`;
+    return {
+      satisfied: true,
+      reason: "Migrating",
+      message: `${step}; node "${placement.nodeID}" writes${ends}`,
+    };
+  }
+  const why = error === undefined ? "" : `: ${error.code}: ${error.message}`;
+  return waiting(`${step}; node "${nodeID}" opens its device${why}`);
+}
+
+function judgeBeside(
+  view: ArbiterView,
+  ticket: AttachmentTicket,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): Verdict | undefined {
+  const { migrationNodeID = "" } = placement;
+  if (migrationNodeID !== "") {
+    return waiting(`the volume is migrating from node "${placement.nodeID}" to node "${migrationNodeID}"`);
+  }
+  const source = holders.find((t) => t.type === "csi-attacher" && t.nodeID === placement.nodeID);
+  if (source === undefined || view.nodes.get(placement.nodeID)?.status?.state !== "Ready") return undefined;
+  return waiting(
+    `a migration to node "${ticket.nodeID}" waits: ${hindrance(view, holders) ?? "it is about to begin"}`,
+  );
+}
+
+/** The step that the volume is at when the decision is written. */
+function told({ volume }: ArbiterView, { nodeID, migrationNodeID = "" }: Placement): string {
+  const step = describeMigration({ ...volume, spec: { ...volume.spec, nodeID, migrationNodeID } });
+  return `migrating, ${step ?? ""}`;
+}

@@ -1,0 +1,41 @@
+import type { AttachmentTicket } from "../../api/attachment.ts";
+import { isServed } from "../../api/volume.ts";
+import { ruleOf } from "../../tickets/attacher-types.ts";
+import { ineligible } from "./eligible.ts";
+import { isContested } from "./migration/contested.ts";
+import type { ArbiterView } from "./view.ts";
+
+/** A shared volume is held by its share manager; the workloads' own tickets only say that a share is wanted. */
+export function claimants(view: ArbiterView, live: readonly AttachmentTicket[]): AttachmentTicket[] {
+  return isServed(view.volume) ? live.filter((ticket) => ticket.type !== "csi-attacher") : [...live];
+}
+
+/** The one that gets a detached volume next; undefined when none can, or two want it on two nodes at once. */
+export function pick(view: ArbiterView, tickets: readonly AttachmentTicket[]): AttachmentTicket | undefined {
+  const winner = foremost(view, tickets);
+  return winner !== undefined && isContested(view, winner, tickets) ? undefined : winner;
+}
+
+/** Eligible, then the highest priority, then the oldest, then the shorter id, then the first in code point order. */
+export function foremost(
+  view: ArbiterView,
+  tickets: readonly AttachmentTicket[],
+): AttachmentTicket | undefined {
+  const eligible = tickets.filter((ticket) => ineligible(view, ticket) === undefined);
+  return eligible.sort(
+    (a, b) =>
+      ruleOf(b.type).priority - ruleOf(a.type).priority ||
+      secondOf(a) - secondOf(b) ||
+      a.id.length - b.id.length ||
+      (a.id < b.id ? -1 : Number(a.id > b.id)),
+  )[0];
+}
+
+/**
+ * Whose turn it is among equals is a question of age, or a stream of new tickets with short names would keep a long one
+ * waiting for ever. Counted in seconds, as Kubernetes does; a ticket that does not say when it was made is the newest.
+ */
+function secondOf({ createdAt = "" }: AttachmentTicket): number {
+  const made = Math.floor(Date.parse(createdAt) / 1000);
+  return Number.isNaN(made) ? Number.MAX_SAFE_INTEGER : made;
+}

@@ -1,0 +1,86 @@
+import type { Condition } from "@mooring/store";
+import type { AttachmentTicketStatus, VolumeAttachment } from "../../api/attachment.ts";
+import { digestOf, lastNumber } from "../../tickets/digest.ts";
+import type { Verdict } from "../../tickets/result.ts";
+import { summaryOf } from "../../tickets/summary.ts";
+import type { Flaps } from "./flaps.ts";
+import type { ArbiterView, Decision } from "./view.ts";
+
+type Status = NonNullable<VolumeAttachment["status"]>;
+
+/**
+ * The status that says these verdicts, or undefined when the present one says just that. All of it follows from the
+ * view, so whatever else a person has written there goes.
+ */
+export function nextStatus(
+  { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
+  { verdicts, flaps }: Pick<Decision, "verdicts" | "flaps">,
+): Status | undefined {
+  const { status: present = {}, spec } = attachment;
+  const statuses: Record<string, AttachmentTicketStatus> = {};
+  const ticketDigests: Record<string, string> = {};
+  let generationCounter = lastNumber(attachment);
+  for (const [id, verdict] of Object.entries(verdicts)) {
+    const ticket = spec.attachmentTickets?.[id];
+    const generation = ticket?.generation ?? 0;
+    if (ticket !== undefined) ticketDigests[id] = digestOf(ticket);
+    generationCounter = Math.max(generationCounter, generation);
+    statuses[id] = ticketStatusFrom(id, verdict, generation, present.attachmentTicketStatuses?.[id], now);
+  }
+  const summary = summaryOf(volume, attachment, verdicts);
+  const next: Status = {
+    ...summary,
+    attachmentTicketStatuses: statuses,
+    generationCounter,
+    ticketDigests,
+    ...(flaps.moves === undefined ? {} : { moves: flaps.moves }),
+    conditions: [flapping(flaps, present.conditions, now)],
+  };
+  return sameFields(present, next) ? undefined : next;
+}
+
+function ticketStatusFrom(
+  id: string,
+  { satisfied, reason, message }: Verdict,
+  generation: number,
+  present: AttachmentTicketStatus | undefined,
+  now: Date,
+): AttachmentTicketStatus {
+  const told = { type: "Satisfied", status: satisfied, reason, message };
+  return { id, satisfied, generation, conditions: [conditionFrom(told, present?.conditions, now)] };
+}
+
+function flapping(
+  { flapping, message }: Flaps,
+  present: readonly Condition[] | undefined,
+  now: Date,
+): Condition {
+  const reason = flapping ? "MovedTooOften" : "Calm";
+  return conditionFrom({ type: "Flapping", status: flapping, reason, message }, present, now);
+}
+
+/** The time of the last transition stays as long as the status does. */
+function conditionFrom(
+  told: { type: string; status: boolean; reason: string; message: string },
+  present: readonly Condition[] | undefined,
+  now: Date,
+): Condition {
+  const status = told.status ? ("True" as const) : ("False" as const);
+  const old = present?.find(({ type }) => type === told.type);
+  const since = old?.status === status && !Number.isNaN(Date.parse(old.lastTransitionTime)) ? old : undefined;
+  const lastTransitionTime = since?.lastTransitionTime ?? `${now.toISOString().slice(0, 19)}Z`;
+  return { ...told, status, lastTransitionTime };
+}
+
+/** Equal whatever the order of the fields, which a store may change. */
+function sameFields(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b);
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([x], [y]) => (x < y ? -1 : 1)))
+      : part,
+  );
+}

@@ -1,0 +1,61 @@
+import type { VolumeAttachment } from "../../api/attachment.ts";
+import type { NodeAgent } from "../../api/node-agent.ts";
+import type { ShareManager } from "../../api/share-manager.ts";
+import type { Volume } from "../../api/volume.ts";
+import type { KubernetesClaim } from "../../tickets/kubernetes-claim.ts";
+import type { Verdict } from "../../tickets/result.ts";
+import type { Flaps } from "./flaps.ts";
+import type { Repair } from "./repair.ts";
+
+/** Everything a decision may depend on. */
+export interface ArbiterView {
+  volume: Volume;
+  attachment: VolumeAttachment;
+  /** By node id. */
+  nodes: ReadonlyMap<string, NodeAgent>;
+  /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
+  sharedBy?: readonly string[];
+  /** What the node that serves the volume to many says; absent: nothing yet. */
+  share?: ShareManager;
+  /** Ids of tickets whose owner object is gone. */
+  ownersGone: ReadonlySet<string>;
+  /** What Kubernetes says of the volume; absent where there is no Kubernetes. */
+  claims?: readonly KubernetesClaim[];
+  now: Date;
+}
+
+/** What the arbiter alone writes into a Volume's spec. */
+export interface Placement {
+  /** The empty string: detached. */
+  nodeID: string;
+  /** Where it is to move to from there; absent or empty: nowhere. */
+  migrationNodeID?: string;
+  disableFrontend: boolean;
+  lastAttachedBy: string;
+}
+
+export interface Decision {
+  /** What was lost and comes back. */
+  repair: Repair;
+  /** Tickets that end now, by id. */
+  remove: Record<string, "Expired" | "OwnerGone">;
+  /** Generations for tickets that were written without one, by id. */
+  number: Record<string, number>;
+  /** Absent: the volume stays as it is. */
+  placement?: Placement;
+  /** What is to be remembered of the volume's moves, and whether they are too many. */
+  flaps: Flaps;
+  /** One for every ticket, also for those that end now. */
+  verdicts: Record<string, Verdict>;
+}
+
+/** Where the volume's spec puts it now. */
+export function placementOf(volume: Volume): Placement {
+  const { nodeID, migrationNodeID = "", disableFrontend, lastAttachedBy } = volume.spec;
+  return {
+    nodeID: nodeID ?? "",
+    ...(migrationNodeID === "" ? {} : { migrationNodeID }),
+    disableFrontend: disableFrontend ?? false,
+    lastAttachedBy: lastAttachedBy ?? "",
+  };
+}

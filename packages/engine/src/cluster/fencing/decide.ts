@@ -1,0 +1,61 @@
+import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
+import type { NodeWord } from "../../api/node-conditions.ts";
+
+/** Everything that a decision about a node may depend on. Times are from the observer's own clock. */
+export interface FencingView {
+  agent: NodeAgent;
+  /** For how long its heartbeat has not changed. */
+  silentMs: number;
+  /** We have seen it change, so it did beat when the silence began: it is not only that we have just come. */
+  beaten: boolean;
+  /** A silence of this length makes a node suspect: longer than any of its leases can live on. */
+  graceMs: number;
+  /** A person has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
+  outOfService: boolean;
+  /** The leases of images that it holds, and how long each still counts. */
+  leases: readonly { image: string; leftMs: number }[];
+}
+
+/**
+ * What is to be said of a node; undefined: nothing new. Only its own agent makes it Ready again. Silence makes it
+ * Suspect and nothing more: it may still write. It is fenced when a person says that it is off, or when every lease
+ * that it holds is lost beyond doubt: its devices were cut off before that. Pure.
+ */
+export function decide(view: FencingView): NodeWord | undefined {
+  const { agent, silentMs, graceMs, beaten } = view;
+  const state = agent.status?.state;
+  if (state === undefined) return undefined;
+  if (silentMs < graceMs) return beaten ? contradiction(agent) : undefined;
+  // A state without its condition was typed by somebody, and tells nothing.
+  if (isFencedNode(agent)) return undefined;
+  const word = wordFor(view);
+  return word.state === state ? undefined : word;
+}
+
+/** A node is fenced after a long silence only: one that has just beaten was called that by somebody who knew nothing. */
+function contradiction(agent: NodeAgent): NodeWord | undefined {
+  const { state } = agent.status ?? {};
+  // The last word of an agent comes right after a beat.
+  const wrong = state === "Fenced" || (state === "Gone" && !isFencedNode(agent));
+  const message = `its agent answers, and yet it was said to be ${state}`;
+  return wrong ? { state: "Suspect", reason: "HeartbeatFresh", message } : undefined;
+}
+
+function wordFor({ outOfService, leases, graceMs }: FencingView): NodeWord {
+  const silence = `the agent has not answered for ${Math.round(graceMs / 1000)} s`;
+  if (outOfService) {
+    return {
+      state: "Fenced",
+      reason: "OutOfService",
+      message: `${silence}, and the node is tainted out-of-service`,
+    };
+  }
+  if (leases.length > 0 && leases.every(({ leftMs }) => leftMs === 0)) {
+    const images =
+      leases.length === 1 ? "the lease of its image" : `the leases of its ${leases.length} images`;
+    return { state: "Fenced", reason: "LeasesLost", message: `${silence}, and ${images} ran out` };
+  }
+  const held = leases.filter(({ leftMs }) => leftMs > 0).length;
+  const why = held === 0 ? "" : `, ${held} leases have not run out yet`;
+  return { state: "Suspect", reason: "HeartbeatStopped", message: `${silence}${why}` };
+}

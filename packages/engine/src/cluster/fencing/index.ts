@@ -1,0 +1,140 @@
+import {
+  createInformer,
+  delay,
+  EventRecorder,
+  isConflict,
+  isNotFound,
+  type Lease,
+  Leases,
+  type Logger,
+  listAll,
+  type Node,
+  Nodes,
+  type ObjectStore,
+} from "@mooring/store";
+import { DRIVER_NAME, LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../../api/names.ts";
+import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
+import { type NodeWord, nodeConditions } from "../../api/node-conditions.ts";
+import type { Clock } from "../../host/host.ts";
+import { holderOf, timeLeft } from "../../leases/decide.ts";
+import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
+import { LeaseWatch } from "../../leases/lease-watch.ts";
+import { decide, type FencingView } from "./decide.ts";
+
+/** A person's word that a machine is off and will not come back by itself. */
+export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
+
+export interface FencingOptions {
+  store: ObjectStore;
+  clock: Clock;
+  logger: Logger;
+  signal: AbortSignal;
+  /** A node that is silent for so long is suspect; default 40,000. More than twice the life of a lease. */
+  graceMs?: number;
+  /** As the agents have them. */
+  leases?: Partial<LeaseTimes>;
+}
+
+const DEFAULT_GRACE_MS = 40_000;
+const LOOK_EVERY_MS = 1000;
+
+/**
+ * Watches the agents' signs of life and says which node is suspect, and which is fenced. Everything is measured from
+ * when this process saw it, by its own clock: after a restart a node gets its whole time anew.
+ */
+export async function startFencing(options: FencingOptions): Promise<{ done: Promise<void> }> {
+  const { store, clock, logger, signal } = options;
+  const agents = createInformer(store, NodeAgents, { logger });
+  const nodes = createInformer(store, Nodes, { logger });
+  const watch = new LeaseWatch(store, clock, logger);
+  const informers = [agents.run(signal), nodes.run(signal), watch.informer.run(signal)];
+  await Promise.all([agents, nodes, watch.informer].map((informer) => informer.synced(signal)));
+  const heartbeats = new Map<string, { beat: string; at: number; beaten: boolean }>();
+  const listen = ({ metadata: { name }, status }: NodeAgent): Pick<FencingView, "silentMs" | "beaten"> => {
+    const now = clock.sinceBoot();
+    const beat = status?.heartbeat ?? "";
+    const seen = heartbeats.get(name);
+    if (seen?.beat === beat) return { silentMs: now - seen.at, beaten: seen.beaten };
+    const beaten = seen !== undefined;
+    heartbeats.set(name, { beat, at: now, beaten });
+    return { silentMs: 0, beaten };
+  };
+  agents.onChange((_old, agent) => {
+    if (agent !== undefined) listen(agent);
+  });
+  const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
+  const look = async (): Promise<void> => {
+    for (const agent of agents.list()) {
+      await judge({ ...options, events }, watch, agent, listen(agent), nodes.get(agent.metadata.name));
+    }
+  };
+  const done = (async () => {
+    while (!signal.aborted) {
+      await look().catch((error: unknown) => logger.warn({ err: error }, "cannot look after silent nodes"));
+      await delay(LOOK_EVERY_MS, signal).catch(() => {});
+    }
+    await Promise.all(informers);
+  })();
+  return { done };
+}
+
+async function judge(
+  {
+    store,
+    clock,
+    logger,
+    events,
+    graceMs = DEFAULT_GRACE_MS,
+    leases: times,
+    signal,
+  }: FencingOptions & { events: EventRecorder },
+  watch: LeaseWatch,
+  agent: NodeAgent,
+  heard: Pick<FencingView, "silentMs" | "beaten">,
+  node: Node | undefined,
+): Promise<void> {
+  const { name } = agent.metadata;
+  const { safetyMs } = { ...LEASE_TIMES, ...times };
+  // Nothing is asked of the store about nodes that answer.
+  const silent = heard.silentMs >= graceMs;
+  const leases = (silent ? await freshLeases(store, signal) : [])
+    .filter((lease) => holderOf(lease) === name)
+    .map((lease) => ({
+      image: lease.metadata.labels?.[LEASE_IMAGE_LABEL] ?? "",
+      leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
+    }));
+  const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
+  const word = decide({ agent, ...heard, graceMs, outOfService, leases });
+  if (word === undefined) return;
+  logger.warn(
+    { node: name, ...word },
+    silent ? "a node does not answer" : "a node was called lost and is not",
+  );
+  if (await say(store, agent, word, clock.now(), signal))
+    events.event(agent, "Warning", `Node${word.state}`, word.message);
+}
+
+/** From the store, not from the watch: a renewal that is under way to us must count. */
+async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lease[]> {
+  const selection = { namespace: LEASE_NAMESPACE, labelSelector: LEASE_IMAGE_LABEL };
+  return (await listAll(store, Leases, { ...selection, signal })).items;
+}
+
+/** Written upon the version that was looked at: a heartbeat that comes first wins, and the answer is false. */
+async function say(
+  store: ObjectStore,
+  agent: NodeAgent,
+  word: NodeWord,
+  now: Date,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const conditions = nodeConditions(agent.status, word, now);
+  const status = { ...agent.status, state: word.state, conditions };
+  try {
+    await store.updateStatus(NodeAgents, { ...agent, status }, { signal });
+    return true;
+  } catch (error) {
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+    return false;
+  }
+}

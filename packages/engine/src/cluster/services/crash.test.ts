@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { failpointNames, LocalStore } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
+import type { PoolType } from "../../api/pool.ts";
+import { createHost } from "../../host/create-host.ts";
+import { findLeaks } from "../../node/leaks/find-leaks.ts";
+import { presentShares } from "../../node/share/index.ts";
+import { engineRegistry } from "../../testing/agent.ts";
+import { OF_JOBS } from "../../testing/gaps-of-jobs.ts";
+import { cleanUp, scratch } from "../../testing/scratch.ts";
+import "./index.ts";
+
+const host = createHost();
+const child = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
+after(child.remove);
+
+/** Gaps that the story does not come through; each has its own test beside its service. */
+const ELSEWHERE: readonly string[] = [];
+
+async function live(dir: string, type: PoolType, failpoint: string | undefined): Promise<unknown> {
+  const { MOORING_FAILPOINT: _, ...env } = process.env;
+  const life = spawn(process.execPath, [child.path, dir, type], {
+    stdio: ["ignore", "ignore", "inherit"],
+    env: failpoint === undefined ? env : { ...env, MOORING_FAILPOINT: failpoint },
+  });
+  const [code, signal] = await once(life, "exit");
+  return signal ?? code;
+}
+
+const names = failpointNames()
+  .filter((name) => /^engine\/(services|share|filesystem)\//.test(name))
+  .concat(OF_JOBS);
+// Each life waits most of its time for others to see what it did.
+describe("the engine's services, killed", { concurrency: 3 }, () => {
+  for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
+    test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
+      const dir = await scratch(t, host);
+      const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
+      assert.equal(await live(dir, type, name), "SIGKILL", "the gap was not passed");
+      assert.equal(await live(dir, type, undefined), 0);
+      const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+      const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });
+      await store.close();
+      assert.deepEqual(leaks, []);
+      const loops = (await host.loops.list()).filter(({ backingFile }) => backingFile.startsWith(dir));
+      assert.deepEqual(loops, []);
+      assert.deepEqual(await presentShares(join(dir, "state")), [], "a server may be left");
+      await cleanUp(host, dir);
+    });
+  }
+});

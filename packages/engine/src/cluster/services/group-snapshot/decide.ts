@@ -1,0 +1,179 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import type { NodeBarrier } from "../../../api/group-snapshot.ts";
+import { ENGINE_FINALIZER } from "../../../api/names.ts";
+import { fail, REST } from "../../../converge.ts";
+import { EngineError } from "../../../errors.ts";
+import { hasMoved, isHeld } from "./placement.ts";
+import { lateness } from "./prepare-timeout.ts";
+import { note, record } from "./statuses.ts";
+import { validate } from "./validate.ts";
+import type { CoordinatorStep, CoordinatorView } from "./view.ts";
+
+/** Barriers that were interrupted and are tried again before the group fails. */
+const MOST_ATTEMPTS = 5;
+/** The end of another group's barrier is seen; this is for one that was not begun after all. */
+const BUSY_MS = 2_000;
+/** Failures of a member that trying again does not mend. */
+const FINAL: ReadonlySet<string> = new Set([
+  "INVALID_ARGUMENT",
+  "NOT_FOUND",
+  "FAILED_PRECONDITION",
+  "RESOURCE_EXHAUSTED",
+  "DATA_LOSS",
+]);
+
+/** The next step for a group snapshot. Pure. */
+export function decide(view: CoordinatorView): CoordinatorStep {
+  const { group } = view;
+  if (isDeleting(group)) return deletion(view);
+  if (!hasFinalizer(group, ENGINE_FINALIZER)) return { do: "add-finalizer" };
+  switch (group.status?.state) {
+    case undefined:
+      return beginning(view);
+    case "preparing":
+      return group.status.attempt === 0 ? beginning(view) : preparation(view);
+    case "quiescing":
+    case "cutting":
+    case "releasing":
+      return barrier(view);
+    case "committed":
+    case "ready":
+      return readiness(view);
+    case "failing":
+      return removal(view, record("failed", view));
+    case "failed":
+      return REST;
+    case "deleting":
+      // A record that was brought back from its deletion has lost its members.
+      return record("failing", view, new EngineError("ABORTED", "the group snapshot was being deleted"));
+  }
+}
+
+function deletion(view: CoordinatorView): CoordinatorStep {
+  const { group } = view;
+  if (!hasFinalizer(group, ENGINE_FINALIZER)) return REST;
+  // First the word that stops the agents, then what they have made.
+  if (group.status?.state !== "deleting") return record("deleting", view);
+  return removal(view, { do: "remove-finalizer" });
+}
+
+/** The members go with the group; what comes next comes when the last is gone. */
+function removal({ group, snapshots }: CoordinatorView, next: CoordinatorStep): CoordinatorStep {
+  const own = [...snapshots.values()].filter(({ spec }) => spec.group === group.metadata.name);
+  if (own.some((snapshot) => !isDeleting(snapshot))) return { do: "delete-members" };
+  return own.length > 0 ? REST : next;
+}
+
+function beginning(view: CoordinatorView): CoordinatorStep {
+  const problem = validate(view);
+  if (problem === undefined) return record("preparing", view);
+  if (problem.code === "UNAVAILABLE") return fail(problem.code, problem.message);
+  return record("failing", view, problem);
+}
+
+function preparation(view: CoordinatorView): CoordinatorStep {
+  const { group, snapshots, busyNodes } = view;
+  const problem = validate(view);
+  if (problem !== undefined) return record("failing", view, problem);
+  const failed = failure(view);
+  if (failed !== undefined) return failed;
+  const present = group.spec.members.map(({ snapshot }) => snapshots.get(snapshot));
+  const foreign = present.find(
+    (snapshot) => snapshot !== undefined && snapshot.spec.group !== group.metadata.name,
+  );
+  if (foreign !== undefined) {
+    const message = `snapshot ${foreign.metadata.name} exists and is no member of this group`;
+    return record("failing", view, new EngineError("ALREADY_EXISTS", message));
+  }
+  const lost = present.find((snapshot) => snapshot !== undefined && isDeleting(snapshot));
+  if (lost !== undefined) {
+    const message = `snapshot ${lost.metadata.name} was deleted while the group was being made`;
+    return record("failing", view, new EngineError("ABORTED", message));
+  }
+  if (present.includes(undefined)) return { do: "create-members" };
+  const unfit = present.find((snapshot) => FINAL.has(snapshot?.status?.error?.code ?? ""));
+  if (unfit?.status?.error !== undefined) return record("failing", view, unfit.status.error);
+  if (!isHeld(view)) return waiting(view);
+  // A new attempt: what the nodes have said was about other members.
+  if (hasMoved(view)) return record("preparing", view);
+  // Written down by the node: what is cut now is explained, and will never be formatted.
+  if (present.some((snapshot) => snapshot?.status?.ownerID === undefined)) return waiting(view);
+  const words = reports(view);
+  if (words.some((word) => word?.phase !== "prepared")) return waiting(view);
+  const nodes = Object.keys(group.status?.nodes ?? {});
+  if (nodes.some((node) => busyNodes.has(node))) return { do: "rest", afterMs: BUSY_MS };
+  return record("quiescing", view);
+}
+
+/** Not a failure: the group goes on when the nodes do. Written only when there is something else to say. */
+function waiting(view: CoordinatorView): CoordinatorStep {
+  const { error, afterMs } = lateness(view);
+  if (error?.message !== view.group.status?.error?.message) return note(view, error);
+  return afterMs === undefined ? REST : { do: "rest", afterMs };
+}
+
+/** What each node says about this attempt; undefined: nothing yet. */
+function reports({ group }: CoordinatorView): (NodeBarrier | undefined)[] {
+  const { nodes = {}, attempt } = group.status ?? {};
+  return Object.values(nodes).map((word) => (word.attempt === attempt ? word : undefined));
+}
+
+function failure(view: CoordinatorView): CoordinatorStep | undefined {
+  const failed = reports(view).filter((word) => word?.phase === "failed");
+  if (failed.length === 0) return undefined;
+  const { attempt = 0 } = view.group.status ?? {};
+  const final = failed.filter((word) => word?.interrupted !== true);
+  // Who was late itself knows more than who waited for it.
+  const forGood = final.find((word) => word?.error?.code !== "DEADLINE_EXCEEDED") ?? final[0];
+  if (forGood === undefined && attempt < MOST_ATTEMPTS) return record("preparing", view);
+  const error = forGood?.error ?? failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };
+  return record("failing", view, (error.code === "DEADLINE_EXCEEDED" && laggards(view)) || error);
+}
+
+/** Who let the others wait for longer than they may. */
+function laggards({ group }: CoordinatorView): EngineError | undefined {
+  const { state, nodes = {}, attempt } = group.status ?? {};
+  const awaited: NodeBarrier["phase"] | undefined = state === "quiescing" ? "quiesced" : "cut";
+  const late = Object.entries(nodes)
+    .filter(([, word]) => word.attempt !== attempt || (word.phase !== "failed" && word.phase !== awaited))
+    .map(([node]) => node);
+  if (late.length === 0) return undefined;
+  const members = (group.status?.members ?? []).filter(({ nodeID }) => late.includes(nodeID));
+  const names = members.map(({ volume }) => volume).join(", ");
+  const what = state === "quiescing" ? "kept still" : "cut";
+  const message = `volume ${names} on node ${late.join(", ")} could not be ${what} before the deadline`;
+  return new EngineError("UNAVAILABLE", message, { hint: "is the agent of that node running?" });
+}
+
+/** All in step: a phase begins when every node has ended the one before. */
+function barrier(view: CoordinatorView): CoordinatorStep {
+  const failed = failure(view);
+  if (failed !== undefined) return failed;
+  const words = reports(view);
+  const all = (phase: NodeBarrier["phase"]): boolean => words.every((word) => word?.phase === phase);
+  const { state } = view.group.status ?? {};
+  if (all("done")) {
+    const held = words.every((word) => word?.heldThroughCut === true);
+    if (held) return record("committed", view);
+    const message = "not every node's writers were still when the last node had cut";
+    return record("failing", view, new EngineError("FAILED_PRECONDITION", message));
+  }
+  if (state === "quiescing" && all("quiesced")) return record("cutting", view);
+  if (state === "cutting" && all("cut")) return record("releasing", view);
+  return REST;
+}
+
+/** True as long as every member can be restored. */
+function readiness(view: CoordinatorView): CoordinatorStep {
+  const { group, snapshots } = view;
+  const members = group.spec.members.map(({ snapshot }) => snapshots.get(snapshot));
+  const ready = members.every((member) => member?.status?.readyToUse === true);
+  const { state, readyToUse } = group.status ?? {};
+  if (ready) return state === "ready" && readyToUse === true ? REST : record("ready", view);
+  const index = members.findIndex((member) => member === undefined || member.status?.error !== undefined);
+  if (index < 0) return REST;
+  const name = group.spec.members[index]?.snapshot ?? "";
+  const error = members[index]?.status?.error ?? { code: "DATA_LOSS", message: `snapshot ${name} is gone` };
+  const known = readyToUse === false && group.status?.error?.message === error.message;
+  return known ? REST : record("unready", view, error);
+}

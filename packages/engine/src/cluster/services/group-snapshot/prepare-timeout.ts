@@ -1,0 +1,49 @@
+import { EngineError } from "../../../errors.ts";
+import { isHeldOn } from "../../../tickets/exposure.ts";
+import { placement } from "./placement.ts";
+import type { CoordinatorView } from "./view.ts";
+
+/** Nodes that live prepare in less; until then the group says nothing of them. */
+const USUAL_MS = 10_000;
+
+export interface Lateness {
+  /** What the group waits for, when there is a reason to say so. */
+  error?: EngineError;
+  /** Look again then, if nothing has happened. */
+  afterMs?: number;
+}
+
+/** Whom a group that prepares waits for: nodes that do not answer at once, others when they take unusually long. */
+export function lateness(view: CoordinatorView): Lateness {
+  const members = latecomers(view);
+  const silent = members.filter(({ nodeID }) => nodeID !== "" && !view.readyNodes.has(nodeID));
+  if (silent.length > 0) return { error: describe(silent, "its agent does not answer") };
+  const { creationTimestamp } = view.group.metadata;
+  if (members.length === 0 || creationTimestamp === undefined) return {};
+  const afterMs = Date.parse(creationTimestamp) + USUAL_MS - view.now.getTime();
+  return afterMs > 0 ? { afterMs } : { error: describe(members, "it is not prepared yet") };
+}
+
+type Placed = ReturnType<typeof placement>[number];
+
+/** Members that their node does not have open, has not written down, or has not prepared. */
+function latecomers(view: CoordinatorView): Placed[] {
+  const { nodes = {}, attempt } = view.group.status ?? {};
+  return placement(view).filter(({ volume: name, snapshot, nodeID }) => {
+    const volume = view.volumes.get(name);
+    const word = nodes[nodeID];
+    const held = volume !== undefined && isHeldOn(volume, nodeID);
+    const recorded = view.snapshots.get(snapshot)?.status?.ownerID !== undefined;
+    return !(held && recorded && word?.attempt === attempt && word?.phase === "prepared");
+  });
+}
+
+/** `volume v-1, v-2 on node a, volume v-3 on node b: why` */
+function describe(members: readonly Placed[], why: string): EngineError {
+  const nodes = [...new Set(members.map(({ nodeID }) => nodeID))].sort();
+  const each = nodes.map((node) => {
+    const names = members.filter(({ nodeID }) => nodeID === node).map(({ volume }) => volume);
+    return `volume ${names.join(", ")} ${node === "" ? "on no node yet" : `on node ${node}`}`;
+  });
+  return new EngineError("UNAVAILABLE", `${each.join(", ")}: ${why}`);
+}

@@ -1,0 +1,135 @@
+import {
+  failpoint,
+  isAlreadyExists,
+  isNotFound,
+  type ObjectStore,
+  type ReconcileResult,
+  removeFinalizer,
+} from "@mooring/store";
+import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
+import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
+import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
+import { converge, type EndStep } from "../../../converge.ts";
+import type { NodeClaims } from "./claims.ts";
+import { decide } from "./decide.ts";
+import type { CoordinatorStep, CoordinatorView, GroupRecord } from "./view.ts";
+
+const RECORDS: readonly GroupRecord[] = [
+  "preparing",
+  "quiescing",
+  "cutting",
+  "releasing",
+  "committed",
+  "ready",
+  "unready",
+  "failing",
+  "failed",
+  "deleting",
+];
+const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/group-snapshot/recorded-${what}`)]));
+const memberCreated = failpoint("engine/group-snapshot/member-created");
+const memberDeleted = failpoint("engine/group-snapshot/member-deleted");
+const finalizerAdded = failpoint("engine/group-snapshot/finalizer-added");
+const finalizerRemoved = failpoint("engine/group-snapshot/finalizer-removed");
+
+export interface CoordinatorContext {
+  store: ObjectStore;
+  signal: AbortSignal;
+  /** Nodes in a barrier, by group. */
+  claims: NodeClaims;
+  /** The group and everything around it; undefined when it is gone. */
+  read(name: string): Promise<CoordinatorView | undefined>;
+}
+
+/** Takes a group snapshot as far as it can go now. */
+export function reconcileGroup(context: CoordinatorContext, name: string): Promise<ReconcileResult> {
+  return converge({
+    read: () => context.read(name),
+    decide: (view: CoordinatorView): CoordinatorStep => decide(view),
+    apply: (step, { group }) => apply(context, step, group),
+  });
+}
+
+async function apply(
+  { store, signal, claims }: CoordinatorContext,
+  step: Exclude<CoordinatorStep, EndStep>,
+  group: GroupSnapshot,
+): Promise<void> {
+  const { name } = group.metadata;
+  switch (step.do) {
+    case "add-finalizer": {
+      const finalizers = [...(group.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      await store.update(
+        GroupSnapshots,
+        { ...group, metadata: { ...group.metadata, finalizers } },
+        { signal },
+      );
+      return finalizerAdded();
+    }
+    case "remove-finalizer":
+      await removeFinalizer(store, GroupSnapshots, { name }, ENGINE_FINALIZER, signal);
+      return finalizerRemoved();
+    case "record":
+      // Another group may have taken a node since we looked.
+      if (step.what === "quiescing" && !claims.take(name, Object.keys(group.status?.nodes ?? {}))) return;
+      // Its barrier, if it was in one, was interrupted: others need not wait until it is tried again.
+      if (step.what === "preparing") claims.drop(name);
+      try {
+        await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
+      } catch (error) {
+        if (step.what === "quiescing") claims.drop(name);
+        throw error;
+      }
+      return recorded.get(step.what)?.();
+    case "note":
+      await store.updateStatus(GroupSnapshots, { ...group, status: step.status }, { signal });
+      return;
+    case "create-members":
+      for (const member of group.spec.members) await createMember(store, group, member, signal);
+      return;
+    case "delete-members":
+      for (const { snapshot } of group.spec.members) await deleteMember(store, group, snapshot, signal);
+  }
+}
+
+/** Before anything is cut: every image has a record that explains it, and whose removal removes it. */
+async function createMember(
+  store: ObjectStore,
+  group: GroupSnapshot,
+  { volume, snapshot, pool }: GroupMember,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = group.metadata;
+  const { annotations } = group.metadata;
+  const object: Snapshot = {
+    apiVersion: MOORING_API_VERSION,
+    kind: Snapshots.kind,
+    metadata: {
+      name: snapshot,
+      finalizers: [ENGINE_FINALIZER],
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: { volume, pool, group: name },
+  };
+  await store.create(Snapshots, object, { signal }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+  memberCreated();
+}
+
+async function deleteMember(
+  store: ObjectStore,
+  group: GroupSnapshot,
+  snapshot: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { metadata, spec } = await store.get(Snapshots, { name: snapshot }, signal);
+    if (spec.group !== group.metadata.name) return;
+    const { uid = "" } = metadata;
+    await store.delete(Snapshots, { name: snapshot }, { signal, preconditions: { uid } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  memberDeleted();
+}

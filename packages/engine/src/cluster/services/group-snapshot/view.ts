@@ -1,0 +1,45 @@
+import type { GroupSnapshot, GroupSnapshotStatus } from "../../../api/group-snapshot.ts";
+import type { Snapshot } from "../../../api/snapshot.ts";
+import type { Volume } from "../../../api/volume.ts";
+import type { EndStep } from "../../../converge.ts";
+
+/** Everything that a decision about a group snapshot may depend on. */
+export interface CoordinatorView {
+  group: GroupSnapshot;
+  /** The members' volumes by name; absent ones are not there. */
+  volumes: ReadonlyMap<string, Volume>;
+  /** The members' snapshots by name; absent ones are not there. */
+  snapshots: ReadonlyMap<string, Snapshot>;
+  /** Node of each local pool by name; absent ones are not there. */
+  poolNodes: ReadonlyMap<string, string>;
+  /** Names of the pools that several nodes have together. */
+  sharedPools: ReadonlySet<string>;
+  /** Nodes whose agents answer. */
+  readyNodes: ReadonlySet<string>;
+  /** Nodes that are in the barrier of another group now. */
+  busyNodes: ReadonlySet<string>;
+  now: Date;
+}
+
+/** What a status write says happened; the gaps that crash tests stop in are named after them. */
+export type GroupRecord =
+  | "preparing"
+  | "quiescing"
+  | "cutting"
+  | "releasing"
+  | "committed"
+  | "ready"
+  | "unready"
+  | "failing"
+  | "failed"
+  | "deleting";
+
+export type CoordinatorStep =
+  | EndStep
+  | { do: "add-finalizer" }
+  | { do: "remove-finalizer" }
+  | { do: "create-members" }
+  | { do: "delete-members" }
+  /** Who is waited for, in `status.error`. */
+  | { do: "note"; status: GroupSnapshotStatus }
+  | { do: "record"; what: GroupRecord; status: GroupSnapshotStatus };

@@ -1,0 +1,61 @@
+import { failpoint, isAlreadyExists, isNotFound } from "@mooring/store";
+import { RecurringJobs } from "../../../api/recurring-job.ts";
+import { Snapshots } from "../../../api/snapshot.ts";
+import type { EndStep } from "../../../converge.ts";
+import type { ServicesContext } from "../context.ts";
+import type { JobStep, JobView } from "./decide.ts";
+import { snapshotFor } from "./snapshots.ts";
+
+const recorded = {
+  "run-begun": failpoint("engine/services/recurring-job/run-begun"),
+  task: failpoint("engine/services/recurring-job/task-recorded"),
+  "run-finished": failpoint("engine/services/recurring-job/run-finished"),
+  "moments-skipped": failpoint("engine/services/recurring-job/moments-skipped"),
+  plan: failpoint("engine/services/recurring-job/plan-recorded"),
+};
+const created = failpoint("engine/services/recurring-job/snapshot-created");
+const deleted = failpoint("engine/services/recurring-job/snapshot-deleted");
+
+/** Makes the one change that a decision asks for. */
+export async function applyJobStep(
+  context: ServicesContext,
+  step: Exclude<JobStep, EndStep>,
+  view: JobView,
+): Promise<void> {
+  const { store, now, signal } = context;
+  const { job } = view;
+  switch (step.do) {
+    case "record":
+      await store.updateStatus(RecurringJobs, { ...job, status: step.status }, { signal });
+      recorded[step.what]();
+      if (step.what === "run-finished") tell(context, view, step.status.lastRun);
+      return;
+    case "create-snapshot": {
+      const volume = view.members.find(({ metadata }) => metadata.name === step.volume);
+      const { scheduledAt } = job.status?.active ?? {};
+      if (volume === undefined || scheduledAt === undefined) return;
+      const snapshot = snapshotFor(job, scheduledAt, volume, now());
+      await store.create(Snapshots, snapshot, { signal }).catch((error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+      });
+      created();
+      return;
+    }
+    case "delete-snapshot":
+      await store.delete(Snapshots, { name: step.snapshot }, { signal }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+      deleted();
+  }
+}
+
+function tell(
+  { events }: ServicesContext,
+  { job }: JobView,
+  run: NonNullable<typeof job.status>["lastRun"],
+): void {
+  if (run === undefined || run.failed === 0) return;
+  const first = run.tasks.find(({ state }) => state === "Failed");
+  const what = `${run.failed} of ${run.tasks.length} volumes failed in the run of ${run.scheduledAt}`;
+  events.event(job, "Warning", "RunFailed", `${what}; ${first?.volume}: ${first?.message}`);
+}

@@ -1,0 +1,68 @@
+import type { AttachmentTicket } from "../../../api/attachment.ts";
+import { isFencedNode, type NodeAgent } from "../../../api/node-agent.ts";
+import { isServed, type Volume } from "../../../api/volume.ts";
+import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
+import { type Hold, type HoldPlan, noHold } from "../tickets/plan.ts";
+
+/** Without a ticket there is nobody whose verdict would tell that a node is ready. */
+const NODE_RETRY_MS = 2000;
+
+export interface ShareView {
+  volume: Volume;
+  tickets: readonly AttachmentTicket[];
+  /** All nodes, by id. */
+  nodes: ReadonlyMap<string, NodeAgent>;
+  /** Nodes whose object has been away for so long that no agent of theirs is alive to write it again. */
+  vanished?: ReadonlySet<string>;
+  /** Nodes that can open the volume because its pool is shared; absent: only the one that has its data can. */
+  sharedBy?: readonly string[];
+}
+
+export interface SharePlan extends HoldPlan {
+  /** What the ShareManager is to say; absent: the volume needs none. */
+  share?: { nodeID: string; users: string[] };
+}
+
+/**
+ * Who serves a volume that many nodes use, and for whom. The device is on one node for as long as any workload has a
+ * ticket, whichever workloads come and go: it moves only when that node can prove to be lost. Pure.
+ */
+export function decide(view: ShareView): SharePlan {
+  const { volume, tickets } = view;
+  const none = noHold(volume.metadata.name, SHARE_TYPE, volume.metadata.name);
+  if (!isServed(volume)) return { holds: [none] };
+  const workloads = tickets.filter(({ type }) => type === "csi-attacher");
+  const users = [...new Set(workloads.map(({ nodeID }) => nodeID))].sort();
+  if (users.length === 0) return { holds: [none], share: { nodeID: "", users } };
+  const nodeID = serverOf(view, tickets.find(({ id }) => id === none.id)?.nodeID, users);
+  // Those who use it stay as they are until a node can serve it.
+  if (nodeID === undefined) return { holds: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
+  const plan = { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
+  // Whoever deleted its object: an agent that is alive writes it again at once.
+  return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
+}
+
+function holdOn(volume: Volume, nodeID: string): Hold {
+  const wanted = shareTicket(volume, nodeID);
+  return { volume: volume.metadata.name, type: wanted.type, id: wanted.id, wanted };
+}
+
+/**
+ * The node that serves it now, until that one is known to be unable to write; then one that is ready: the one that has
+ * the device for somebody else already, then one with users. A node that is only silent may still serve.
+ */
+function serverOf(
+  view: ShareView,
+  present: string | undefined,
+  users: readonly string[],
+): string | undefined {
+  const { volume, nodes, sharedBy, vanished } = view;
+  const state = (node: string) => nodes.get(node)?.status?.state;
+  const { ownerID = "" } = volume.status ?? {};
+  if (sharedBy === undefined) return ownerID === "" ? present : ownerID;
+  const lost = (node: string) => isFencedNode(nodes.get(node)) || vanished?.has(node) === true;
+  const ready = sharedBy.filter((node) => state(node) === "Ready").sort();
+  const open = volume.status?.currentNodeID || volume.spec.nodeID;
+  const next = ready.find((node) => node === open) ?? ready.find((node) => users.includes(node)) ?? ready[0];
+  return present !== undefined && (!lost(present) || next === undefined) ? present : next;
+}

@@ -1,0 +1,37 @@
+import { isDeleting } from "@mooring/store";
+import { untilRetry } from "../../../api/attempts.ts";
+import type { Snapshot } from "../../../api/snapshot.ts";
+import type { Volume } from "../../../api/volume.ts";
+import { type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+
+export interface SnapshotHoldView {
+  snapshot: Snapshot;
+  /** The volume to copy; undefined when there is none. */
+  volume: Volume | undefined;
+  now: Date;
+}
+
+const TYPE = "snapshot-controller";
+/** Failures that trying again does not mend. */
+export const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOSS"]);
+
+/**
+ * A snapshot that is not cut yet holds its volume, attached or not, so that nothing moves it meanwhile. It lets go once
+ * the cut is recorded, when there is nothing to wait for, and between two attempts. Pure.
+ */
+export function decide({ snapshot, volume, now }: SnapshotHoldView): HoldPlan {
+  const none = noHold(snapshot.spec.volume, TYPE, snapshot.metadata.name);
+  const { status = { readyToUse: false } } = snapshot;
+  if (volume === undefined || isDeleting(snapshot) || status.creationTime !== undefined)
+    return { holds: [none] };
+  if (FINAL.has(status.error?.code ?? "") || !canBeCut(volume, snapshot)) return { holds: [none] };
+  const afterMs = untilRetry(status, now);
+  if (afterMs > 0) return { holds: [none], afterMs };
+  return { holds: [holdFor({ volume, type: TYPE, owner: snapshot, frontend: "any" })] };
+}
+
+function canBeCut(volume: Volume, snapshot: Snapshot): boolean {
+  const { size, robustness } = volume.status ?? {};
+  const whole = size !== undefined && robustness !== "faulted";
+  return whole && !isDeleting(volume) && volume.spec.pool === snapshot.spec.pool;
+}

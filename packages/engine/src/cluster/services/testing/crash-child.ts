@@ -1,0 +1,39 @@
+/**
+ * One life of a node with its arbiter and data services: `crash-child.ts DIR POOLTYPE`. Has every service do its work once, and
+ * goes on where the last life was killed. Ends with exit code 0 when nothing of it is left, no ticket either.
+ */
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LocalStore, silentLogger } from "@mooring/store";
+import type { PoolType } from "../../../api/pool.ts";
+import { createHost } from "../../../host/create-host.ts";
+import { startAgent } from "../../../node/index.ts";
+import { engineRegistry, NODE, POOL } from "../../../testing/agent.ts";
+import { GIB } from "../../../testing/scratch.ts";
+import { startArbiter } from "../../arbiter/index.ts";
+import { startServices } from "../index.ts";
+import { story } from "./story.ts";
+
+const [dir = "", type = "xfs"] = process.argv.slice(2);
+const host = createHost();
+const stop = new AbortController();
+const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
+const common = { store, logger: silentLogger, signal: stop.signal };
+const agent = await startAgent({
+  ...{ ...common, host, nodeID: NODE, stateDir: join(dir, "state") },
+  pools: [{ name: POOL, type: type as PoolType, size: 2 * GIB }],
+});
+const arbiter = await startArbiter(common);
+const services = await startServices(common);
+
+const progress = join(dir, "progress");
+const from = Number(await readFile(progress, "utf8").catch(() => "0"));
+for (const [index, phase] of [...story({ store, host, block: type !== "directory" }).entries()].slice(from)) {
+  await phase();
+  // Renamed into place: an emptied file would begin the story again.
+  await writeFile(`${progress}.new`, String(index + 1));
+  await rename(`${progress}.new`, progress);
+}
+stop.abort();
+await Promise.all([agent.done, arbiter.done, services.done]);
+await store.close();

@@ -1,0 +1,227 @@
+import {
+  isAlreadyExists,
+  isNotFound,
+  mutate,
+  type ObjectStore,
+  type Resource,
+  waitFor,
+} from "@mooring/store";
+import { VolumeAttachments } from "../../../api/attachment.ts";
+import { MOORING_API_VERSION } from "../../../api/names.ts";
+import { Pools } from "../../../api/pool.ts";
+import { RecurringJobs } from "../../../api/recurring-job.ts";
+import { type ShareManager, ShareManagers } from "../../../api/share-manager.ts";
+import { Snapshots } from "../../../api/snapshot.ts";
+import { type Volume, Volumes } from "../../../api/volume.ts";
+import { makeFilesystem } from "../../../host/filesystems.ts";
+import type { Host } from "../../../host/host.ts";
+import { NODE, POOL, snapshotObject, until, volumeObject } from "../../../testing/agent.ts";
+import { MIB } from "../../../testing/scratch.ts";
+import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
+import { JOB_UID_LABEL } from "../recurring-job/snapshots.ts";
+
+export interface Stage {
+  store: ObjectStore;
+  host: Host;
+  /** The pool has devices. */
+  block: boolean;
+}
+
+/** What happens to the volumes of a crash test; every phase can be done again from its start. */
+export function story(stage: Stage): (() => Promise<unknown>)[] {
+  const { store, block } = stage;
+  const volume = (name: string, test: (volume: Volume) => boolean) => until(store, Volumes, name, test);
+  const inState = (name: string, state: string) => volume(name, (v) => v.status?.state === state);
+  return [
+    async () => {
+      await store.create(Volumes, volumeObject("v-p-1")).catch(made);
+      await inState("v-p-1", "detached");
+    },
+    // A snapshot of a volume that nobody uses.
+    async () => {
+      await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
+      await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+    },
+    () => untouched(stage, "v-p-1"),
+    // A workload leaves while a job goes on: the device is hidden in place.
+    async () => {
+      const parameters = { disableFrontend: "any" };
+      const job = { id: "job", type: "volume-eviction-controller" as const, nodeID: NODE, parameters };
+      await addTicket(store, "v-p-1", job, new Date());
+      await addTicket(store, "v-p-1", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await volume("v-p-1", (v) => v.status?.state === "attached" && v.status.frontendDisabled === false);
+    },
+    async () => {
+      await removeTickets(store, "v-p-1", ({ id }) => id === "csi");
+      await volume("v-p-1", (v) => v.status?.state === "attached" && v.status.frontendDisabled === true);
+      await removeTickets(store, "v-p-1", () => true);
+    },
+    () => untouched(stage, "v-p-1"),
+    // A copy of a volume that nobody uses.
+    async () => {
+      const source = { kind: "Volume" as const, name: "v-p-1" };
+      await store.create(Volumes, volumeObject("v-p-2", { source })).catch(made);
+      await volume("v-p-2", (v) => v.status?.size !== undefined);
+    },
+    () => untouched(stage, "v-p-1"),
+    () => untouched(stage, "v-p-2"),
+    () => gone(store, Volumes, "v-p-2"),
+    ...restoring(stage),
+    ...recurring(stage),
+    ...(block ? served(stage) : []),
+    () => gone(store, Snapshots, "s-p-1"),
+    () => gone(store, Volumes, "v-p-1"),
+    () => gone(store, Pools, POOL),
+  ];
+}
+
+/** A file system that grows while nobody uses it, goes back to its snapshot, and grows again. */
+function restoring(stage: Stage): (() => Promise<unknown>)[] {
+  const { store, block } = stage;
+  const restored = (snapshot: string, state: string) => async () => {
+    await mutate(store, Volumes, { name: "v-p-1" }, (v) => {
+      v.spec.restoreFrom = { snapshot };
+    });
+    await until(store, Volumes, "v-p-1", ({ status }) => {
+      const { restore, expansion } = status ?? {};
+      return restore?.snapshot === snapshot && restore.state === state && expansion === undefined;
+    });
+  };
+  const growing = [
+    () => format(stage, "v-p-1"),
+    async () => {
+      await store.create(Snapshots, snapshotObject("s-p-2", "v-p-1")).catch(made);
+      await until(store, Snapshots, "s-p-2", (s) => s.status?.readyToUse === true);
+    },
+    async () => {
+      await mutate(store, Volumes, { name: "v-p-1" }, (v) => {
+        v.spec.size = 128 * MIB;
+      });
+      const grown = (v: Volume) => v.status?.size === 128 * MIB && v.status.expansion === undefined;
+      await until(store, Volumes, "v-p-1", grown);
+    },
+    restored("s-p-2", "Restored"),
+    // As the agent finds it when a file system fails in use.
+    async () => {
+      const faultedAt = "2026-01-01T00:00:00Z";
+      const fault = { cause: "filesystem" as const, faultedAt, state: "Faulted" as const, message: "" };
+      await mutate(
+        store,
+        Volumes,
+        { name: "v-p-1" },
+        ({ status }) => {
+          if (status === undefined || status.salvage !== undefined) return;
+          status.robustness = "faulted";
+          status.salvage = fault;
+        },
+        { subresource: "status" },
+      );
+      const mended = ({ status }: Volume) =>
+        status?.robustness !== "faulted" && /Clean|Repaired/.test(status?.salvage?.state ?? "");
+      await until(store, Volumes, "v-p-1", mended);
+    },
+    () => gone(store, Snapshots, "s-p-2"),
+  ];
+  return [
+    restored("s-none", "Failed"),
+    restored("s-p-1", "Restored"),
+    ...(block ? growing : []),
+    () => untouched(stage, "v-p-1"),
+  ];
+}
+
+/** A volume that many nodes use: served, grown while it is, and left by the last of them. */
+function served({ store }: Stage): (() => Promise<unknown>)[] {
+  const share = (test: (manager: ShareManager) => boolean) => until(store, ShareManagers, "v-p-3", test);
+  return [
+    async () => {
+      await store
+        .create(Volumes, volumeObject("v-p-3", { accessMode: "rwx", fsType: "xfs", size: 320 * MIB }))
+        .catch(made);
+      await until(store, Volumes, "v-p-3", (v) => v.status?.state === "detached");
+    },
+    async () => {
+      await addTicket(store, "v-p-3", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await share(({ status }) => status?.state === "running");
+      await until(
+        store,
+        VolumeAttachments,
+        "v-p-3",
+        (a) => a.status?.attachmentTicketStatuses?.csi?.satisfied === true,
+      );
+    },
+    async () => {
+      await mutate(store, Volumes, { name: "v-p-3" }, (v) => {
+        v.spec.size = 384 * MIB;
+      });
+      await share(({ status }) => status?.size === 384 * MIB && status.state === "running");
+    },
+    async () => {
+      await removeTickets(store, "v-p-3", ({ id }) => id === "csi");
+      await share(({ status }) => status?.state === "stopped");
+      await until(store, Volumes, "v-p-3", (v) => v.status?.state === "detached");
+    },
+    () => gone(store, Volumes, "v-p-3"),
+    () =>
+      waitFor(store, ShareManagers, { name: "v-p-3" }, (o) => o === undefined, AbortSignal.timeout(60_000)),
+  ];
+}
+
+/** A job that runs every second, removes its old snapshots, and is suspended. */
+function recurring({ store }: Stage): (() => Promise<unknown>)[] {
+  const spec = { cron: "* * * * * *", task: "snapshot" as const, retain: 1, groups: ["default"] };
+  const job = { apiVersion: MOORING_API_VERSION, kind: "RecurringJob", metadata: { name: "often" }, spec };
+  return [
+    async () => {
+      await store.create(RecurringJobs, job).catch(made);
+      await until(store, RecurringJobs, "often", ({ status }) => (status?.runs ?? 0) >= 3);
+    },
+    async () => {
+      const { status } = await mutate(store, RecurringJobs, { name: "often" }, (present) => {
+        present.spec.suspend = true;
+      });
+      const more = (status?.skipped ?? 0) + 1;
+      await until(store, RecurringJobs, "often", (present) => (present.status?.skipped ?? 0) >= more);
+    },
+    () => gone(store, RecurringJobs, "often"),
+    async () => {
+      const { items } = await store.list(Snapshots, { labelSelector: JOB_UID_LABEL });
+      if (items.length === 0) throw new Error("the job's last snapshot went with it");
+      for (const { metadata } of items) await gone(store, Snapshots, metadata.name);
+    },
+  ];
+}
+
+/** What a workload does with a new volume. */
+async function format({ store, host }: Stage, name: string): Promise<void> {
+  await addTicket(store, name, { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+  const held = (v: Volume) => v.status?.state === "attached" && v.status.frontendDisabled === false;
+  const { status } = await until(store, Volumes, name, held);
+  const { device = "", formatted } = status ?? {};
+  await makeFilesystem(host.exec, { device, type: "ext4", formatted });
+  const note = (v: Volume) => {
+    if (v.status !== undefined) v.status.formatted = "ext4";
+  };
+  await mutate(store, Volumes, { name }, note, { subresource: "status" });
+  await removeTickets(store, name, ({ id }) => id === "csi");
+  await until(store, Volumes, name, (v) => v.status?.state === "detached");
+}
+
+function made(error: unknown): void {
+  if (!isAlreadyExists(error)) throw error;
+}
+
+/** No ticket is left, and the volume is where it was. */
+async function untouched({ store }: Stage, name: string): Promise<void> {
+  const none = (a: { spec: { attachmentTickets?: object } }) =>
+    Object.keys(a.spec.attachmentTickets ?? {}).length === 0;
+  await until(store, VolumeAttachments, name, none);
+  await until(store, Volumes, name, (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
+}
+
+async function gone(store: ObjectStore, resource: Resource, name: string): Promise<void> {
+  await store.delete(resource, { name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
+}

@@ -1,0 +1,78 @@
+import type { KubeObject } from "@mooring/store";
+import type { AttacherType, AttachmentTicket } from "../../../api/attachment.ts";
+import type { Volume } from "../../../api/volume.ts";
+import { ticketIdFor } from "../../../tickets/ticket-id.ts";
+import type { TicketRequest } from "../../../tickets/tickets.ts";
+
+/** Node of a ticket that may be anywhere. */
+export const ANYWHERE = "";
+
+/** Whether a job needs a volume now. */
+export interface Hold {
+  volume: string;
+  type: AttacherType;
+  id: string;
+  /** Absent: it needs it no more, or not yet. */
+  wanted?: TicketRequest;
+}
+
+/** What a data service decides: the tickets that it wants and does not want, and when to look again without any event. */
+export interface HoldPlan {
+  holds: readonly Hold[];
+  afterMs?: number;
+}
+
+export type HoldStep = { do: "take"; ticket: TicketRequest } | { do: "release" } | { do: "rest" };
+
+/** From what is wanted and what is there to the one write that brings them together. Pure. */
+export function nextHoldStep({ wanted }: Hold, present: AttachmentTicket | undefined): HoldStep {
+  if (wanted === undefined) return present === undefined ? { do: "rest" } : { do: "release" };
+  return { do: "take", ticket: wanted };
+}
+
+/** How a job wants the device: away from workloads, or as it happens to be. */
+export type Frontend = "hidden" | "any";
+
+export interface HoldRequest {
+  volume: Volume;
+  type: AttacherType;
+  /** The ticket dies with it. */
+  owner: KubeObject;
+  frontend: Frontend;
+  parameters?: Record<string, string>;
+  /** What the ticket is named after; default the owner. */
+  name?: string;
+}
+
+/**
+ * A hold on the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be held on
+ * any node: its ticket names none, until it is written. One that is nowhere yet is not wanted yet.
+ */
+export function holdFor({ volume, type, owner, frontend, parameters, name }: HoldRequest): Hold {
+  const id = ticketIdFor(type, name ?? owner.metadata.name);
+  const hold = { volume: volume.metadata.name, type, id };
+  const nodeID = placeFor(volume);
+  if (nodeID === undefined) return hold;
+  const disableFrontend = frontend === "hidden" ? "true" : "any";
+  const { apiVersion, kind, metadata } = owner;
+  const wanted: TicketRequest = {
+    ...{ id, type, nodeID },
+    parameters: { ...parameters, disableFrontend },
+    owner: { apiVersion, kind, name: metadata.name, ...(metadata.uid ? { uid: metadata.uid } : {}) },
+  };
+  return { ...hold, wanted };
+}
+
+/** The same ticket, not wanted. */
+export function noHold(volume: string, type: AttacherType, name: string): Hold {
+  return { volume, type, id: ticketIdFor(type, name) };
+}
+
+/** Jobs follow the workload: they go where the volume is, and only without one where the data is. */
+function placeFor({ spec, status }: Volume): string | undefined {
+  const places = [status?.currentNodeID, spec.nodeID, status?.ownerID];
+  return (
+    places.find((place) => place !== undefined && place !== "") ??
+    (status === undefined ? undefined : ANYWHERE)
+  );
+}

@@ -1,0 +1,81 @@
+import type { Lease } from "@mooring/store";
+import { LEASE_NODE_LABEL } from "../api/names.ts";
+
+/** On a lease whose last holder was not seen to let go, until its image has been replaced: that holder's identity. */
+export const TAKEN_FROM = "storage.mooring.dev/taken-from";
+
+/** On a lease that its holder gave back for one node alone: that node's name. Goes when the lease is taken. */
+export const HANDED_TO = "storage.mooring.dev/handed-to";
+/** How long to wait before another look at a lease that is meant for somebody else. */
+const HANDED_MS = 2000;
+
+export interface LeaseView {
+  /** Undefined: nobody ever held the image. */
+  lease: Lease | undefined;
+  /** Who asks: the node's name, and what tells its agent from one of the same name elsewhere. */
+  identity: string;
+  nodeID: string;
+  /** Where the volume belongs by its record; empty: nowhere. */
+  wanted: string;
+  durationMs: number;
+  /** Added to the holder's time before it counts as over: clocks run at different speeds. */
+  safetyMs: number;
+  /** For how long we have seen no renewal, by our own clock. */
+  unchangedMs: number;
+  /** RFC 3339 with microseconds; for people, no decision depends on it. */
+  now: string;
+}
+
+export type LeaseStep =
+  /** Write this; `spec.leaseTransitions` is the fencing token. */
+  | { do: "write"; spec: NonNullable<Lease["spec"]>; takenFrom: string | undefined }
+  /** Somebody else has it, for at least so long. */
+  | { do: "wait"; holder: string; milliseconds: number };
+
+/** Renew what is ours, take what is free, or what its holder has lost beyond doubt; else wait. Pure. */
+export function decideLease(view: LeaseView): LeaseStep {
+  const { lease, identity, durationMs, now } = view;
+  const fresh = {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.ceil(durationMs / 1000),
+    renewTime: now,
+  };
+  const spec = lease?.spec;
+  if (spec?.holderIdentity === identity) {
+    return { do: "write", spec: { ...spec, ...fresh }, takenFrom: takenFrom(lease) };
+  }
+  // As long as the volume belongs there: once it does not, nobody has the image, and anybody may.
+  const handedTo = handedOver(lease);
+  if (handedTo !== undefined && handedTo !== view.nodeID && handedTo === view.wanted) {
+    return { do: "wait", holder: handedTo, milliseconds: HANDED_MS };
+  }
+  const left = lease === undefined ? 0 : timeLeft(lease, view.unchangedMs, view.safetyMs);
+  if (left > 0) return { do: "wait", holder: holderOf(lease), milliseconds: left };
+  const leaseTransitions = (spec?.leaseTransitions ?? 0) + 1;
+  const before = spec?.holderIdentity;
+  const unclean = before === undefined || before === "" ? takenFrom(lease) : before;
+  return { do: "write", spec: { ...spec, ...fresh, acquireTime: now, leaseTransitions }, takenFrom: unclean };
+}
+
+/** Milliseconds until the lease counts as lost; 0: it is free, or its holder has lost it beyond doubt. */
+export function timeLeft(lease: Lease, unchangedMs: number, safetyMs: number): number {
+  const { holderIdentity, leaseDurationSeconds = 0 } = lease.spec ?? {};
+  if (holderIdentity === undefined || holderIdentity === "") return 0;
+  return Math.max(0, leaseDurationSeconds * 1000 + safetyMs - unchangedMs);
+}
+
+/** The mark stays until the image has been replaced, through whatever hands the lease goes. */
+function takenFrom(lease: Lease | undefined): string | undefined {
+  return lease?.metadata.annotations?.[TAKEN_FROM];
+}
+
+/** The node that a lease without a holder was given back for; undefined: for any. */
+export function handedOver(lease: Lease | undefined): string | undefined {
+  const held = (lease?.spec?.holderIdentity ?? "") !== "";
+  return held ? undefined : lease?.metadata.annotations?.[HANDED_TO];
+}
+
+/** Name of the node whose agent holds the lease. */
+export function holderOf(lease: Lease | undefined): string {
+  return lease?.metadata.labels?.[LEASE_NODE_LABEL] ?? lease?.spec?.holderIdentity ?? "";
+}

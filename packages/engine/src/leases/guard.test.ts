@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { host, setUp, wasFrozen } from "../node/freezes/testing/frozen-mount.ts";
+import { eventually } from "../testing/eventually.ts";
+import { MIB, scratch, sparse } from "../testing/scratch.ts";
+import { DeviceGuard } from "./guard.ts";
+
+/** Longer than any step of a test takes, shorter than anybody's patience. */
+const LATER_MS = 10_000;
+
+async function guarded(t: TestContext): Promise<{ file: string; attach(name: string): Promise<string> }> {
+  const dir = await scratch(t, host);
+  const attach = async (name: string): Promise<string> =>
+    (await host.loops.attach(await sparse(join(dir, name), MIB))).path;
+  return { file: join(dir, "lease-guard"), attach };
+}
+
+const isCutOff = async (device: string): Promise<boolean> => (await host.loops.at(device))?.fenced === true;
+
+test("a new process that has taken back one device leaves the others to the guard", async (t) => {
+  const { file, attach } = await guarded(t);
+  const [one, two] = [await attach("one"), await attach("two")];
+  const due = host.clock.sinceBoot() + LATER_MS;
+  const before = await DeviceGuard.open(file, host.clock);
+  await before.protect("v-p-1", one, due);
+  await before.protect("v-q-2", two, due);
+
+  const after = await DeviceGuard.open(file, host.clock);
+  await after.protect("v-p-1", one, due + 3_600_000);
+  await eventually("the device that nobody took back to be cut off", () => isCutOff(two));
+  assert.ok(host.clock.sinceBoot() >= due, "cut off before its time");
+  assert.equal(await isCutOff(one), false);
+  await after.fence("v-p-1");
+  assert.equal(await isCutOff(one), true);
+});
+
+test("a new process extends and cuts off what an earlier one has protected", async (t) => {
+  const { file, attach } = await guarded(t);
+  const [one, two, three] = [await attach("one"), await attach("two"), await attach("three")];
+  const due = host.clock.sinceBoot() + LATER_MS;
+  const before = await DeviceGuard.open(file, host.clock);
+  await before.protect("v-p-1", one, due);
+  await before.protect("v-q-2", two, due);
+  await before.protect("v-r-3", three, due);
+
+  const after = await DeviceGuard.open(file, host.clock);
+  await after.extend(new Map([["v-p-1", due + 3_600_000]]));
+  await after.fence("v-q-2");
+  assert.equal(await isCutOff(two), true);
+  await eventually("the time of the others to be over", () => isCutOff(three));
+  assert.equal(await isCutOff(one), false);
+});
+
+test("the watching does not end while a device of an earlier process is open", async (t) => {
+  const { file, attach } = await guarded(t);
+  const device = await attach("one");
+  const before = await DeviceGuard.open(file, host.clock);
+  await before.protect("v-p-1", device, host.clock.sinceBoot() + LATER_MS);
+  await (await DeviceGuard.open(file, host.clock)).close();
+  await eventually("the device to be cut off", () => isCutOff(device));
+});
+
+test("a device that hangs does not keep others from being cut off", async (t) => {
+  const { mount, state } = await setUp(t);
+  const attach = async (file: string) => (await host.loops.attach(await sparse(file, MIB))).path;
+  const [hung, other] = [await attach(join(mount, "image")), await attach(`${state}-image`)];
+  await host.exec.run("fsfreeze", ["--freeze", mount]);
+  const write = spawn("dd", ["if=/dev/zero", `of=${hung}`, "bs=4096", "count=1", "oflag=direct"]);
+  try {
+    const inFlight = async () =>
+      (await readFile(hung.replace("/dev", "/sys/block").concat("/inflight"), "utf8")).trim();
+    await eventually("a write that does not end", async () => /^0\s+1$/.test(await inFlight()));
+    const guard = await DeviceGuard.open(`${state}-lease-guard`, host.clock);
+    await guard.protect("v-p-1", hung, host.clock.sinceBoot());
+    await guard.protect("v-q-2", other, host.clock.sinceBoot());
+    await eventually("the other device to be cut off", () => isCutOff(other));
+    assert.equal(await isCutOff(hung), false);
+  } finally {
+    await wasFrozen(mount);
+    if (write.exitCode === null) await once(write, "exit");
+  }
+  await eventually("the device that hung to be cut off", () => isCutOff(hung));
+});

@@ -1,0 +1,311 @@
+import {
+  type DeleteOptions,
+  delay,
+  getIfAny,
+  isConflict,
+  isNotFound,
+  type Lease,
+  Leases,
+  type Logger,
+  type ObjectStore,
+  within,
+} from "@mooring/store";
+import { LEASE_IMAGE_LABEL, LEASE_NAMESPACE, LEASE_NODE_LABEL, MOORING_API_VERSION } from "../api/names.ts";
+import type { Volume } from "../api/volume.ts";
+import type { Clock } from "../host/host.ts";
+import { decideLease, HANDED_TO, handedOver, type LeaseStep, TAKEN_FROM } from "./decide.ts";
+import type { DeviceGuard } from "./guard.ts";
+import { type LeaseWatch, leaseName } from "./lease-watch.ts";
+
+export interface LeaseTimes {
+  /** A lease that is not renewed for so long is lost; default 15,000. */
+  durationMs: number;
+  /** Others wait so much longer, and the holder stops so much earlier; default 4,000. */
+  safetyMs: number;
+}
+
+export const LEASE_TIMES: LeaseTimes = { durationMs: 15_000, safetyMs: 4_000 };
+
+export interface ImageLeasesOptions {
+  store: ObjectStore;
+  nodeID: string;
+  /** Unique among agents, also of the same name. */
+  identity: string;
+  times: LeaseTimes;
+  watch: LeaseWatch;
+  guard: DeviceGuard;
+  clock: Clock;
+  logger: Logger;
+  /** An image's device has been cut off: the lease could not be renewed, or is somebody else's. */
+  onLost(image: string): void;
+}
+
+export interface LeaseStanding {
+  /** It names this agent, whether this process has taken it or an earlier one. */
+  ours: boolean;
+  /** Nobody has it, and it is not meant for another node. */
+  free: boolean;
+}
+
+interface Held {
+  lease: Lease;
+  /** Milliseconds since boot; from then on others may count us out. */
+  deadline: number;
+}
+
+/** The leases that this agent holds: without one it opens no image of a shared pool. */
+export class ImageLeases {
+  readonly #options: ImageLeasesOptions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: ImageLeasesOptions) {
+    this.#options = options;
+  }
+
+  /** The lease is ours, by our own clock. */
+  holds(image: string): boolean {
+    const held = this.#held.get(image);
+    return held !== undefined && this.#options.clock.sinceBoot() < held.deadline;
+  }
+
+  /** Whom the image was taken from without being seen to let go; undefined when it may be used as it is. */
+  takenFrom(image: string): string | undefined {
+    return this.#held.get(image)?.lease.metadata.annotations?.[TAKEN_FROM];
+  }
+
+  /** Takes or renews the lease; undefined: it is ours now. Throws Conflict when somebody else was faster. */
+  async acquire(
+    volume: Volume,
+    signal: AbortSignal,
+  ): Promise<Extract<LeaseStep, { do: "wait" }> | undefined> {
+    const image = volume.metadata.name;
+    const { store, watch, clock, identity, nodeID, times } = this.#options;
+    // Before the request: the lease's time begins when the server writes, which is later.
+    const start = clock.sinceBoot();
+    const lease = await this.#find(image, signal);
+    const unchangedMs = lease === undefined ? 0 : watch.unchangedMs(lease);
+    const now = `${clock.now().toISOString().slice(0, -1)}000Z`;
+    const wanted = volume.spec.nodeID ?? "";
+    const step = decideLease({ ...times, lease, identity, nodeID, wanted, unchangedMs, now });
+    if (step.do === "wait") return step;
+    const next = this.#leaseFor(volume, lease, step);
+    const written =
+      lease === undefined
+        ? await store.create(Leases, next, { signal })
+        : await store.update(Leases, next, { signal });
+    this.#keep(image, written, start);
+    return undefined;
+  }
+
+  /** The image has been replaced: from now on nobody but its holder has the file. */
+  async settle(image: string, signal: AbortSignal): Promise<void> {
+    const held = this.#held.get(image);
+    if (held === undefined) return;
+    const { [TAKEN_FROM]: _from, ...annotations } = held.lease.metadata.annotations ?? {};
+    const metadata = { ...held.lease.metadata, annotations };
+    held.lease = await this.#options.store.update(Leases, { ...held.lease, metadata }, { signal });
+  }
+
+  /** The image's device works for as long as the lease does. Resolves when that is sure. */
+  async protect(image: string, device: string): Promise<void> {
+    const held = this.#held.get(image);
+    if (held !== undefined) await this.#options.guard.protect(image, device, held.deadline);
+  }
+
+  /** Nothing gets through this device any more. It is not, or not any more, the one of the image. */
+  async cutOff(image: string, device: string): Promise<void> {
+    await this.#options.guard.protect(image, device, 0);
+    await this.#options.guard.fence(image);
+  }
+
+  /** Gives the lease back. Only when the image is closed here. */
+  async release(image: string, signal?: AbortSignal): Promise<void> {
+    const held = this.#held.get(image);
+    if (held === undefined) return;
+    this.#held.delete(image);
+    await this.#options.guard.forget(image);
+    if (await this.#free(held.lease, signal)) return;
+    // A renewal of ours was under way; else it belongs to somebody else already.
+    const present = await this.#find(image, signal);
+    if (present?.spec?.holderIdentity === this.#options.identity) await this.#free(present, signal);
+  }
+
+  /** False when it is not as it was read any more. */
+  async #free(lease: Lease, signal: AbortSignal | undefined): Promise<boolean> {
+    const { metadata, spec } = lease;
+    const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
+    const free = { ...lease, metadata: { ...metadata, labels }, spec: { ...spec, holderIdentity: "" } };
+    try {
+      await this.#options.store.update(Leases, free, signal === undefined ? {} : { signal });
+      return true;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Whose the lease is by its record, which may know more than this process. */
+  async standing(image: string, signal: AbortSignal): Promise<LeaseStanding> {
+    const { identity, nodeID } = this.#options;
+    const lease = await this.#find(image, signal);
+    const { holderIdentity = "" } = lease?.spec ?? {};
+    const meant = handedOver(lease) ?? nodeID;
+    return { ours: holderIdentity === identity, free: holderIdentity === "" && meant === nodeID };
+  }
+
+  /**
+   * Gives the lease to the agent of that node, and to nobody else as long as the volume belongs there. Only when the
+   * image is closed here. What is not ours any more stays as it is. Throws Conflict when a renewal came in between.
+   */
+  async handOver(image: string, to: string, signal: AbortSignal): Promise<void> {
+    const { store, guard, identity } = this.#options;
+    this.#held.delete(image);
+    await guard.forget(image);
+    const lease = await this.#find(image, signal);
+    if (lease?.spec?.holderIdentity !== identity) return;
+    const { metadata, spec } = lease;
+    const { [LEASE_NODE_LABEL]: _node, ...labels } = metadata.labels ?? {};
+    const annotations = { ...metadata.annotations, [HANDED_TO]: to };
+    const given = { ...metadata, labels, annotations };
+    await store.update(
+      Leases,
+      { ...lease, metadata: given, spec: { ...spec, holderIdentity: "" } },
+      { signal },
+    );
+  }
+
+  /** Removes the lease of an image that is gone for good, so that nothing of it is left. */
+  async drop(image: string, signal: AbortSignal): Promise<void> {
+    const held = this.#held.get(image);
+    if (held === undefined) return;
+    this.#held.delete(image);
+    await this.#options.guard.forget(image);
+    // By its uid: a renewal may be under way.
+    const { uid = "" } = held.lease.metadata;
+    await this.#remove(image, { uid }, signal);
+  }
+
+  /** Removes the lease of an image without a record, unless another agent has it, or takes it now. */
+  async sweep(image: string, { metadata, spec }: Lease, signal: AbortSignal): Promise<void> {
+    const { holderIdentity = "" } = spec ?? {};
+    if (holderIdentity !== "" && holderIdentity !== this.#options.identity) return;
+    const { resourceVersion = "" } = metadata;
+    await this.#remove(image, { resourceVersion }, signal);
+  }
+
+  images(): string[] {
+    return [...this.#held.keys()];
+  }
+
+  /** Renews until the signal aborts; what cannot be renewed in time is cut off. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { durationMs } = this.#options.times;
+    const tick = Math.max(100, durationMs / 10);
+    let renewAt = 0;
+    while (!signal.aborted) {
+      await delay(tick, signal).catch(() => {});
+      if (signal.aborted) return;
+      const now = this.#options.clock.sinceBoot();
+      if (now >= renewAt) {
+        renewAt = now + durationMs / 4;
+        await this.#renewAll(signal);
+      }
+      await this.#cutLate();
+    }
+  }
+
+  async #renewAll(signal: AbortSignal): Promise<void> {
+    const { times, guard } = this.#options;
+    const patience = times.durationMs / 4;
+    const renewals = [...this.#held].map(([image, held]) =>
+      within(patience, signal, (limited) => this.#renew(image, held, limited)).catch((error: unknown) => {
+        this.#options.logger.warn({ err: error, image }, "cannot renew the lease of an image");
+      }),
+    );
+    await Promise.all(renewals);
+    const deadlines = new Map([...this.#held].map(([image, { deadline }]) => [image, deadline]));
+    if (deadlines.size > 0) await guard.extend(deadlines);
+  }
+
+  async #renew(image: string, held: Held, signal: AbortSignal): Promise<void> {
+    const { store, clock, identity } = this.#options;
+    const start = clock.sinceBoot();
+    const renewTime = `${clock.now().toISOString().slice(0, -1)}000Z`;
+    const renewed = { ...held.lease, spec: { ...held.lease.spec, renewTime } };
+    try {
+      const written = await store.update(Leases, renewed, { signal });
+      if (this.#held.get(image) === held) this.#keep(image, written, start);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      // Given back or removed meanwhile: it must not come again.
+      if (this.#held.get(image) !== held) return;
+      const present = (await this.#find(image, signal)) ?? (await this.#makeAgain(held, signal));
+      if (this.#held.get(image) !== held) return;
+      if (present.spec?.holderIdentity === identity) held.lease = present;
+      else held.deadline = 0;
+    }
+  }
+
+  async #remove(
+    image: string,
+    preconditions: NonNullable<DeleteOptions["preconditions"]>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = { namespace: LEASE_NAMESPACE, name: leaseName(image) };
+    await this.#options.store.delete(Leases, key, { preconditions, signal }).catch((error: unknown) => {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    });
+  }
+
+  /** Somebody has removed a lease that is held: nobody else may take it meanwhile. */
+  #makeAgain({ lease }: Held, signal: AbortSignal): Promise<Lease> {
+    const { resourceVersion: _version, uid: _uid, ...metadata } = lease.metadata;
+    return this.#options.store.create(Leases, { ...lease, metadata }, { signal });
+  }
+
+  async #cutLate(): Promise<void> {
+    const { clock, guard, logger, onLost } = this.#options;
+    for (const [image, { deadline }] of this.#held) {
+      if (clock.sinceBoot() < deadline) continue;
+      this.#held.delete(image);
+      logger.error({ image }, "the lease of an image is lost: its device is cut off");
+      await guard.fence(image).catch((error: unknown) => {
+        logger.error({ err: error, image }, "cannot cut a device off; the guard goes on trying");
+      });
+      onLost(image);
+    }
+  }
+
+  #keep(image: string, lease: Lease, start: number): void {
+    const { durationMs, safetyMs } = this.#options.times;
+    this.#held.set(image, { lease, deadline: start + durationMs - safetyMs });
+  }
+
+  async #find(image: string, signal: AbortSignal | undefined): Promise<Lease | undefined> {
+    const key = { namespace: LEASE_NAMESPACE, name: leaseName(image) };
+    return getIfAny(this.#options.store, Leases, key, signal);
+  }
+
+  #leaseFor(
+    { metadata: { name, uid = "" } }: Volume,
+    lease: Lease | undefined,
+    { spec, takenFrom }: Extract<LeaseStep, { do: "write" }>,
+  ): Lease {
+    const labels = { [LEASE_IMAGE_LABEL]: name, [LEASE_NODE_LABEL]: this.#options.nodeID };
+    const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
+    const { [TAKEN_FROM]: _before, [HANDED_TO]: _to, ...annotations } = lease?.metadata.annotations ?? {};
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        ...lease?.metadata,
+        namespace: LEASE_NAMESPACE,
+        name: leaseName(name),
+        labels: { ...lease?.metadata.labels, ...labels },
+        annotations: takenFrom === undefined ? annotations : { ...annotations, [TAKEN_FROM]: takenFrom },
+        ownerReferences: [owner],
+      },
+      spec,
+    };
+  }
+}

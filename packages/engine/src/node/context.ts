@@ -1,0 +1,59 @@
+import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
+import type { NodeAgent } from "../api/node-agent.ts";
+import type { Pool } from "../api/pool.ts";
+import type { Host } from "../host/host.ts";
+import type { KeyedLock } from "../host/keyed-lock.ts";
+import type { ImageLeases } from "../leases/image-leases.ts";
+import type { Cuts } from "./copy/copies.ts";
+import type { Freezes } from "./freezes/index.ts";
+import type { Sessions } from "./group-snapshot/sessions.ts";
+import type { Fault } from "./health/fault.ts";
+import type { NodeClaim } from "./heartbeat/holder.ts";
+import type { OpenPools } from "./open-pools.ts";
+
+export interface Sharing {
+  /** Names of the shared pools that this node takes part in. */
+  pools: ReadonlySet<string>;
+  leases: ImageLeases;
+  /** Calls back when an image's device has been cut off here, and when its lease is free to take. */
+  onTurn(listener: (image: string) => void): void;
+  /** All nodes, to know who answers. */
+  agents: Informer<NodeAgent>;
+  /** `idle`: no device is left, so that every lease can be given back. */
+  close(idle: boolean): Promise<void>;
+}
+
+/** What the controllers of one node share. */
+export interface AgentContext {
+  store: ObjectStore;
+  host: Host;
+  /** Name of this node's NodeAgent; volumes on its pools are ours. */
+  nodeID: string;
+  /** Our right to speak for this node. */
+  claim: NodeClaim;
+  logger: Logger;
+  events: EventRecorder;
+  /** Pools that are open in this process. */
+  pools: OpenPools;
+  /** All Pool objects, other nodes' too. */
+  poolObjects: Informer<Pool>;
+  cuts: Cuts;
+  /** Milliseconds between two looks at what is attached. */
+  healthMs: number;
+  /** Devices and file systems that have failed under their users, by volume: what the last look found. */
+  faults: Map<string, Fault>;
+  /** Held while a volume's share is changed, and while its device is closed; by volume. */
+  shareLocks: KeyedLock;
+  /** Looks in a row that a share's server has not answered, by volume. */
+  silences: Map<string, number>;
+  freezes: Freezes;
+  /** Barriers under way in this process. */
+  sessions: Sessions;
+  /** What this node needs for pools that it has together with others; absent where there are none. */
+  sharing: Sharing | undefined;
+  /** The IPv4 address by which this node reaches the others; absent: not known. */
+  address: string | undefined;
+  /** Absolute folder below which this node keeps its things. */
+  stateDir: string;
+  signal: AbortSignal;
+}

@@ -1,0 +1,69 @@
+import { EngineError } from "../../errors.ts";
+import { KeyedLock } from "../../host/keyed-lock.ts";
+
+/**
+ * Who copies which image. One cut of a source at a time, since a file system can be frozen only once; and none while
+ * its volume leaves the node: who detaches ends the cut first, and the copy is made again where the volume comes back.
+ */
+export class Cuts {
+  readonly #lock = new KeyedLock();
+  readonly #running = new Map<string, AbortController>();
+
+  /** `signal` aborts when the volume has to go; what is half-made is then taken away. */
+  run<T>(key: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#lock.run(key, async () => {
+      const stop = new AbortController();
+      this.#running.set(key, stop);
+      try {
+        return await work(stop.signal);
+      } finally {
+        this.#running.delete(key);
+      }
+    });
+  }
+
+  /** Runs when no cut is under way, which is waited for. */
+  after<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#lock.run(key, work);
+  }
+
+  /** All of them, taken in one order by everybody, so that groups with common members wait and never block each other. */
+  async hold(keys: readonly string[]): Promise<HeldCuts> {
+    const stop = new AbortController();
+    const releases: (() => void)[] = [];
+    for (const key of [...new Set(keys)].sort()) {
+      const release = await this.#lock.acquire(key);
+      this.#running.set(key, stop);
+      releases.push(() => {
+        this.#running.delete(key);
+        release();
+      });
+    }
+    return {
+      signal: stop.signal,
+      release: () => {
+        for (const release of releases.splice(0)) release();
+      },
+    };
+  }
+
+  /** Runs when no cut is under way; one that is gets interrupted. */
+  without<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const message =
+      "interrupted: the volume has to leave this node; it is made again where the volume comes back";
+    this.#running.get(key)?.abort(new EngineError("ABORTED", message));
+    return this.#lock.run(key, work);
+  }
+}
+
+/** Several images held for one cut. */
+export interface HeldCuts {
+  /** Aborts when one of the volumes has to go. */
+  readonly signal: AbortSignal;
+  release(): void;
+}
+
+/** Key of a volume's image. */
+export function cutKey(pool: string, image: string): string {
+  return `${pool}/${image}`;
+}

@@ -1,0 +1,216 @@
+import { performance } from "node:perf_hooks";
+import { failpoint } from "@mooring/store";
+import type { GroupMember, NodeBarrier } from "../../api/group-snapshot.ts";
+import { EngineError } from "../../errors.ts";
+import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
+import type { Copy, EarlyCopies, GroupCut } from "../../pools/group-copy.ts";
+import { settled } from "../../pools/reflink-copier.ts";
+import type { AgentContext } from "../context.ts";
+import { cutKey, type HeldCuts } from "../copy/copies.ts";
+import { flushUses } from "../copy/flush-uses.ts";
+import type { OpenPool } from "../open-pools.ts";
+import { requireHeld } from "../snapshot/apply.ts";
+import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
+import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
+import { steadyUses } from "./steady-uses.ts";
+
+const prepared = failpoint("engine/group-snapshot/prepared");
+const quiesced = failpoint("engine/group-snapshot/quiesced");
+const cutDone = failpoint("engine/group-snapshot/cut");
+const released = failpoint("engine/group-snapshot/released");
+const finished = failpoint("engine/group-snapshot/finished");
+const abandoned = failpoint("engine/group-snapshot/abandoned");
+
+export interface BarrierRequest {
+  /** Members on this node. */
+  members: readonly GroupMember[];
+  /** No other node takes part. */
+  alone: boolean;
+  deadlineSeconds: number;
+}
+
+/** What is told of a barrier that is over. */
+export type BarrierReport = Required<
+  Pick<NodeBarrier, "methods" | "startTime" | "endTime" | "pauseMilliseconds" | "heldThroughCut">
+>;
+
+/**
+ * One node's part of a barrier: `prepare`, `quiesce`, `cut`, `release`, `finish`, in this order, each once; `abandon`
+ * at any time instead of the next. Everything that may take long is in `prepare` and `finish`, outside of the pause.
+ */
+export class Barrier {
+  readonly #context: AgentContext;
+  readonly #request: BarrierRequest;
+  #members: LocatedMember[] = [];
+  #uses: MemberUse[] = [];
+  #quiesces: Quiesce[] = [];
+  #held: HeldCuts | undefined;
+  readonly #early = new Map<string, EarlyCopies>();
+  #cuts: GroupCut[] = [];
+  #freezer: Freezer | undefined;
+  #startTime = "";
+  #endTime = "";
+  #started = 0;
+  #pause = 0;
+  #covered = false;
+
+  constructor(context: AgentContext, request: BarrierRequest) {
+    this.#context = context;
+    this.#request = request;
+  }
+
+  /** Finds out whether everybody can be kept still, copies what takes long and writes out what is dirty. Holds nothing. Throws what stands in the way. */
+  async prepare(): Promise<void> {
+    const members = await locate(this.#context, this.#request.members);
+    const { uses, quiesces } = await this.#steady(members);
+    for (const [open, copies] of copiesByPool(members, uses, quiesces)) {
+      const still = copies.filter((copy) => copy.still);
+      this.#early.set(open.name, await open.backend.copyEarly(still, this.#context.signal));
+    }
+    await flushUses(this.#context, uses);
+    prepared();
+  }
+
+  /** From here on nobody writes, until `release` or the deadline. Throws, naming the members, when somebody goes on. */
+  async quiesce(): Promise<void> {
+    const { cuts, freezes, host } = this.#context;
+    const { members, deadlineSeconds } = this.#request;
+    this.#held = await cuts.hold(members.map(({ pool, volume }) => cutKey(pool, volume)));
+    // Asked once nobody else can be detaching them.
+    await Promise.all(members.map(({ volume }) => requireHeld(this.#context, volume)));
+    this.#members = await locate(this.#context, members, "ABORTED");
+    const { uses, quiesces } = await this.#steady(this.#members);
+    this.#uses = uses;
+    this.#quiesces = quiesces;
+    // An attempt that was killed may have made some of them; none has ever been said to be there.
+    await settled(this.#members.map(({ open, snapshot }) => open.backend.remove(snapshot)));
+    await this.#begin();
+    const targets = this.#quiesces.flatMap((quiesce) => quiesce.targets);
+    const distinct = new Map(targets.map((target) => [`${target.kind} ${target.path}`, target]));
+    this.#freezer = await freezes.arm([...distinct.values()], deadlineSeconds);
+    this.#startTime = host.clock.now().toISOString();
+    this.#started = performance.now();
+    await this.#freezer.freeze().catch((error: unknown) => {
+      throw error instanceof FreezeError ? this.#named(error) : error;
+    });
+    quiesced();
+  }
+
+  #steady(members: readonly LocatedMember[]): ReturnType<typeof steadyUses> {
+    const read = () => readUses(this.#context, members);
+    return steadyUses(read, this.#request.alone, this.#context.host.clock);
+  }
+
+  async #begin(): Promise<void> {
+    for (const [open, copies] of copiesByPool(this.#members, this.#uses, this.#quiesces)) {
+      const early = this.#early.get(open.name);
+      this.#cuts.push(await open.backend.beginCut(copies, early));
+      await early?.drop();
+    }
+  }
+
+  async cut(): Promise<void> {
+    await settled(this.#cuts.map((cut) => cut.cut()));
+    requireLeases(this.#context, this.#members, "ABORTED");
+    cutDone();
+  }
+
+  /** Everybody goes on. Whether they had all been still until now is in the report. */
+  async release(): Promise<void> {
+    this.#covered = (await this.#freezer?.thaw()) ?? false;
+    this.#pause = performance.now() - this.#started;
+    this.#endTime = this.#context.host.clock.now().toISOString();
+    released();
+  }
+
+  /** Makes images of what was cut, on disk when this resolves. */
+  async finish(): Promise<BarrierReport> {
+    if (!this.#covered) throw this.late();
+    // One of the volumes has to leave the node: it leaves when this is over.
+    this.#held?.signal.throwIfAborted();
+    await this.#requireSameUses();
+    await settled(this.#cuts.map((cut) => cut.finish()));
+    finished();
+    this.#held?.release();
+    for (const { name } of new Set(this.#members.map(({ open }) => open))) this.#context.pools.touched(name);
+    return {
+      methods: Object.fromEntries(this.#quiesces.map(({ volume, method }) => [volume, method])),
+      startTime: this.#startTime,
+      endTime: this.#endTime,
+      pauseMilliseconds: Math.round(this.#pause * 1000) / 1000,
+      heldThroughCut: this.#covered,
+    };
+  }
+
+  /** Lets everybody go on and removes what was made. */
+  async abandon(): Promise<void> {
+    try {
+      const thaw = this.#freezer?.thaw();
+      // What was made goes also where somebody may still be frozen: nobody comes here again for it.
+      await Promise.allSettled([thaw]);
+      const early = [...this.#early.values()].map((copies) => copies.drop());
+      await settled([thaw, ...early, ...this.#cuts.map((cut) => cut.abandon())]);
+      abandoned();
+    } finally {
+      this.#held?.release();
+    }
+  }
+
+  /** A member may have been taken into use meanwhile, or got a user whom nobody has stopped. */
+  async #requireSameUses(): Promise<void> {
+    const pools = new Set(this.#members.map(({ open }) => open.name));
+    const oneMoment = pools.size === 1 && this.#cuts.every(({ atomicity }) => atomicity === "one-moment");
+    if (this.#request.alone && oneMoment) return;
+    const now = await readUses(this.#context, this.#members);
+    const joined = this.#uses.find((before, index) => hasNewUser(before.use, now[index]?.use ?? before.use));
+    if (joined === undefined) return;
+    throw new EngineError("ABORTED", `volume ${joined.volume} was taken into use during the cut`);
+  }
+
+  /** The failure of a cut that took longer than writers may wait. */
+  late(): EngineError {
+    const { deadlineSeconds, members } = this.#request;
+    const names = members.map(({ volume }) => volume).join(", ");
+    const message = `the cut of ${names} was not done within ${deadlineSeconds} s`;
+    const held = this.#quiesces.some(({ targets }) => targets.length > 0);
+    if (!held) {
+      const hint = "raise the deadline, or snapshot when the pool has less to do";
+      return new EngineError("FAILED_PRECONDITION", message, { hint });
+    }
+    return new EngineError("FAILED_PRECONDITION", `${message}, after which writes went on`, {
+      hint: "raise the deadline, use volumes of a btrfs pool, or snapshot fewer of them at once",
+    });
+  }
+
+  #named({ targets, message, hint }: FreezeError): EngineError {
+    const paths = new Set(targets.map(({ path }) => path));
+    const volumes = this.#quiesces.filter((quiesce) => quiesce.targets.some(({ path }) => paths.has(path)));
+    const names = volumes.map(({ volume }) => volume).join(", ");
+    const text = `volume ${names} could not be kept still: ${message}`;
+    return new EngineError("FAILED_PRECONDITION", text, hint === undefined ? {} : { hint });
+  }
+}
+
+/** Who is kept still, or has no user, is not written to during the cut. */
+function copiesByPool(
+  members: readonly LocatedMember[],
+  uses: readonly MemberUse[],
+  quiesces: readonly Quiesce[],
+): Map<OpenPool, Copy[]> {
+  const all = new Map<OpenPool, Copy[]>();
+  for (const [index, { open, volume, snapshot }] of members.entries()) {
+    const still = uses[index]?.use.as === "unused" || (quiesces[index]?.targets.length ?? 0) > 0;
+    all.set(open, [...(all.get(open) ?? []), { source: volume, id: snapshot, still }]);
+  }
+  return all;
+}
+
+function hasNewUser(before: MemberUse["use"], now: MemberUse["use"]): boolean {
+  if (now.as === "unused") return false;
+  if (before.as !== now.as) return true;
+  return (
+    now.as === "device" &&
+    before.as === "device" &&
+    now.cgroups.some((group) => !before.cgroups.includes(group))
+  );
+}

@@ -1,0 +1,69 @@
+import type { GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
+import { type EndStep, REST } from "../../converge.ts";
+import type { Session } from "./sessions.ts";
+
+/** Everything that a decision about this node's part of a group snapshot may depend on. */
+export interface GroupView {
+  /** Undefined: it is gone. */
+  group: GroupSnapshot | undefined;
+  nodeID: string;
+  /** What this process is doing for the group. */
+  session: Pick<Session, "attempt" | "phase" | "error" | "report"> | undefined;
+}
+
+export type GroupStep =
+  | EndStep
+  /** Ends the session; what it made and did not finish is removed. */
+  | { do: "drop" }
+  | { do: "prepare"; attempt: number }
+  | { do: "quiesce" }
+  | { do: "cut" }
+  | { do: "release" }
+  /** All of it at once: no other node has to be waited for. */
+  | { do: "run" }
+  | { do: "report"; report: NodeBarrier };
+
+/** The next step of this node for a group. Pure. */
+export function decide({ group, nodeID, session }: GroupView): GroupStep {
+  const status = group?.status;
+  const nodes = Object.keys(status?.nodes ?? {});
+  const state = status?.state;
+  const inBarrier =
+    state === "preparing" || state === "quiescing" || state === "cutting" || state === "releasing";
+  const wanted = inBarrier && group?.metadata.deletionTimestamp === undefined && nodes.includes(nodeID);
+  if (status === undefined || !wanted) return session === undefined ? REST : { do: "drop" };
+  const { attempt } = status;
+  if (session !== undefined && session.attempt !== attempt) return { do: "drop" };
+  const said = status.nodes?.[nodeID];
+  const told = said?.attempt === attempt ? said.phase : undefined;
+  if (told === "failed") return session === undefined ? REST : { do: "drop" };
+  if (told === "done") return REST;
+  if (session === undefined) return begin(attempt, told);
+  if (session.phase === "begun") return REST;
+  if (session.phase !== told) return { do: "report", report: reportOf(session) };
+  return advance(state, told, nodes.length === 1);
+}
+
+/** Who finds a word of its own that it knows nothing of was stopped and has lost what it held. */
+function begin(attempt: number, told: NodeBarrier["phase"] | undefined): GroupStep {
+  if (told === undefined || told === "prepared") return { do: "prepare", attempt };
+  const error = { code: "ABORTED", message: "the agent was stopped in the middle of the barrier" };
+  return { do: "report", report: { attempt, phase: "failed", interrupted: true, error } };
+}
+
+function advance(state: string | undefined, told: NodeBarrier["phase"], alone: boolean): GroupStep {
+  if (state === "quiescing" && told === "prepared") return { do: alone ? "run" : "quiesce" };
+  if (state === "cutting" && told === "quiesced") return { do: "cut" };
+  if (state === "releasing" && told === "cut") return { do: "release" };
+  return REST;
+}
+
+function reportOf({ attempt, phase, error, report }: NonNullable<GroupView["session"]>): NodeBarrier {
+  return {
+    attempt,
+    phase: phase === "begun" ? "prepared" : phase,
+    ...(report ?? {}),
+    ...(error === undefined ? {} : { error }),
+    ...(error?.code === "ABORTED" ? { interrupted: true } : {}),
+  };
+}

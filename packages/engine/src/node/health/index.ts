@@ -1,0 +1,75 @@
+import type { Informer, WorkQueue } from "@mooring/store";
+import type { Volume } from "../../api/volume.ts";
+import type { MountEntry } from "../../host/host.ts";
+import type { AgentContext } from "../context.ts";
+import { DeviceLooks } from "./device-probes.ts";
+import { mountFault } from "./fault.ts";
+
+/** Looks at the volumes that are attached here, now and then until the signal: what fails under its users sends no event. */
+export async function watchHealth(
+  context: AgentContext,
+  volumes: Informer<Volume>,
+  queue: WorkQueue,
+): Promise<void> {
+  const { host, healthMs, signal, logger } = context;
+  const devices = new DeviceLooks(context);
+  while (!signal.aborted) {
+    await host.clock.sleep(healthMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    await look(context, devices, volumes.list(), queue).catch((error: unknown) => {
+      logger.warn({ err: error }, "cannot look at the health of volumes");
+    });
+  }
+}
+
+async function look(
+  context: AgentContext,
+  devices: DeviceLooks,
+  volumes: readonly Volume[],
+  queue: WorkQueue,
+): Promise<void> {
+  const { host, nodeID, faults } = context;
+  const attached = volumes.filter(
+    ({ status }) => status?.state === "attached" && status.currentNodeID === nodeID,
+  );
+  if (attached.length === 0) return;
+  const mounts = await host.mounts.list();
+  const tell = async (volume: Volume): Promise<void> => {
+    const { name } = volume.metadata;
+    const known = volume.status?.robustness === "faulted";
+    if (!known && (faults.has(name) || (await isDamaged(context, volume)))) queue.add(name);
+  };
+  const bare: Volume[] = [];
+  for (const volume of attached) {
+    const mount = mounts.find(({ source }) => source === volume.status?.device);
+    if (mount === undefined && volume.status?.frontendDisabled !== true) {
+      bare.push(volume);
+      continue;
+    }
+    await lookAtMount(context, volume.metadata.name, mount);
+    await tell(volume);
+  }
+  for (const [name, message] of await devices.round(bare)) {
+    if (message === undefined) faults.delete(name);
+    else faults.set(name, { cause: "device", message });
+  }
+  for (const volume of bare) await tell(volume);
+}
+
+async function lookAtMount(
+  { faults }: AgentContext,
+  name: string,
+  mount: MountEntry | undefined,
+): Promise<void> {
+  const message = mount === undefined ? undefined : await mountFault(mount);
+  if (message === undefined) faults.delete(name);
+  else faults.set(name, { cause: "filesystem", message });
+}
+
+/** The image is gone, or shorter than it was. */
+async function isDamaged({ pools }: AgentContext, { metadata, spec, status }: Volume): Promise<boolean> {
+  const pool = pools.get(spec.pool);
+  if (pool === undefined) return false;
+  const image = await pool.backend.find(metadata.name).catch(() => undefined);
+  return (image?.size ?? -1) < (status?.size ?? 0);
+}

@@ -1,0 +1,116 @@
+import { apiVersionOf, createInformer, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
+import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
+import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
+import { isSaid, nodeConditions } from "../../api/node-conditions.ts";
+import type { AgentContext } from "../context.ts";
+import { NodeInUse } from "./holder.ts";
+
+export const HEARTBEAT_MS = 10_000;
+
+/** Says in the NodeAgent object that this node is alive. Throws NodeInUse when another agent says so. */
+export async function beat(context: AgentContext): Promise<void> {
+  const { store, nodeID, host, claim, signal } = context;
+  const put = (agent: NodeAgent): NodeAgent => {
+    claim.check(agent.status);
+    const now = host.clock.now();
+    const conditions = nodeConditions(
+      agent.status,
+      { state: "Ready", reason: "AgentAnswers", message: "" },
+      now,
+    );
+    const heartbeat = now.toISOString();
+    return {
+      ...agent,
+      status: { ...agent.status, state: "Ready", heartbeat, holder: claim.holder, conditions },
+    };
+  };
+  const key = { name: nodeID };
+  try {
+    await mutate(store, NodeAgents, key, put, { subresource: "status", signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await register(context);
+    await mutate(store, NodeAgents, key, put, { subresource: "status", signal });
+  }
+}
+
+async function register({ store, nodeID, signal }: AgentContext): Promise<void> {
+  const agent: NodeAgent = {
+    apiVersion: apiVersionOf(NodeAgents),
+    kind: NodeAgents.kind,
+    metadata: { name: nodeID },
+    spec: { topology: { [TOPOLOGY_NODE_KEY]: nodeID } },
+  };
+  await store.create(NodeAgents, agent, { signal }).catch((error: unknown) => {
+    if (!isAlreadyExists(error)) throw error;
+  });
+}
+
+/**
+ * Beats until the signal, and at once when anybody has written that this node is not ready, or has deleted its object:
+ * others would believe it. Rejects with NodeInUse when another agent has taken the node, which we were silent for.
+ */
+export async function keepBeating(context: AgentContext): Promise<void> {
+  const { store, nodeID, signal, logger } = context;
+  const own = createInformer(store, NodeAgents, { fieldSelector: `metadata.name=${nodeID}`, logger });
+  const contradicted = new Contradiction();
+  own.onChange((_old, agent) => {
+    if (!isSaid(agent?.status, "Ready")) contradicted.happens();
+  });
+  const watching = own.run(signal);
+  await beatUntilEnd(context, contradicted);
+  await watching;
+}
+
+/** Something is wrong in the object of this node; it is remembered until the next beat. */
+class Contradiction {
+  #wake = new AbortController();
+
+  happens(): void {
+    this.#wake.abort();
+  }
+
+  /** Aborted when it happens, or has since the last reset. */
+  get signal(): AbortSignal {
+    return this.#wake.signal;
+  }
+
+  reset(): void {
+    this.#wake = new AbortController();
+  }
+}
+
+async function beatUntilEnd(context: AgentContext, contradicted: Contradiction): Promise<void> {
+  const { host, signal, logger } = context;
+  while (!signal.aborted) {
+    const early = AbortSignal.any([signal, contradicted.signal]);
+    await host.clock.sleep(HEARTBEAT_MS, early).catch(() => {});
+    if (signal.aborted) return;
+    contradicted.reset();
+    await beat(context).catch((error: unknown) => {
+      if (error instanceof NodeInUse) throw error;
+      // A missed beat is made up by the next one.
+      logger.warn({ err: error }, "cannot write the heartbeat");
+    });
+  }
+}
+
+/** The last word of an agent that has closed everything: nobody has to wait for this node any more. */
+export async function sayGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
+  const said = {
+    state: "Gone",
+    reason: "AgentStopped",
+    message: "the agent was stopped and holds no device",
+  } as const;
+  const put = (agent: NodeAgent): NodeAgent => {
+    claim.check(agent.status);
+    const { holder: _given, ...status } = agent.status ?? {};
+    const conditions = nodeConditions(agent.status, said, host.clock.now());
+    return { ...agent, status: { ...status, state: "Gone", conditions } };
+  };
+  await mutate(store, NodeAgents, { name: nodeID }, put, { subresource: "status" }).catch(
+    (error: unknown) => {
+      logger.warn({ err: error }, "cannot say that this node is gone");
+    },
+  );
+}

@@ -1,0 +1,220 @@
+import { setMaxListeners } from "node:events";
+import { join } from "node:path";
+import {
+  apiVersionOf,
+  EventRecorder,
+  type Informer,
+  isAlreadyExists,
+  type KubeObject,
+  type Logger,
+  mutate,
+  type ObjectStore,
+} from "@mooring/store";
+import { DRIVER_NAME } from "../api/names.ts";
+import { type Pool, Pools, type PoolType } from "../api/pool.ts";
+import type { Host } from "../host/host.ts";
+import { KeyedLock } from "../host/keyed-lock.ts";
+import type { LeaseTimes } from "../leases/image-leases.ts";
+import type { AgentContext } from "./context.ts";
+import { createInformers, runGroups, runPools, runShares, runSnapshots, runVolumes } from "./controllers.ts";
+import { Cuts } from "./copy/copies.ts";
+import { Freezes } from "./freezes/index.ts";
+import { Sessions } from "./group-snapshot/sessions.ts";
+import { claimNode } from "./heartbeat/holder.ts";
+import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
+import { heldDevices } from "./held-devices.ts";
+import { OpenPools } from "./open-pools.ts";
+import { detachOrphans } from "./orphans.ts";
+import { reconcilePool } from "./pool/index.ts";
+import { isPoolHere } from "./pool/layout-of.ts";
+import { releaseDevices } from "./release-devices.ts";
+import { endShare, presentShares } from "./share/index.ts";
+import { openSharing } from "./sharing/open-sharing.ts";
+import { sweepLeases } from "./sharing/sweep-leases.ts";
+
+const HEALTH_MS = 10_000;
+
+/** A pool to have on this node. */
+export interface AgentPool {
+  name: string;
+  type: PoolType;
+  /** `path` is a folder that other nodes see as well; needs `leases`. */
+  shared?: boolean;
+  /** Absolute folder; default `<stateDir>/pools/<name>`. */
+  path?: string;
+  /** Bytes of the sparse file behind it; default 20 GiB. */
+  size?: number;
+  /** Promised bytes may exceed the pool's size by this factor. */
+  overcommit?: number;
+  reserve?: number;
+}
+
+export interface AgentOptions {
+  store: ObjectStore;
+  host: Host;
+  /** Name of this node's NodeAgent object, and the CSI node id. */
+  nodeID: string;
+  /** Absolute folder below which pools are made. */
+  stateDir: string;
+  logger: Logger;
+  /** Pool objects made when they are not there; in one that is, size may grow, and limits that are said here change. */
+  pools?: readonly AgentPool[];
+  /** Take part in shared pools; the store has to know coordination.k8s.io/v1. */
+  leases?: Partial<LeaseTimes>;
+  /**
+   * Detach idle devices when stopping. Only where the agent stops after all workloads: a raw block device may be idle
+   * in the hands of a running one.
+   */
+  releaseOnStop?: boolean;
+  /** The IPv4 address by which this node reaches the others, and they it; default the first that it has. */
+  address?: string;
+  /** Milliseconds between two looks at the health of what is attached; default 10,000. */
+  healthMs?: number;
+  /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
+  signal: AbortSignal;
+}
+
+export interface Agent {
+  /** Settles when everything is released. */
+  readonly done: Promise<void>;
+}
+
+/**
+ * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, cuts its
+ * Snapshots, and says that the node is alive. Resolves when the pools have been opened, or their failures recorded.
+ * Throws NodeInUse when another agent runs for the node; `done` rejects with it when one has taken the node over.
+ */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { store, host, nodeID, signal } = options;
+  // Every watch, wait and child of the agent listens to it.
+  setMaxListeners(0, signal);
+  const logger = options.logger.child({ node: nodeID });
+  const { stateDir } = options;
+  const claim = await claimNode({ store, nodeID, stateDir, clock: host.clock, logger, signal });
+  const informers = createInformers(store, logger);
+  const { pools, volumes, snapshots, groups, attachments, shares } = informers;
+  const shared =
+    options.leases === undefined ? undefined : await openSharing(options, options.leases, logger);
+  const all: Pick<Informer<KubeObject>, "run" | "synced">[] = [
+    ...[pools, volumes, snapshots, groups, attachments, shares],
+    ...(shared?.informers ?? []),
+  ];
+  const context: AgentContext = {
+    ...{ store, host, nodeID, claim, logger, signal, stateDir, sharing: shared?.sharing },
+    address: options.address,
+    poolObjects: informers.pools,
+    events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
+    pools: new OpenPools(),
+    cuts: new Cuts(),
+    healthMs: options.healthMs ?? HEALTH_MS,
+    faults: new Map(),
+    shareLocks: new KeyedLock(),
+    silences: new Map(),
+    freezes: new Freezes(stateDir, logger),
+    sessions: new Sessions(),
+  };
+  const devicesToo = options.releaseOnStop === true;
+  try {
+    await context.freezes.undoLeftovers(host.exec);
+    for (const pool of options.pools ?? []) await ensurePool(options, pool);
+    const informing = all.map((informer) => informer.run(signal));
+    await Promise.all(all.map((informer) => informer.synced(signal)));
+    await openOwnPools(context, (name) => reconcilePool(context, informers, name));
+    await sweepLeases(context, volumes).catch((error: unknown) => {
+      logger.warn({ err: error }, "cannot remove leases without a volume");
+    });
+    await beat(context);
+    const controllers = [runPools, runVolumes, runSnapshots, runGroups, runShares].map((run) =>
+      run(context, informers),
+    );
+    const renewing = context.sharing?.leases.run(signal);
+    const running = Promise.all([...controllers, ...informing, keepBeating(context), renewing]);
+    const end = async (): Promise<void> => {
+      await release(context, devicesToo);
+      if (devicesToo) await sayGoodBye(context);
+      else await context.sharing?.close(false);
+    };
+    return { done: running.finally(end).then(() => {}) };
+  } catch (error) {
+    // Stopped while starting: pools that are open already must not stay locked. Whether an earlier agent has left
+    // devices in others is not known, so nothing is said about them.
+    await release(context, devicesToo);
+    await context.sharing?.close(false);
+    throw error;
+  }
+}
+
+async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
+  const { store, nodeID, stateDir, signal } = options;
+  const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
+  const object: Pool = {
+    apiVersion: apiVersionOf(Pools),
+    kind: Pools.kind,
+    metadata: { name },
+    spec: shared ? { ...rest, mode: "shared", path } : { ...rest, nodeID, path },
+  };
+  try {
+    await store.create(Pools, object, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const { logger } = options;
+    const change = (present: Pool): void => {
+      if (present.spec.type !== rest.type) {
+        const { type } = present.spec;
+        logger.warn({ pool: name, type, asked: rest.type }, "the pool exists with another type and stays so");
+      }
+      if (rest.size !== undefined && rest.size > (present.spec.size ?? 0)) present.spec.size = rest.size;
+      if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
+      if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;
+    };
+    await mutate(store, Pools, { name }, change, { signal });
+  }
+}
+
+/** Before volumes are looked at, so that none of them reports a pool that was about to be opened. */
+async function openOwnPools(context: AgentContext, open: (name: string) => Promise<unknown>): Promise<void> {
+  const { poolObjects, logger, pools } = context;
+  const own = poolObjects.list().filter((pool) => isPoolHere(context, pool));
+  const attempts = own.map(({ metadata }) =>
+    open(metadata.name).catch((error: unknown) => {
+      logger.error({ err: error, pool: metadata.name }, "cannot open a pool; trying again");
+    }),
+  );
+  await Promise.all(attempts);
+  for (const pool of pools.list()) {
+    await detachOrphans(context, pool).catch((error: unknown) => {
+      logger.warn({ err: error, pool: pool.name }, "cannot detach devices without a volume");
+    });
+  }
+}
+
+/** Idle pools are unmounted; one with images in use stays for them, and for the next agent. */
+async function release(context: AgentContext, devicesToo: boolean): Promise<void> {
+  const { pools, events, logger, sessions, stateDir } = context;
+  await sessions.dropAll();
+  await events.flush();
+  if (devicesToo) {
+    for (const name of await presentShares(stateDir)) {
+      await endShare(context, name).catch((error: unknown) => {
+        logger.warn({ err: error, volume: name }, "cannot end a share");
+      });
+    }
+  }
+  for (const pool of pools.list()) {
+    const { name, backend } = pool;
+    if (devicesToo) await releaseDevices(context, pool);
+    await backend.close().catch(async (error: unknown) => {
+      logger.info({ pool: name, why: String(error) }, "the pool stays mounted");
+      await backend.leave();
+    });
+  }
+}
+
+/** Others need not wait for this node, nor for the leases that it has: unless a device of it is left. */
+async function sayGoodBye(context: AgentContext): Promise<void> {
+  const { logger, sharing } = context;
+  const held = await heldDevices(context);
+  if (held.length > 0) logger.info({ held }, "devices stay; this node is not said to be gone");
+  await sharing?.close(held.length === 0);
+  if (held.length === 0) await sayGone(context);
+}

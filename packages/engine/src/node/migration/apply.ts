@@ -1,0 +1,121 @@
+import { failpoint } from "@mooring/store";
+import { type VolumeStatus, Volumes } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
+import type { AgentContext } from "../context.ts";
+import { cutKey } from "../copy/copies.ts";
+import { takeLease } from "../sharing/take-lease.ts";
+import type { MigrationRecord, MigrationStep } from "./decide.ts";
+import type { MigrationReading } from "./read.ts";
+
+const after = {
+  "withhold-device": failpoint("engine/migration/device-withheld"),
+  "cut-off": failpoint("engine/migration/device-cut-off"),
+  "drop-device": failpoint("engine/migration/device-dropped"),
+  "close-source": failpoint("engine/migration/source-closed"),
+  "hand-over": failpoint("engine/migration/lease-handed-over"),
+  "take-lease": failpoint("engine/migration/lease-taken"),
+  "activate-device": failpoint("engine/migration/device-activated"),
+};
+const recorded: Readonly<Record<MigrationRecord, () => void>> = {
+  "target-ready": failpoint("engine/migration/recorded-target-ready"),
+  "target-lost": failpoint("engine/migration/recorded-target-lost"),
+  "target-closed": failpoint("engine/migration/recorded-target-closed"),
+  "target-gone": failpoint("engine/migration/recorded-target-gone"),
+  moved: failpoint("engine/migration/recorded-moved"),
+};
+const protectedDevice = failpoint("engine/migration/device-protected");
+
+type ActiveStep = Exclude<MigrationStep, { do: "wait" }>;
+
+/** Makes the one change that a decision asks for. */
+export async function applyMigrationStep(
+  context: AgentContext,
+  step: ActiveStep,
+  view: MigrationReading,
+): Promise<void> {
+  const { host, cuts, sharing, signal } = context;
+  const { volume, file, path } = view;
+  const { name } = volume.metadata;
+  switch (step.do) {
+    case "record":
+      await writeRecord(context, step.what, view);
+      return;
+    case "withhold-device":
+      await host.loops.attachWithheld(file);
+      break;
+    case "cut-off":
+      await host.loops.cutOff(path);
+      break;
+    case "drop-device":
+      await host.loops.detach(path, { lastUser: true });
+      break;
+    case "close-source":
+      // A copy that is being made of it ends first; refused while a workload still has it open.
+      await cuts.without(cutKey(volume.spec.pool, name), () => host.loops.detach(path));
+      break;
+    case "hand-over":
+      await sharing?.leases.handOver(name, step.to, signal);
+      break;
+    case "take-lease":
+      await takeLease(context, volume);
+      break;
+    case "activate-device":
+      // Not in the middle of a cut: a device that comes to life then would be written to unseen.
+      await cuts.after(cutKey(volume.spec.pool, name), () => activate(context, name, path));
+  }
+  after[step.do]();
+}
+
+/** Guarded before anything can be written: from here on it works for as long as the lease does. */
+async function activate({ host, sharing }: AgentContext, name: string, path: string): Promise<void> {
+  if (sharing?.leases.holds(name) !== true) {
+    throw new EngineError("ABORTED", `the lease of ${name} was lost`);
+  }
+  await sharing.leases.protect(name, path);
+  protectedDevice();
+  await host.loops.restore(path);
+}
+
+async function writeRecord(
+  { store, events, host, signal }: AgentContext,
+  what: MigrationRecord,
+  view: MigrationReading,
+): Promise<void> {
+  const { volume, nodeID } = view;
+  const status = NEXT[what](volume.status ?? { state: "detached" }, view, host.clock.now());
+  await store.updateStatus(Volumes, { ...volume, status }, { signal });
+  recorded[what]();
+  if (what !== "moved") return;
+  const from = volume.status?.currentNodeID ?? "";
+  events.event(volume, "Normal", "Migrated", `the volume has moved from node "${from}" to node "${nodeID}"`);
+}
+
+type Change = (status: VolumeStatus, view: MigrationReading, now: Date) => VolumeStatus;
+
+const NEXT: Readonly<Record<MigrationRecord, Change>> = {
+  "target-ready": (status, { nodeID, path }) => ({
+    ...status,
+    currentMigrationNodeID: nodeID,
+    migrationDevice: path,
+  }),
+  // Whoever has opened the device that is gone has to open the new one.
+  "target-lost": (status, _view, now) => ({ ...ended(status), remountRequestedAt: now.toISOString() }),
+  "target-closed": ended,
+  "target-gone": ended,
+  moved: (status, { nodeID, path }, now) => {
+    const { error: _error, ...rest } = ended(status);
+    const another = status.migrationDevice !== path;
+    return {
+      ...rest,
+      ...(another ? { remountRequestedAt: now.toISOString() } : {}),
+      state: "attached",
+      robustness: status.robustness === "faulted" ? "faulted" : "healthy",
+      ...{ currentNodeID: nodeID, ownerID: nodeID, device: path, frontendDisabled: false },
+    };
+  },
+};
+
+function ended(status: VolumeStatus): VolumeStatus {
+  const { currentMigrationNodeID: _node, migrationDevice: _device, ...rest } = status;
+  return rest;
+}

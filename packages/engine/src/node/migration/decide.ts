@@ -1,0 +1,131 @@
+import type { Volume } from "../../api/volume.ts";
+import { isMoving } from "../../tickets/migration-phase.ts";
+
+/** Everything that a decision about a migration may depend on. */
+export interface MigrationView {
+  volume: Pick<Volume, "spec" | "status">;
+  /** This node. */
+  nodeID: string;
+  /** What this node has: `withheld` is open but cut off from the data, `stale` one of a file that was replaced. */
+  device: "none" | "withheld" | "open" | "stale";
+  /** `/dev/loop3`; empty: none. */
+  path: string;
+  lease: MigrationLease;
+  /** This node's agent deals with the volume, apart from the migration. */
+  concerned: boolean;
+  /** The agent of the node in `status.currentMigrationNodeID` answers. */
+  targetReady: boolean;
+}
+
+export interface MigrationLease {
+  /** This agent has it, and may open the image. */
+  held: boolean;
+  /** The record of it names this agent, whether this process knows or not. */
+  ours: boolean;
+  /** Nobody has it, and it is not meant for another node. */
+  free: boolean;
+  /** The last holder was not seen to let go: the image has to be replaced before it is used. */
+  unclean: boolean;
+}
+
+export type MigrationRecord =
+  /** The target's device is open, and cut off. */
+  | "target-ready"
+  /** It is not there any more: after a restart of the machine. */
+  | "target-lost"
+  /** The target has closed it. */
+  | "target-closed"
+  /** The target does not answer, and what it had open was cut off from the start. */
+  | "target-gone"
+  /** The target has the volume. */
+  | "moved";
+
+export type MigrationStep =
+  | { do: "withhold-device" }
+  | { do: "cut-off" }
+  | { do: "drop-device" }
+  | { do: "close-source" }
+  | { do: "hand-over"; to: string }
+  | { do: "take-lease" }
+  | { do: "activate-device" }
+  | { do: "record"; what: MigrationRecord }
+  /** Nothing until something changes; and nobody else on this node has anything to do with the volume. */
+  | { do: "wait" };
+
+/**
+ * What this node does next about a migration; undefined: nothing, its ordinary work goes on. Pure.
+ *
+ * One node writes at any time: a device is open, not just withheld, only under the image's lease. The source closes its
+ * own before it hands the lease over, and the target has the lease before its device comes to life.
+ */
+export function decideMigration(view: MigrationView): MigrationStep | undefined {
+  const { volume, nodeID } = view;
+  const { nodeID: wanted = "", migrationNodeID = "" } = volume.spec;
+  const { currentMigrationNodeID = "", ownerID } = volume.status ?? {};
+  if (isMoving(volume)) {
+    if (wanted === nodeID) return becomeHolder(view);
+    if (ownerID === nodeID) return giveAway(view, wanted);
+    return undefined;
+  }
+  if (migrationNodeID === nodeID && ownerID !== nodeID) return prepare(view);
+  if (currentMigrationNodeID === nodeID) return leave(view);
+  return clearAway(view);
+}
+
+/** The target, before anything is confirmed. */
+function prepare({ volume, nodeID, device, path }: MigrationView): MigrationStep | undefined {
+  const { currentMigrationNodeID = "", migrationDevice } = volume.status ?? {};
+  // Another target has not closed its device yet.
+  if (currentMigrationNodeID !== "" && currentMigrationNodeID !== nodeID) return { do: "wait" };
+  const said = currentMigrationNodeID === nodeID;
+  switch (device) {
+    case "open":
+      return { do: "cut-off" };
+    case "stale":
+      return { do: "drop-device" };
+    case "none":
+      return said ? { do: "record", what: "target-lost" } : { do: "withhold-device" };
+    case "withheld":
+      return said && migrationDevice === path ? { do: "wait" } : { do: "record", what: "target-ready" };
+  }
+}
+
+/** The target, once the source's workload has gone. */
+function becomeHolder({ device, lease }: MigrationView): MigrationStep | undefined {
+  if (!lease.held) return lease.ours || lease.free ? { do: "take-lease" } : undefined;
+  // A holder that was lost: as after any other loss.
+  if (lease.unclean) return undefined;
+  switch (device) {
+    // The machine has restarted since it said that it is ready, and nobody else has the volume any more.
+    case "none":
+      return { do: "withhold-device" };
+    case "stale":
+      return { do: "drop-device" };
+    case "withheld":
+      return { do: "activate-device" };
+    case "open":
+      return { do: "record", what: "moved" };
+  }
+}
+
+/** The source, once its workload has gone. */
+function giveAway({ device, lease }: MigrationView, to: string): MigrationStep {
+  if (device !== "none") return { do: "close-source" };
+  return lease.ours ? { do: "hand-over", to } : { do: "wait" };
+}
+
+/** The target, after a roll-back or a detach. Nothing has ever gone through a device that is withheld. */
+function leave({ device }: MigrationView): MigrationStep {
+  if (device === "open") return { do: "cut-off" };
+  return device === "none" ? { do: "record", what: "target-closed" } : { do: "drop-device" };
+}
+
+/** Whoever has the volume's lease, for a target that cannot do it itself. */
+function clearAway({ volume, concerned, lease, targetReady }: MigrationView): MigrationStep | undefined {
+  const { migrationNodeID = "" } = volume.spec;
+  const { currentMigrationNodeID: target = "" } = volume.status ?? {};
+  const gone = target !== "" && target !== migrationNodeID && !targetReady;
+  if (!gone || !concerned) return undefined;
+  if (lease.held) return { do: "record", what: "target-gone" };
+  return lease.ours || lease.free ? { do: "take-lease" } : undefined;
+}

@@ -1,0 +1,96 @@
+import { rm, rmdir } from "node:fs/promises";
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { isShared, type Pool, Pools } from "../../api/pool.ts";
+import type { EndStep } from "../../converge.ts";
+import { removeHalfMade } from "../../pools/backing-file.ts";
+import { createPool } from "../../pools/create-pool.ts";
+import type { PoolLayout } from "../../pools/layout.ts";
+import type { AgentContext } from "../context.ts";
+import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
+import { layoutOf } from "./layout-of.ts";
+
+const after = {
+  "add-finalizer": failpoint("engine/pool/finalizer-added"),
+  "remove-finalizer": failpoint("engine/pool/finalizer-removed"),
+  open: failpoint("engine/pool/opened"),
+  // In memory only: a kill after it is a kill before it.
+  limit: () => {},
+  "record-usage": failpoint("engine/pool/usage-recorded"),
+  remove: failpoint("engine/pool/removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applyPoolStep(
+  context: AgentContext,
+  step: Exclude<PoolStep, EndStep>,
+  { pool }: PoolView,
+): Promise<void> {
+  const { store, signal } = context;
+  const { name } = pool.metadata;
+  switch (step.do) {
+    case "add-finalizer": {
+      const finalizers = [...(pool.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      await store.update(Pools, { ...pool, metadata: { ...pool.metadata, finalizers } }, { signal });
+      break;
+    }
+    case "remove-finalizer":
+      // A kill may have come between the pool's file and the folder it was in.
+      await removeFolder(layoutOf(context, pool));
+      await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
+      break;
+    case "open":
+      await open(context, pool);
+      break;
+    case "limit":
+      context.pools.get(name)?.backend.limit(step.limits);
+      break;
+    case "record-usage":
+      await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
+      break;
+    case "remove":
+      await remove(context, name);
+  }
+  after[step.do]();
+}
+
+async function open(context: AgentContext, pool: Pool): Promise<void> {
+  const { host, pools, nodeID } = context;
+  const { metadata, spec } = pool;
+  const layout = layoutOf(context, pool);
+  const backend = createPool(spec.type, {
+    host,
+    path: layout.folder,
+    ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
+    ...(spec.size === undefined ? {} : { size: spec.size }),
+    ...limitsOf(pool),
+  });
+  await backend.open();
+  pools.set({ name: metadata.name, backend, layout });
+}
+
+async function remove({ pools }: AgentContext, name: string): Promise<void> {
+  const pool = pools.get(name);
+  if (pool === undefined) return;
+  await pool.backend.close();
+  pools.delete(name);
+  await removeFolder(pool.layout);
+}
+
+/** Only what a pool makes, one by one: whatever else lies in the folder is somebody's. */
+async function removeFolder({ folder, backing, shared, images, lock }: PoolLayout): Promise<void> {
+  if (shared !== undefined) await rmdir(shared.mount).catch(left);
+  else if (backing === undefined) await rmdir(images).catch(left);
+  else {
+    await rmdir(backing.mount).catch(left);
+    await rm(backing.file, { force: true });
+    await removeHalfMade(folder);
+  }
+  await rm(lock, { force: true });
+  await rmdir(folder).catch(left);
+}
+
+function left(error: unknown): void {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code !== "ENOENT" && code !== "ENOTEMPTY") throw error;
+}

@@ -1,0 +1,91 @@
+import type { ShareManager, ShareManagerStatus } from "../../api/share-manager.ts";
+import type { Volume } from "../../api/volume.ts";
+import { type EndStep, fail, REST } from "../../converge.ts";
+import type { ServerSocket } from "./config.ts";
+
+/** Looks in a row that a server may stay silent before it is ended and started again. */
+export const MOST_SILENCES = 3;
+
+/** Everything that a decision about serving a volume may depend on. */
+export interface ShareView {
+  /** This node. */
+  nodeID: string;
+  share: ShareManager | undefined;
+  volume: Volume | undefined;
+  /** The device that the volume has here now. */
+  device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
+  /** Source of what is mounted where the share has its file system. */
+  mounted: string | undefined;
+  /** The server's processes, and where they were told to listen. */
+  servers: number;
+  told: Partial<ServerSocket>;
+  /** Where a server is to listen now. */
+  address: string;
+  /** How many looks in a row the server has not answered. */
+  silences: number;
+  /** There is something in the state folder. */
+  folder: boolean;
+  /** `nfs://10.0.0.5:20490/v-p-1`, were it served now. */
+  endpoint: string;
+  healthMs: number;
+}
+
+export type ShareStep =
+  | EndStep
+  | { do: "mount" }
+  | { do: "grow" }
+  | { do: "start" }
+  | { do: "end" }
+  | { do: "unmount" }
+  | { do: "remove-folder" }
+  | { do: "record"; status: ShareManagerStatus };
+
+/** The next step for a volume that this node is to serve, or has served. Pure. */
+export function decide(view: ShareView): ShareStep {
+  return isWanted(view) ? serve(view) : stop(view);
+}
+
+/** The device is here, workloads may use it, and it is this node that is to serve them. */
+function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
+  const { spec, status } = volume ?? {};
+  const placed = spec?.nodeID === nodeID && spec.disableFrontend !== true;
+  const there =
+    status?.state === "attached" && status.currentNodeID === nodeID && status.robustness !== "faulted";
+  const whole = device !== undefined && device.fenced !== true && device.path === status?.device;
+  return share?.spec.nodeID === nodeID && placed && there && whole;
+}
+
+function serve(view: ShareView): ShareStep {
+  const { nodeID, device, mounted, servers, silences, share, endpoint, told, address, healthMs } = view;
+  if (device === undefined) return fail("UNAVAILABLE", "the volume has no device");
+  // Of a device that is gone: nothing that is mounted from it works any more.
+  if (mounted !== undefined && mounted !== device.path)
+    return servers > 0 ? { do: "end" } : { do: "unmount" };
+  if (mounted === undefined) return servers > 0 ? { do: "end" } : { do: "mount" };
+  const astray = servers === 1 && told.address !== address;
+  if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" };
+  if (servers === 0) return { do: "start" };
+  if (share?.status?.size !== device.sizeBytes) return { do: "grow" };
+  const { size } = share.status;
+  return record(view, { state: "running", nodeID, endpoint, size }) ?? { do: "rest", afterMs: healthMs };
+}
+
+/** First the server, then the mount, then what it was told: a folder that is left says that there may be more. */
+function stop(view: ShareView): ShareStep {
+  const { nodeID, share, mounted, servers, folder } = view;
+  if (servers > 0) return { do: "end" };
+  if (mounted !== undefined) return { do: "unmount" };
+  const told = share?.status;
+  // What went wrong for those who have left is no news to those who come next.
+  const ours = told?.nodeID === nodeID && (told.state !== "stopped" || told.error !== undefined);
+  if (ours) return record(view, { state: "stopped", nodeID }) ?? REST;
+  const over = share === undefined || share.spec.nodeID !== nodeID;
+  return folder && over ? { do: "remove-folder" } : REST;
+}
+
+function record({ share }: ShareView, status: ShareManagerStatus): ShareStep | undefined {
+  if (share === undefined) return undefined;
+  const { state, nodeID, endpoint, size, error } = share.status ?? {};
+  const same = state === status.state && nodeID === status.nodeID && endpoint === status.endpoint;
+  return same && size === status.size && error === undefined ? undefined : { do: "record", status };
+}

@@ -1,0 +1,76 @@
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { Volumes } from "../../api/volume.ts";
+import type { EndStep } from "../../converge.ts";
+import { EngineError } from "../../errors.ts";
+import { isHeldOn } from "../../tickets/exposure.ts";
+import type { AgentContext } from "../context.ts";
+import { cut } from "../copy/copy.ts";
+import type { OpenPool } from "../open-pools.ts";
+import type { SnapshotStep, SnapshotView } from "./decide.ts";
+
+const recorded = {
+  cutting: failpoint("engine/snapshot/recorded-cutting"),
+  ready: failpoint("engine/snapshot/recorded-ready"),
+  lost: failpoint("engine/snapshot/recorded-lost"),
+  settled: failpoint("engine/snapshot/recorded-settled"),
+};
+const after = {
+  "add-finalizer": failpoint("engine/snapshot/finalizer-added"),
+  "remove-finalizer": failpoint("engine/snapshot/finalizer-removed"),
+  cut: failpoint("engine/snapshot/cut"),
+  "remove-image": failpoint("engine/snapshot/image-removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applySnapshotStep(
+  context: AgentContext,
+  step: Exclude<SnapshotStep, EndStep>,
+  { snapshot }: SnapshotView,
+): Promise<void> {
+  const { store, signal, pools } = context;
+  const { name } = snapshot.metadata;
+  switch (step.do) {
+    case "record":
+      await store.updateStatus(Snapshots, { ...snapshot, status: step.status }, { signal });
+      recorded[step.what]();
+      return;
+    case "add-finalizer": {
+      const finalizers = [...(snapshot.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      const metadata = { ...snapshot.metadata, finalizers };
+      await store.update(Snapshots, { ...snapshot, metadata }, { signal });
+      break;
+    }
+    case "remove-finalizer":
+      await removeFinalizer(store, Snapshots, { name }, ENGINE_FINALIZER, signal);
+      break;
+    case "cut":
+      await cut(context, openPool(context, snapshot.spec.pool), {
+        source: snapshot.spec.volume,
+        id: name,
+        stillHeld: () => requireHeld(context, snapshot.spec.volume),
+      });
+      pools.touched(snapshot.spec.pool);
+      break;
+    case "remove-image":
+      await openPool(context, snapshot.spec.pool).backend.remove(name);
+      pools.touched(snapshot.spec.pool);
+  }
+  after[step.do]();
+}
+
+/** Throws unless this node has the volume and keeps it. */
+export async function requireHeld({ store, nodeID, signal }: AgentContext, name: string): Promise<void> {
+  const volume = await store.get(Volumes, { name }, signal);
+  if (isHeldOn(volume, nodeID)) return;
+  throw new EngineError("ABORTED", `volume ${name} is leaving this node`, {
+    hint: "it is copied when it is held again",
+  });
+}
+
+function openPool({ pools }: AgentContext, name: string): OpenPool {
+  const pool = pools.get(name);
+  if (pool !== undefined) return pool;
+  throw new EngineError("UNAVAILABLE", `pool ${name} is not open`);
+}

@@ -1,0 +1,144 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { untilRetry } from "../../api/attempts.ts";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
+import type { Volume } from "../../api/volume.ts";
+import { type EndStep, fail, REST } from "../../converge.ts";
+import { isHeldOn } from "../../tickets/exposure.ts";
+
+/** Everything that a decision about a snapshot may depend on. */
+export interface SnapshotView {
+  snapshot: Snapshot;
+  nodeID: string;
+  /** False: the snapshot's pool is not open here. */
+  poolOpen: boolean;
+  /** The snapshot's own image and when it was made. */
+  image: { size: number; createdAt: Date } | undefined;
+  /** The volume to cut; undefined when there is none. */
+  volume: Volume | undefined;
+  now: Date;
+  /** The group that it is a member of. */
+  group?:
+    | {
+        /** This process may still be making images for it. */
+        underWay: boolean;
+        /** It has failed, is being deleted or is gone. */
+        going: boolean;
+        /** The one moment of all members; absent before the group is committed. */
+        creationTime?: string;
+      }
+    | undefined;
+}
+
+export type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
+
+export type SnapshotStep =
+  | EndStep
+  | { do: "add-finalizer" }
+  | { do: "remove-finalizer" }
+  | { do: "record"; what: SnapshotRecord; status: SnapshotStatus }
+  | { do: "cut" }
+  | { do: "remove-image" };
+
+/** The next step for a snapshot of this node. Pure. */
+export function decide(view: SnapshotView): SnapshotStep {
+  const { snapshot, poolOpen, image } = view;
+  const deleting = isDeleting(snapshot);
+  if (!hasFinalizer(snapshot, ENGINE_FINALIZER)) return deleting ? REST : { do: "add-finalizer" };
+  if (!poolOpen) return fail("UNAVAILABLE", `pool ${snapshot.spec.pool} is not open on this node`);
+  if (deleting) return deletion(view);
+  const { status } = snapshot;
+  if (status?.creationTime !== undefined) return afterCut(view, status);
+  if (view.group !== undefined && view.group.creationTime === undefined) return member(view);
+  return image === undefined ? beforeCut(view) : record("ready", view);
+}
+
+/** A member alone cannot go: the others would be no group any more. */
+function deletion({ snapshot, image, group }: SnapshotView): SnapshotStep {
+  const { name } = snapshot.metadata;
+  if (group?.underWay) return fail("UNAVAILABLE", `the barrier of ${snapshot.spec.group} has not ended yet`);
+  if (group !== undefined && !group.going) {
+    const message = `snapshot ${name} is a member of group snapshot ${snapshot.spec.group} and goes with it`;
+    return fail("FAILED_PRECONDITION", message, `delete group snapshot ${snapshot.spec.group}`);
+  }
+  return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+}
+
+/** It is cut by its group, for all members at once; an image without the group's word means nothing yet. */
+function member(view: SnapshotView): SnapshotStep {
+  const step = beforeCut(view);
+  return step.do === "cut" ? REST : step;
+}
+
+function beforeCut(view: SnapshotView): SnapshotStep {
+  const { snapshot, volume, group } = view;
+  const { name } = snapshot.metadata;
+  if (group?.creationTime !== undefined) return lost(view);
+  if (volume === undefined) return fail("NOT_FOUND", `volume ${snapshot.spec.volume} does not exist`);
+  if (volume.spec.pool !== snapshot.spec.pool) {
+    const message = `volume ${snapshot.spec.volume} is in pool ${volume.spec.pool}, not in ${snapshot.spec.pool}`;
+    return fail("INVALID_ARGUMENT", `snapshot ${name}: ${message}`);
+  }
+  if (volume.status?.size === undefined) {
+    return fail("UNAVAILABLE", `volume ${snapshot.spec.volume} is not ready yet`);
+  }
+  if (volume.status.robustness === "faulted") {
+    const why = volume.status.error?.message ?? "its data may be damaged";
+    return fail("FAILED_PRECONDITION", `volume ${snapshot.spec.volume} is faulted: ${why}`);
+  }
+  // A ticket brings the volume here, and nothing moves it while it is copied.
+  if (!isHeldOn(volume, view.nodeID)) return REST;
+  const afterMs = untilRetry(snapshot.status ?? {}, view.now);
+  if (afterMs > 0) return { do: "rest", afterMs };
+  // Before the cut: the volume may be gone when the cut is recorded, and nobody may ever format the copy.
+  const { formatted } = volume.status;
+  const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
+  return known && snapshot.status?.ownerID !== undefined ? { do: "cut" } : record("cutting", view);
+}
+
+/** The point in time is set once; the image it names can only be there or be lost. */
+function afterCut(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
+  if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
+  if (!status.readyToUse) return record("ready", view);
+  return status.error === undefined && status.ownerID === view.nodeID ? REST : record("settled", view);
+}
+
+function lost({ snapshot }: SnapshotView): EndStep {
+  return fail("DATA_LOSS", `the image of snapshot ${snapshot.metadata.name} is gone`);
+}
+
+const NEW: SnapshotStatus = { readyToUse: false };
+
+function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
+  const { error: _, failures, failedAt, ...before } = view.snapshot.status ?? NEW;
+  // Only success ends the count: the record before a cut says nothing about how the cut will go.
+  const counted = what === "cutting" && failures !== undefined && failedAt !== undefined;
+  const status = { ...before, ...(counted ? { failures, failedAt } : {}), ownerID: view.nodeID };
+  return { do: "record", what, status: NEXT[what](status, view) };
+}
+
+const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: SnapshotView) => SnapshotStatus>> =
+  {
+    cutting: ({ formatted: _, ...status }, { volume }) => {
+      const formatted = volume?.status?.formatted;
+      return {
+        ...status,
+        readyToUse: false,
+        ...(formatted === undefined ? {} : { formatted }),
+      };
+    },
+    // The image's own time: the same after a kill between the cut and this record.
+    ready: (status, { image, group }) => ({
+      ...status,
+      readyToUse: true,
+      creationTime:
+        status.creationTime ?? group?.creationTime ?? (image?.createdAt ?? new Date(0)).toISOString(),
+      restoreSize: image?.size ?? 0,
+    }),
+    lost: (status, { snapshot }) => ({
+      ...status,
+      readyToUse: false,
+      error: { code: "DATA_LOSS", message: `the image of snapshot ${snapshot.metadata.name} is gone` },
+    }),
+    settled: (status) => status,
+  };

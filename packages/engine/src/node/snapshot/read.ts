@@ -1,0 +1,56 @@
+import { stat } from "node:fs/promises";
+import { getIfAny } from "@mooring/store";
+import { GroupSnapshots } from "../../api/group-snapshot.ts";
+import { isShared } from "../../api/pool.ts";
+import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import { isImageId } from "../../pools/image-id.ts";
+import type { AgentContext } from "../context.ts";
+import { concernIn } from "../volume/read.ts";
+import { isConcerned } from "../volume/responsible-node.ts";
+import type { SnapshotView } from "./decide.ts";
+
+/** Undefined: the snapshot is gone, or another node's. */
+export async function readSnapshot(context: AgentContext, name: string): Promise<SnapshotView | undefined> {
+  const { store, nodeID, signal } = context;
+  const snapshot = await getIfAny(store, Snapshots, { name }, signal);
+  if (snapshot === undefined) return undefined;
+  const volume = await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal);
+  if (!isOurs(context, snapshot, volume)) return undefined;
+  const open = context.pools.get(snapshot.spec.pool);
+  const file = isImageId(name) ? await open?.backend.find(name) : undefined;
+  const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
+  const group = await groupOf(context, snapshot);
+  const now = context.host.clock.now();
+  return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, group, now };
+}
+
+async function groupOf(
+  { store, sessions, signal }: AgentContext,
+  { spec: { group: name } }: Snapshot,
+): Promise<SnapshotView["group"]> {
+  if (name === undefined) return undefined;
+  // Asked first: a session that begins later sees that the group is on its way out.
+  const underWay = sessions.has(name);
+  const group = await getIfAny(store, GroupSnapshots, { name }, signal);
+  const { state, creationTime } = group?.status ?? {};
+  const going = group === undefined || group.metadata.deletionTimestamp !== undefined || state === "failing";
+  return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };
+}
+
+/** In a shared pool the node that has the source cuts it, because a file system in use is frozen for it. */
+function isOurs(context: AgentContext, snapshot: Snapshot, volume: Volume | undefined): boolean {
+  const { poolObjects, nodeID } = context;
+  const pool = poolObjects.get(snapshot.spec.pool);
+  if (pool === undefined || !isShared(pool)) {
+    return (pool?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
+  }
+  return isConcerned(concernIn(context, pool, volume ?? { spec: {} }));
+}
+
+/** The file is made by the cut and never written again. */
+async function madeAt(path: string): Promise<Date> {
+  const { birthtime, mtime } = await stat(path);
+  // File systems without birth times say 1970.
+  return birthtime.getTime() > 0 ? birthtime : mtime;
+}

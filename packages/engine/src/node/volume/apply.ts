@@ -1,0 +1,205 @@
+import { failpoint, removeFinalizer } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { Volumes } from "../../api/volume.ts";
+import { EngineError } from "../../errors.ts";
+import type { Image } from "../../pools/backend.ts";
+import type { AgentContext } from "../context.ts";
+import { cutKey } from "../copy/copies.ts";
+import { cut } from "../copy/copy.ts";
+import type { OpenPool } from "../open-pools.ts";
+import { endShare } from "../share/index.ts";
+import { takeLease } from "../sharing/take-lease.ts";
+import { requireHeld } from "../snapshot/apply.ts";
+import { deviceUsers } from "./device-users.ts";
+import { applyJob } from "./jobs/apply.ts";
+import type { VolumeReading } from "./read.ts";
+import { dropDevice } from "./release-lease.ts";
+import type { JobStep, VolumeRecord, VolumeStep } from "./view.ts";
+
+type ActiveStep = Exclude<VolumeStep, { do: "rest" | "fail" }>;
+
+const RECORDS: readonly VolumeRecord[] = [
+  "creating",
+  "created",
+  "attaching",
+  "attached",
+  "device-lost",
+  "detaching",
+  "detached",
+  "deleting",
+  "faulted",
+  "recovered",
+  "size",
+  "settled",
+  "let-go",
+];
+const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/volume/recorded-${what}`)]));
+const after = {
+  "take-lease": failpoint("engine/volume/lease-taken"),
+  "renew-image": failpoint("engine/volume/image-renewed"),
+  "drop-device": failpoint("engine/volume/device-dropped"),
+  "add-finalizer": failpoint("engine/volume/finalizer-added"),
+  "remove-finalizer": failpoint("engine/volume/finalizer-removed"),
+  "create-image": failpoint("engine/volume/image-created"),
+  "grow-image": failpoint("engine/volume/image-grown"),
+  "open-device": failpoint("engine/volume/device-opened"),
+  "refresh-device": failpoint("engine/volume/device-refreshed"),
+  "hide-device": failpoint("engine/volume/device-hidden"),
+  "close-device": failpoint("engine/volume/device-closed"),
+  "remove-image": failpoint("engine/volume/image-removed"),
+};
+
+/** Makes the one change that a decision asks for. */
+export async function applyVolumeStep(
+  context: AgentContext,
+  step: ActiveStep,
+  view: VolumeReading,
+): Promise<void> {
+  const { store, signal } = context;
+  const { volume } = view;
+  const { name } = volume.metadata;
+  switch (step.do) {
+    case "record": {
+      const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+      // A copy that is being made of the volume ends before the volume is said to have left.
+      if (step.what === "detached") await context.cuts.without(cutKey(volume.spec.pool, name), write);
+      else await write();
+      recorded.get(step.what)?.();
+      // What the last look at its health found was about a device that is gone.
+      if (step.what === "detached") context.faults.delete(name);
+      if (step.what === "faulted") {
+        context.events.event(volume, "Warning", "Faulted", step.status.error?.message ?? "");
+      }
+      return;
+    }
+    case "hide-device": {
+      await endShare(context, name);
+      const { device, open } = view;
+      const users =
+        device === undefined || open === undefined ? [] : await deviceUsers(context, open, device.path);
+      if (users.length > 0) throw inUse(view, users);
+      await store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
+      break;
+    }
+    case "add-finalizer": {
+      const finalizers = [...(volume.metadata.finalizers ?? []), ENGINE_FINALIZER];
+      await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
+      break;
+    }
+    case "take-lease":
+      await takeLease(context, volume);
+      break;
+    case "remove-finalizer":
+      await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
+      break;
+    case "mend":
+    case "restore-image":
+    case "grow-filesystem":
+      await applyJob(context, step, view, openPool(view));
+      context.pools.touched(volume.spec.pool);
+      return;
+    default:
+      await changeData(context, step.do, view, openPool(view));
+      context.pools.touched(volume.spec.pool);
+  }
+  after[step.do]();
+}
+
+type DataStep = Exclude<
+  ActiveStep["do"],
+  JobStep["do"] | "record" | "hide-device" | "add-finalizer" | "remove-finalizer" | "take-lease"
+>;
+
+async function changeData(
+  context: AgentContext,
+  step: DataStep,
+  view: VolumeReading,
+  pool: OpenPool,
+): Promise<void> {
+  const { host } = context;
+  const { volume, file, device } = view;
+  const { name } = volume.metadata;
+  switch (step) {
+    case "create-image":
+      await createImage(context, view, pool);
+      return;
+    case "grow-image":
+      await pool.backend.grow(name, volume.spec.size);
+      return;
+    case "open-device":
+      // A folder is its own device.
+      if (!pool.backend.block) return;
+      // Not in the middle of a cut: a device that appears then would be written to unseen.
+      await context.cuts.after(cutKey(pool.name, name), () =>
+        openDevice(context, name, present(file), view.lease !== undefined),
+      );
+      return;
+    case "renew-image":
+      await pool.backend.renew(name);
+      await context.sharing?.leases.settle(name, context.signal);
+      return;
+    case "drop-device":
+      await endShare(context, name);
+      if (device !== undefined) await dropDevice(context, name, device);
+      return;
+    case "refresh-device":
+      if (device !== undefined) await host.loops.refresh(device.path);
+      return;
+    case "close-device":
+      await context.cuts.without(cutKey(pool.name, name), () => closeDevice(context, view, pool));
+      return;
+    case "remove-image":
+      await pool.backend.remove(name);
+  }
+}
+
+/** Between the two calls nobody uses the device; after them it works for as long as the lease does. */
+async function openDevice(
+  { host, sharing }: AgentContext,
+  name: string,
+  file: Image,
+  leased: boolean,
+): Promise<void> {
+  if (leased && sharing?.leases.holds(name) !== true) {
+    throw new EngineError("ABORTED", `the lease of ${name} was lost`);
+  }
+  const { path } = await host.loops.attach(file.path);
+  if (leased) await sharing?.leases.protect(name, path);
+}
+
+async function createImage(context: AgentContext, { volume }: VolumeReading, pool: OpenPool): Promise<Image> {
+  const { name } = volume.metadata;
+  const { source, size } = volume.spec;
+  if (source === undefined) return pool.backend.create(name, size, context.signal);
+  if (source.kind === "Snapshot") return cut(context, pool, { source: source.name, id: name, size });
+  const stillHeld = () => requireHeld(context, source.name);
+  return cut(context, pool, { source: source.name, id: name, size, stillHeld });
+}
+
+async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
+  const { device, volume } = view;
+  if (device === undefined) return;
+  if (pool.backend.block) {
+    await endShare(context, volume.metadata.name);
+    await context.host.loops.detach(device.path);
+    return;
+  }
+  throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
+    hint: `unmount the mounts of ${device.path}`,
+  });
+}
+
+function inUse({ volume }: VolumeReading, users: readonly string[]): EngineError {
+  const message = `the device of volume ${volume.metadata.name} is still in use: ${users.join(", ")}`;
+  return new EngineError("FAILED_PRECONDITION", message, { hint: "unmount it there first" });
+}
+
+function present(file: Image | undefined): Image {
+  if (file !== undefined) return file;
+  throw new EngineError("DATA_LOSS", "the image is gone");
+}
+
+function openPool(view: VolumeReading): OpenPool {
+  if (view.open !== undefined) return view.open;
+  throw new EngineError("UNAVAILABLE", `pool ${view.volume.spec.pool} is not open`);
+}

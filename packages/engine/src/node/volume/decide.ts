@@ -1,0 +1,211 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { isFaulted, openFault } from "../../api/salvage.ts";
+import { fail, REST } from "../../converge.ts";
+import {
+  ATTACHMENT_TABLE,
+  type AttachmentAction,
+  type AttachmentState,
+  placeOf,
+} from "./attachment-table.ts";
+import { isAboutToMend, isAboutToRestore, jobStep } from "./jobs/decide.ts";
+import { damageOf, faultOf, record, statusAfter } from "./statuses.ts";
+import type { LeaseState, VolumeStep, VolumeView } from "./view.ts";
+
+/** The next step for a volume of this node. Pure. Each step is one change that others can see. */
+export function decide(view: VolumeView): VolumeStep {
+  return view.lease === undefined ? ownStep(view) : sharedStep(view, view.lease);
+}
+
+/**
+ * Of a shared pool's volume nothing is changed without its lease, and nothing is opened that its last holder may
+ * still write to. Whoever needs it no more lets go: first in the record, then (when this rests) of the lease.
+ */
+function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
+  const { volume, nodeID, device } = view;
+  const { ownerID = "", state } = volume.status ?? {};
+  if (!lease.held) {
+    const idle = ownerID !== nodeID && ownStep(view).do === "rest";
+    return idle ? REST : { do: "take-lease" };
+  }
+  if (lease.takenFrom !== undefined) return { do: "renew-image" };
+  // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
+  if (device?.fenced === true) return { do: "drop-device" };
+  // Another node has put a new file in the image's place while nothing here could cut the device off. What it shows, and
+  // takes, is nobody's any more: its users must hear of it, and nothing may be mounted from it again.
+  if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
+  // Whoever has the lease and the device is the owner, whatever a hand-written status says.
+  if (device !== undefined && ownerID !== nodeID) return record("settled", view);
+  const step = ownStep(view);
+  const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
+  return step.do === "rest" && unneeded ? record("let-go", view) : step;
+}
+
+function ownStep(view: VolumeView): VolumeStep {
+  const { volume, pool } = view;
+  const held = hasFinalizer(volume, ENGINE_FINALIZER);
+  if (!held) return isDeleting(volume) ? REST : { do: "add-finalizer" };
+  if (pool === undefined) return fail("UNAVAILABLE", `pool ${volume.spec.pool} is not open on this node`);
+  return (
+    deletion(view) ??
+    creation(view) ??
+    damage(view) ??
+    attachment(view) ??
+    growth(view) ??
+    job(view) ??
+    tidy(view) ??
+    REST
+  );
+}
+
+/** Users first, then data, then the record. A volume that tickets still hold on a node stays as it is. */
+function deletion(view: VolumeView): VolumeStep | undefined {
+  const { volume, image, device } = view;
+  if (!isDeleting(volume)) return undefined;
+  switch (volume.status?.state ?? "creating") {
+    case "deleting":
+      if (device !== undefined) return { do: "close-device" };
+      return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
+    case "creating":
+      return record("deleting", view);
+    case "detached": {
+      const unwanted = (volume.spec.nodeID ?? "") === "" && (volume.status?.currentNodeID ?? "") === "";
+      return unwanted && device === undefined ? record("deleting", view) : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function creation(view: VolumeView): VolumeStep | undefined {
+  const { volume, image, device } = view;
+  const { state, size } = volume.status ?? {};
+  if (state === undefined) return record("creating", view);
+  if (state !== "creating") {
+    // Never made, whatever a hand-written status says.
+    const nothing = size === undefined && image === undefined;
+    if (nothing) return device === undefined ? record("creating", view) : { do: "close-device" };
+    // A record that was brought back from its deletion.
+    return state === "deleting" ? record("detaching", view) : undefined;
+  }
+  // A size is recorded when an image is made: this one was, and if it is gone now, no new one takes its place.
+  if (size !== undefined) return record("detaching", view);
+  if (image === undefined) return fromSource(view);
+  // The wish may have grown while the image was being made.
+  return image.size < volume.spec.size ? { do: "grow-image" } : record("created", view);
+}
+
+function fromSource({ source }: VolumeView): VolumeStep {
+  switch (source.state) {
+    case "none":
+      return { do: "create-image" };
+    case "ready":
+      return source.held ? { do: "create-image" } : REST;
+    case "waiting":
+      return fail("UNAVAILABLE", source.message);
+    case "missing":
+      return fail("NOT_FOUND", source.message);
+    case "unfit":
+      return fail("INVALID_ARGUMENT", source.message);
+  }
+}
+
+/** A lost or cut image is reported and never replaced by a new, empty one. */
+function damage(view: VolumeView): VolumeStep | undefined {
+  const said = view.volume.status?.robustness === "faulted";
+  const faulted = isFaulted(view.volume);
+  if (faultOf(view) !== undefined) return faulted ? undefined : record("faulted", view);
+  // Somebody has written that it is faulted, or that it is not.
+  if (said && !faulted) return record("recovered", view);
+  if (!said && openFault(view.volume) !== undefined) return record("faulted", view);
+  // Only a lost image is whole when it is found again; all else has to be checked.
+  const { cause = "image-lost" } = view.volume.status?.salvage ?? {};
+  return faulted && cause === "image-lost" ? record("recovered", view) : undefined;
+}
+
+function attachment(view: VolumeView): VolumeStep | undefined {
+  const { volume, nodeID } = view;
+  const { currentNodeID, state } = volume.status ?? {};
+  const wanted = placeOf(volume.spec.nodeID, nodeID);
+  const row = ATTACHMENT_TABLE[wanted][placeOf(currentNodeID, nodeID)];
+  const action = row[machineState(state)];
+  const step = STEPS[action](view);
+  if (step === undefined && action === "rest" && wanted === "elsewhere" && view.lease === undefined) {
+    const message = `the data of volume ${volume.metadata.name} is on node ${nodeID}, not on ${volume.spec.nodeID}`;
+    return fail("FAILED_PRECONDITION", message);
+  }
+  return step;
+}
+
+function machineState(state: string | undefined): AttachmentState {
+  return state === "attaching" || state === "attached" || state === "detaching" ? state : "detached";
+}
+
+const STEPS: Readonly<Record<AttachmentAction, (view: VolumeView) => VolumeStep | undefined>> = {
+  "begin-attach": (view) => unlessDamaged(view, record("attaching", view)),
+  open: (view) =>
+    view.device === undefined ? unlessDamaged(view, { do: "open-device" }) : record("attached", view),
+  keep,
+  "begin-detach": (view) => record("detaching", view),
+  close,
+  rest: (view) => (view.device === undefined ? undefined : { do: "close-device" }),
+};
+
+/**
+ * Nobody detaches a volume that is wanted where it is, so a record that says so was written by hand. A device that is
+ * in use then stays as it is; one that nobody uses is closed and opened again.
+ */
+function close(view: VolumeView): VolumeStep {
+  const { volume, nodeID, device, inUse } = view;
+  if (device === undefined) return record("detached", view);
+  const wanted = volume.spec.nodeID === nodeID && volume.spec.disableFrontend !== true;
+  return wanted && inUse === true ? record("attached", view) : { do: "close-device" };
+}
+
+/** After a reboot the record says attached, but there is no device: it is opened again. */
+function keep(view: VolumeView): VolumeStep | undefined {
+  const { volume, device } = view;
+  const { device: recorded, frontendDisabled = false } = volume.status ?? {};
+  if (device === undefined) {
+    return recorded === undefined ? unlessDamaged(view, { do: "open-device" }) : record("device-lost", view);
+  }
+  const hidden = volume.spec.disableFrontend ?? false;
+  if (device.path === recorded && frontendDisabled === hidden) return undefined;
+  if (!hidden || frontendDisabled) return record("attached", view);
+  return { do: "hide-device", status: statusAfter("attached", view) };
+}
+
+function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
+  const what = damageOf(view);
+  if (what === undefined) return step;
+  // New bytes are on their way: for them it is opened, and they come before its device does.
+  if (isAboutToMend(view)) return step;
+  if (isAboutToRestore(view)) return step.do === "open-device" ? (jobStep(view) ?? step) : step;
+  return fail("DATA_LOSS", what);
+}
+
+/** A job has the device for itself, once the record says that workloads cannot reach it. */
+function job(view: VolumeView): VolumeStep | undefined {
+  const { state, currentNodeID, frontendDisabled } = view.volume.status ?? {};
+  const inHand = state === "attached" && currentNodeID === view.nodeID && frontendDisabled === true;
+  return inHand && !isDeleting(view.volume) ? jobStep(view) : undefined;
+}
+
+function growth(view: VolumeView): VolumeStep | undefined {
+  const { volume, image, device } = view;
+  // Growing a cut image would hide that its end is lost.
+  if (image === undefined || damageOf(view) !== undefined) return undefined;
+  if (image.size < volume.spec.size && !isDeleting(volume)) return { do: "grow-image" };
+  if (device !== undefined && device.sizeBytes < image.size) return { do: "refresh-device" };
+  return volume.status?.size === image.size ? undefined : record("size", view);
+}
+
+/** Where all is well an old error would only mislead; where it is not, somebody may bring the image back. */
+function tidy(view: VolumeView): VolumeStep | undefined {
+  const what = damageOf(view);
+  if (what !== undefined) return fail("DATA_LOSS", what);
+  const { error, ownerID } = view.volume.status ?? {};
+  if (isFaulted(view.volume)) return undefined;
+  const owned = ownerID === view.nodeID || (view.lease !== undefined && (ownerID ?? "") === "");
+  return error === undefined && owned ? undefined : record("settled", view);
+}

@@ -1,0 +1,130 @@
+import { failpoint, isConflict } from "@mooring/store";
+import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
+import { pendingRestore } from "../../../api/pending.ts";
+import type { VolumeSalvage } from "../../../api/salvage.ts";
+import { Snapshots } from "../../../api/snapshot.ts";
+import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/volume.ts";
+import { asRecorded, EngineError } from "../../../errors.ts";
+import { growUnmounted } from "../../../host/filesystems.ts";
+import type { AgentContext } from "../../context.ts";
+import { cutKey } from "../../copy/copies.ts";
+import type { OpenPool } from "../../open-pools.ts";
+import type { VolumeReading } from "../read.ts";
+import type { JobStep } from "../view.ts";
+import { mend } from "./repair.ts";
+
+const swapped = failpoint("engine/volume/image-restored");
+const restored = failpoint("engine/volume/restore-recorded");
+const grown = failpoint("engine/volume/filesystem-grown");
+const expanded = failpoint("engine/volume/expansion-recorded");
+
+type Work = (context: AgentContext, view: VolumeReading, pool: OpenPool) => Promise<void>;
+
+/** Every job can be done again from its start: a kill before its record only repeats it. */
+const WORK: Readonly<Record<JobStep["do"], Work>> = {
+  "restore-image": restoreImage,
+  mend,
+  "grow-filesystem": growFilesystem,
+};
+
+export function applyJob(
+  context: AgentContext,
+  step: JobStep,
+  view: VolumeReading,
+  pool: OpenPool,
+): Promise<void> {
+  return WORK[step.do](context, view, pool);
+}
+
+async function restoreImage(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
+  const wanted = pendingRestore(view.volume);
+  if (wanted === undefined) return;
+  const finishedAt = context.host.clock.now().toISOString();
+  const done: VolumeRestore = { ...wanted, state: "Restored", finishedAt };
+  try {
+    await swap(context, view, pool, wanted.snapshot, done);
+  } catch (error) {
+    // Somebody wrote meanwhile: that is no failure of the job, which is done again.
+    if (isConflict(error)) throw error;
+    const { message } = asRecorded(error);
+    const failures = (view.volume.status?.restore?.failures ?? 0) + 1;
+    const state = failures < MOST_ATTEMPTS ? "Pending" : "Failed";
+    await record(context, view, { restore: { ...wanted, state, failures, failedAt: finishedAt, message } });
+    throw error;
+  }
+  context.events.event(view.volume, "Normal", "Restored", `restored from snapshot ${wanted.snapshot}`);
+}
+
+async function swap(
+  context: AgentContext,
+  { volume, device }: VolumeReading,
+  pool: OpenPool,
+  name: string,
+  restore: VolumeRestore,
+): Promise<void> {
+  const { host, store, signal, cuts } = context;
+  const { name: id } = volume.metadata;
+  const snapshot = await store.get(Snapshots, { name }, signal);
+  if (snapshot.status?.readyToUse !== true) {
+    throw new EngineError("UNAVAILABLE", `snapshot ${name} is not ready to use`);
+  }
+  await cuts.without(cutKey(pool.name, id), async () => {
+    if (pool.backend.block && device !== undefined) await host.loops.detach(device.path);
+    const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
+    swapped();
+    const opened = pool.backend.block ? await host.loops.attach(image.path) : { path: image.path };
+    const { formatted: _, error: __, ...status } = volume.status ?? { state: "attached" as const };
+    const { formatted } = snapshot.status ?? {};
+    const smaller = formatted === "ext4" && (snapshot.status?.restoreSize ?? image.size) < image.size;
+    const next: VolumeStatus = {
+      ...status,
+      // What is on the device is what the snapshot had: nobody may format it, or take it for formatted.
+      ...(formatted === undefined ? {} : { formatted }),
+      ...(smaller ? { expansion: { size: image.size } } : {}),
+      ...(status.state === "attached" ? { device: opened.path } : {}),
+      ...(status.salvage === undefined ? {} : { salvage: replaced(status.salvage, name) }),
+      robustness: status.state === "attached" ? "healthy" : "unknown",
+      size: image.size,
+      restore,
+    };
+    await store.updateStatus(Volumes, { ...volume, status: next }, { signal });
+  });
+  restored();
+}
+
+/** What was broken is not there any more. */
+function replaced(salvage: VolumeSalvage, snapshot: string): VolumeSalvage {
+  const { failures: _, failedAt: __, ...rest } = salvage;
+  return { ...rest, state: "Repaired", message: `replaced by snapshot ${snapshot}` };
+}
+
+async function growFilesystem(context: AgentContext, view: VolumeReading): Promise<void> {
+  const { volume, device } = view;
+  const { expansion, ...status } = volume.status ?? { state: "attached" as const };
+  if (device === undefined || expansion === undefined) return;
+  try {
+    await growUnmounted(context.host.exec, device.path, "ext4");
+  } catch (error) {
+    // Somebody wrote meanwhile: that is no failure of the job, which is done again.
+    if (isConflict(error)) throw error;
+    const failures = (expansion.failures ?? 0) + 1;
+    const failedAt = context.host.clock.now().toISOString();
+    const { message } = asRecorded(error);
+    await record(context, view, { expansion: { ...expansion, failures, failedAt, message } });
+    throw error;
+  }
+  grown();
+  const { store, signal, events } = context;
+  await store.updateStatus(Volumes, { ...volume, status }, { signal });
+  expanded();
+  events.event(volume, "Normal", "Expanded", `the file system has ${expansion.size} bytes`);
+}
+
+function record(
+  context: AgentContext,
+  { volume }: VolumeReading,
+  change: Partial<VolumeStatus>,
+): Promise<unknown> {
+  const status: VolumeStatus = { ...(volume.status ?? { state: "attached" }), ...change };
+  return context.store.updateStatus(Volumes, { ...volume, status }, { signal: context.signal });
+}

@@ -1,0 +1,65 @@
+import type { AttacherType } from "../../../api/attachment.ts";
+import { untilRetry } from "../../../api/attempts.ts";
+import { pendingExpansion, pendingRestore } from "../../../api/pending.ts";
+import { pendingSalvage } from "../../../api/salvage.ts";
+import type { EndStep } from "../../../converge.ts";
+import type { JobStep, VolumeView } from "../view.ts";
+
+/** What the holder of a ticket has come for, when it is due. */
+type Job = (view: VolumeView) => JobStep | EndStep | undefined;
+
+/** In the order in which they are done when several hold the volume: new bytes first, then what depends on them. */
+const JOBS: readonly [AttacherType, Job][] = [
+  ["volume-restore-controller", restore],
+  ["salvage-controller", mend],
+  ["volume-expansion-controller", expansion],
+];
+
+/**
+ * The work that a volume was opened for, while no workload can reach its device. Nothing happens without the ticket of
+ * the service that asked for it: others may hold the volume at the same time.
+ */
+export function jobStep(view: VolumeView): JobStep | EndStep | undefined {
+  for (const [type, job] of JOBS) {
+    const step = view.jobs.includes(type) ? job(view) : undefined;
+    if (step !== undefined) return step;
+  }
+  return undefined;
+}
+
+/** True when the volume's bytes are about to be replaced, so that it does not matter that they are lost. */
+export function isAboutToRestore(view: VolumeView): boolean {
+  return view.jobs.includes("volume-restore-controller") && pendingRestore(view.volume) !== undefined;
+}
+
+/** True when what is left of the volume's bytes is about to be repaired. */
+export function isAboutToMend(view: VolumeView): boolean {
+  return (
+    view.jobs.includes("salvage-controller") &&
+    view.image !== undefined &&
+    pendingSalvage(view.volume) !== undefined
+  );
+}
+
+function mend(view: VolumeView): JobStep | EndStep | undefined {
+  const fault = pendingSalvage(view.volume);
+  if (fault === undefined || view.device === undefined) return undefined;
+  return due(untilRetry(fault, view.now), { do: "mend" });
+}
+
+function restore(view: VolumeView): JobStep | EndStep | undefined {
+  const { volume, now } = view;
+  if (pendingRestore(volume) === undefined) return undefined;
+  return due(untilRetry(volume.status?.restore ?? {}, now), { do: "restore-image" });
+}
+
+function expansion(view: VolumeView): JobStep | EndStep | undefined {
+  const { volume, image, device, now } = view;
+  const wanted = pendingExpansion(volume);
+  if (wanted === undefined || device === undefined || device.sizeBytes < (image?.size ?? 0)) return undefined;
+  return due(untilRetry(volume.status?.expansion ?? {}, now), { do: "grow-filesystem" });
+}
+
+function due(afterMs: number, step: JobStep): JobStep | EndStep {
+  return afterMs > 0 ? { do: "rest", afterMs } : step;
+}

@@ -1,0 +1,162 @@
+import { getIfAny } from "@mooring/store";
+import type { AttacherType } from "../../api/attachment.ts";
+import { isShared, type Pool, poolNodes } from "../../api/pool.ts";
+import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
+import { type Volume, Volumes } from "../../api/volume.ts";
+import type { Image } from "../../pools/backend.ts";
+import { folderUsers } from "../../pools/folder-users.ts";
+import { isImageId } from "../../pools/image-id.ts";
+import { getAttachment } from "../../tickets/attachment-object.ts";
+import { isHeldOn } from "../../tickets/exposure.ts";
+import { isMoving } from "../../tickets/migration-phase.ts";
+import type { AgentContext } from "../context.ts";
+import type { OpenPool } from "../open-pools.ts";
+import { deviceUsers } from "./device-users.ts";
+import { type ConcernView, isConcerned } from "./responsible-node.ts";
+import type { LeaseState, SourceView, VolumeView } from "./view.ts";
+
+/** A view and the things it was made from. */
+export interface VolumeReading extends VolumeView {
+  open: OpenPool | undefined;
+  file: Image | undefined;
+}
+
+/** Undefined: the volume is gone, or another node's to deal with. */
+export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
+  const { store, nodeID, host, signal } = context;
+  const volume = await getIfAny(store, Volumes, { name }, signal);
+  if (volume === undefined) return undefined;
+  if (!isOurs(context, await whereItIsMade(context, volume)) && !(await holdsOpen(context, volume))) {
+    return undefined;
+  }
+  const open = context.pools.get(volume.spec.pool);
+  const file = isImageId(name) ? await open?.backend.find(name) : undefined;
+  const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
+  const lease = isShared(context.poolObjects.get(volume.spec.pool)) ? leaseOf(context, name) : undefined;
+  if (lease?.held && device !== undefined && device.fenced !== true && device.deleted !== true) {
+    // One that an earlier process of this node has opened.
+    await context.sharing?.leases.protect(name, device.path);
+  }
+  const source = await sourceOf(context, volume);
+  const pool = open === undefined ? undefined : { block: open.backend.block };
+  const jobs = await jobsOf(context, volume);
+  const fault = context.faults.get(name);
+  const now = host.clock.now();
+  const inUse = device !== undefined && open !== undefined && isDoubtful(volume, nodeID);
+  const users = inUse ? await deviceUsers(context, open, device.path) : undefined;
+  return {
+    ...{ volume, nodeID, pool, image: file, device, source, fault, jobs, now, open, file },
+    ...(users === undefined ? {} : { inUse: users.length > 0 }),
+    ...(lease === undefined ? {} : { lease }),
+  };
+}
+
+/** The record says of an open device that it is closed, or nothing: somebody may have written that by hand. */
+function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
+  if (spec.nodeID !== nodeID) return false;
+  return status?.state === "detaching" || (status?.state === "attached" && status.device === undefined);
+}
+
+/** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
+async function holdsOpen({ host, pools, sharing }: AgentContext, volume: Volume): Promise<boolean> {
+  // Confirmed since the migration's own steps were last taken: they come again, and give it away in their order.
+  if (isMoving(volume)) return false;
+  const { metadata, spec } = volume;
+  const layout = pools.get(spec.pool)?.layout;
+  if (sharing?.leases.holds(metadata.name) !== true || layout?.shared === undefined) return false;
+  const device = await host.loops.find(`${layout.images}/${metadata.name}.img`, { recent: true });
+  return device !== undefined && device.fenced !== true;
+}
+
+/** Tickets matter to an agent only where they hold the volume out of reach of workloads. */
+async function jobsOf({ store, nodeID, signal }: AgentContext, volume: Volume): Promise<AttacherType[]> {
+  const { disableFrontend = false, nodeID: wanted } = volume.spec;
+  if (!disableFrontend || wanted !== nodeID) return [];
+  const attachment = await getAttachment(store, volume.metadata.name, signal);
+  const tickets = Object.values(attachment?.spec.attachmentTickets ?? {});
+  return tickets.filter((ticket) => ticket.nodeID === nodeID).map(({ type }) => type);
+}
+
+function leaseOf({ sharing }: AgentContext, name: string): LeaseState {
+  const held = sharing?.leases.holds(name) === true;
+  return { held, takenFrom: sharing?.leases.takenFrom(name) };
+}
+
+/** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */
+async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volume: Volume): Promise<Volume> {
+  const { source, pool } = volume.spec;
+  const made = volume.status?.size !== undefined || volume.metadata.deletionTimestamp !== undefined;
+  if (made || source?.kind !== "Volume" || !isShared(poolObjects.get(pool))) return volume;
+  const origin = await getIfAny(store, Volumes, { name: source.name }, signal);
+  return origin?.spec.pool === pool ? origin : volume;
+}
+
+/** The pool's node has the data; the owner counts when the Pool object is gone. */
+function isOurs(context: AgentContext, volume: Volume): boolean {
+  const { poolObjects, nodeID } = context;
+  const pool = poolObjects.get(volume.spec.pool);
+  if (pool !== undefined && isShared(pool)) {
+    const concerned = isConcerned(concernIn(context, pool, volume));
+    if (!isMoving(volume)) return concerned;
+    // The migration's own steps do what can be done; what is left is to recover from a loss, on the target.
+    const held = context.sharing?.leases.holds(volume.metadata.name) === true;
+    return volume.spec.nodeID === nodeID && (concerned || held);
+  }
+  return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
+}
+
+/** What this node knows about who is to deal with a shared pool's volume. */
+export function concernIn(
+  { nodeID, sharing }: AgentContext,
+  pool: Pool,
+  volume: ConcernView["volume"],
+): ConcernView {
+  const agents = new Map(sharing?.agents.list().map((agent) => [agent.metadata.name, agent]));
+  return { volume, nodeID, poolNodes: poolNodes(pool), agents };
+}
+
+async function deviceOf(
+  { host }: AgentContext,
+  open: OpenPool,
+  volume: Volume,
+  image: Image | undefined,
+): Promise<VolumeView["device"]> {
+  const state = volume.status?.state;
+  if (state === undefined || state === "creating") return undefined;
+  if (open.backend.block) {
+    // Also without an image: an unlinked one lives on in its device.
+    const path = image?.path ?? `${open.layout.images}/${volume.metadata.name}.img`;
+    return host.loops.find(path, { recent: true });
+  }
+  if (image === undefined) return undefined;
+  const device = { path: image.path, sizeBytes: image.size };
+  if (state === "attaching" || state === "attached") return device;
+  return folderUsers(await host.mounts.list(), image.path).length > 0 ? device : undefined;
+}
+
+async function sourceOf(context: AgentContext, volume: Volume): Promise<SourceView> {
+  const { source, pool } = volume.spec;
+  if (!isImageId(volume.metadata.name)) return { state: "unfit", message: "the name is not a volume id" };
+  if (source === undefined || volume.status?.size !== undefined) return { state: "none" };
+  const { kind, name } = source;
+  const { store, signal } = context;
+  const object: Volume | Snapshot | undefined =
+    kind === "Volume"
+      ? await getIfAny(store, Volumes, { name }, signal)
+      : await getIfAny(store, Snapshots, { name }, signal);
+  if (object === undefined)
+    return { state: "missing", message: `the source, ${kind} ${name}, does not exist` };
+  if (object.spec.pool !== pool) {
+    const message = `the source, ${kind} ${name}, is in pool ${object.spec.pool}; copies stay in their pool (${pool})`;
+    return { state: "unfit", message };
+  }
+  if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
+  const formatted = object.status?.formatted;
+  const held = kind === "Snapshot" || isHeldOn(object as Volume, context.nodeID);
+  return { state: "ready", held, ...(formatted === undefined ? {} : { formatted }) };
+}
+
+function isWhole({ status }: Volume | Snapshot): boolean {
+  if (status === undefined) return false;
+  return "readyToUse" in status ? status.readyToUse : status.size !== undefined;
+}

@@ -1,0 +1,89 @@
+import type { AttacherType } from "../../api/attachment.ts";
+import type { Volume, VolumeStatus } from "../../api/volume.ts";
+import type { EndStep } from "../../converge.ts";
+import type { Fault } from "../health/fault.ts";
+
+/** Where a new volume's bytes come from, as far as is known now. */
+export type SourceView =
+  | { state: "none" }
+  /** `held`: no volume, or one that this node has and keeps; otherwise a ticket for it is on its way. */
+  | { state: "ready"; held: boolean; formatted?: string }
+  /** Not yet. */
+  | { state: "waiting"; message: string }
+  | { state: "missing"; message: string }
+  /** Never: it cannot be copied to this pool. */
+  | { state: "unfit"; message: string };
+
+/** Everything that a decision about a volume may depend on. */
+export interface VolumeView {
+  volume: Volume;
+  /** This node. */
+  nodeID: string;
+  /** Undefined: the volume's pool is not open here. */
+  pool: { block: boolean } | undefined;
+  /** Undefined: there is no image. */
+  image: { size: number } | undefined;
+  /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
+  device: { path: string; sizeBytes: number; fenced?: boolean; deleted?: boolean } | undefined;
+  /** Somebody has it mounted. Only known where a record that cannot be true has to be told from one that can. */
+  inUse?: boolean;
+  source: SourceView;
+  /** Why the device, or the file system mounted from it, has failed under its users; undefined when it has not. */
+  fault: Fault | undefined;
+  /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
+  jobs: readonly AttacherType[];
+  /** Only for volumes of a shared pool. */
+  lease?: LeaseState;
+  now: Date;
+}
+
+/** What this node has of the lease of a shared pool's image. */
+export interface LeaseState {
+  held: boolean;
+  /** The last holder was not seen to let go: it may still write into the file that it has open. */
+  takenFrom: string | undefined;
+}
+
+/** What a status write says happened; the gaps that crash tests stop in are named after them. */
+export type VolumeRecord =
+  | "creating"
+  | "created"
+  | "attaching"
+  | "attached"
+  | "device-lost"
+  | "detaching"
+  | "detached"
+  | "deleting"
+  | "faulted"
+  | "recovered"
+  | "size"
+  | "settled"
+  | "let-go";
+
+/** What a job has come for: done while no workload can reach the device. */
+export type JobStep =
+  /** The bytes of a snapshot in place of the volume's own. */
+  | { do: "restore-image" }
+  /** A check, and a repair, of what has failed. */
+  | { do: "mend" }
+  /** A file system that cannot grow while it is mounted. */
+  | { do: "grow-filesystem" };
+
+export type VolumeStep =
+  | JobStep
+  | EndStep
+  | { do: "take-lease" }
+  | { do: "renew-image" }
+  /** Nothing gets through it any more, and it goes with its last user. */
+  | { do: "drop-device" }
+  | { do: "add-finalizer" }
+  | { do: "remove-finalizer" }
+  | { do: "record"; what: VolumeRecord; status: VolumeStatus }
+  | { do: "create-image" }
+  | { do: "grow-image" }
+  | { do: "open-device" }
+  | { do: "refresh-device" }
+  /** Out of reach of workloads, but open: refused while one uses it. */
+  | { do: "hide-device"; status: VolumeStatus }
+  | { do: "close-device" }
+  | { do: "remove-image" };

@@ -1,0 +1,20 @@
+import type { AttachmentTicket } from "../api/attachment.ts";
+import { EngineError, type WayOut } from "../errors.ts";
+import { nameOf } from "../tickets/summary.ts";
+
+/** A person's wish that other tickets stand against. */
+export class BlockedByTickets extends EngineError {
+  readonly tickets: readonly AttachmentTicket[];
+
+  constructor(message: string, tickets: readonly AttachmentTicket[], hint: string, wayOut?: WayOut) {
+    super("FAILED_PRECONDITION", `${message}: ${tickets.map(describe).join(", ")}`, {
+      hint,
+      ...(wayOut === undefined ? {} : { wayOut }),
+    });
+    this.tickets = tickets;
+  }
+}
+
+export function describe(ticket: AttachmentTicket): string {
+  return `ticket "${ticket.id}" (${ticket.type}) of ${nameOf(ticket)} on node "${ticket.nodeID}"`;
+}

@@ -1,0 +1,54 @@
+import { isStatus } from "@mooring/store";
+import { EngineError, type EngineErrorCode } from "../../errors.ts";
+import { BlockedByTickets } from "../blocked.ts";
+import type { ErrorResource } from "./resources.ts";
+import { ticketResource } from "./volume-resource.ts";
+
+export interface RestAnswer {
+  status: number;
+  body: object;
+}
+
+/** HTTP status of the codes that people meet; all others are 500. */
+const STATUS: Partial<Record<EngineErrorCode, number>> = {
+  INVALID_ARGUMENT: 400,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  ALREADY_EXISTS: 409,
+  FAILED_PRECONDITION: 409,
+  ABORTED: 409,
+  UNAVAILABLE: 503,
+};
+
+const REASON: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  409: "Conflict",
+  422: "Unprocessable Entity",
+  500: "Server Error",
+  503: "Service Unavailable",
+};
+
+type More = Pick<ErrorResource, "reason" | "detail" | "blockedBy">;
+
+export function failure(status: number, message: string, more: More = {}): RestAnswer {
+  const body: ErrorResource = { type: "error", status, code: REASON[status] ?? "Error", message, ...more };
+  return { status, body };
+}
+
+/** A failure as an answer; what nobody foresaw is thrown on, for the server to log. */
+export function answerOf(error: unknown): RestAnswer {
+  if (error instanceof EngineError) {
+    const blocking =
+      error instanceof BlockedByTickets ? error.tickets.map((t) => ticketResource(t, undefined)) : undefined;
+    return failure(STATUS[error.code] ?? 500, error.message, {
+      reason: error.code,
+      ...(error.hint === undefined ? {} : { detail: error.hint }),
+      ...(blocking === undefined ? {} : { blockedBy: blocking }),
+    });
+  }
+  if (isStatus(error)) return failure(error.code, error.message, { reason: error.reason });
+  throw error;
+}

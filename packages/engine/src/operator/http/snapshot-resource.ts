@@ -1,0 +1,29 @@
+import type { Snapshot } from "../../api/snapshot.ts";
+import { snapshotLabelsOf, snapshotNameOf } from "../snapshots.ts";
+import type { SnapshotResource } from "./resources.ts";
+
+export function snapshotResource(snapshot: Snapshot): SnapshotResource {
+  const { metadata, spec, status } = snapshot;
+  const name = snapshotNameOf(snapshot);
+  return {
+    id: name,
+    type: "snapshotCR",
+    name,
+    object: metadata.name,
+    volume: spec.volume,
+    crCreationTime: metadata.creationTimestamp ?? "",
+    createSnapshot: true,
+    parent: "",
+    children: {},
+    markRemoved: metadata.deletionTimestamp !== undefined,
+    userCreated: true,
+    creationTime: status?.creationTime ?? "",
+    size: status?.restoreSize ?? 0,
+    restoreSize: status?.restoreSize ?? 0,
+    labels: snapshotLabelsOf(snapshot),
+    ownerID: status?.ownerID ?? "",
+    error: status?.error === undefined ? "" : `${status.error.code}: ${status.error.message}`,
+    readyToUse: status?.readyToUse === true,
+    checksum: "",
+  };
+}

@@ -1,0 +1,48 @@
+import type { PoolType } from "../api/pool.ts";
+import type { Host } from "../host/host.ts";
+import type { Image } from "./backend.ts";
+import type { GroupCutter } from "./group-copy.ts";
+import type { ImageStore } from "./image-store.ts";
+import type { PoolLayout } from "./layout.ts";
+import { reflinkCutter, settled } from "./reflink-copier.ts";
+import { subvolumeCutter } from "./subvolume-copier.ts";
+
+/** How pools of this type cut several images. `maker`: as for images. */
+export function cutterOf(
+  type: PoolType,
+  host: Host,
+  layout: PoolLayout,
+  images: ImageStore,
+  maker = "",
+): GroupCutter {
+  switch (type) {
+    case "xfs":
+      return reflinkCutter(layout.images, maker);
+    case "btrfs":
+      return subvolumeCutter(host, layout.images, layout.cuts);
+    case "directory":
+      return folderCutter(images);
+  }
+}
+
+/** Folders that nobody uses are copied one by one: nothing can change meanwhile. */
+function folderCutter(store: ImageStore): GroupCutter {
+  return {
+    atomicity: "each",
+    sweep: async () => {},
+    begin: async (copies) => {
+      let made: Image[] = [];
+      return {
+        cut: async () => {
+          const images: Image[] = [];
+          await settled(
+            copies.map(async ({ from, id, size }) => images.push(await store.clone(from, id, size))),
+          );
+          made = images;
+        },
+        finish: async () => made,
+        abandon: async () => {},
+      };
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { failpoint } from "@mooring/store";
+import type { Image } from "./backend.ts";
+import { resizeFile, syncFolder } from "./durable.ts";
+import { commitImages, reflink } from "./file-images.ts";
+import type { EarlyCopies, GroupCutter, Work } from "./group-copy.ts";
+import { temporaryName } from "./image-store.ts";
+import { EarlyCopy } from "./pre-copy.ts";
+
+const reflinked = failpoint("engine/group-snapshot/reflinked");
+
+/** Images that are copied early side by side: the pool's log is one for all of them. */
+const AT_ONCE = 2;
+
+/**
+ * One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. Images in
+ * many pieces are copied early, as far as their writers are kept still for the rest. `maker`: as for images.
+ */
+export function reflinkCutter(folder: string, maker = ""): GroupCutter {
+  const temporary = (id: string): string => join(folder, temporaryName(id, maker));
+  return {
+    atomicity: "each",
+    // Temporary files go with those of single copies.
+    sweep: async () => {},
+    copyEarly: async (copies, signal) => {
+      const early = new ReflinkedEarly();
+      try {
+        const waiting = [...copies];
+        const lane = async (): Promise<void> => {
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+            early.add(next.id, await EarlyCopy.begin(next.from, temporary(next.id), signal));
+        };
+        await settled(Array.from({ length: AT_ONCE }, lane));
+        return early;
+      } catch (error) {
+        await early.drop();
+        throw error;
+      }
+    },
+    begin: async (copies, early) => {
+      const works = await Promise.all(copies.map((copy) => beginWork(copy, early, temporary(copy.id))));
+      return {
+        cut: async () => {
+          await settled(works.map(({ from, made, early: copy }) => copy?.finish() ?? reflink(from, made)));
+          reflinked();
+        },
+        finish: async (): Promise<Image[]> => {
+          await settled(works.map(({ made, size }) => resizeFile(made, size)));
+          return commitImages(
+            folder,
+            works.map(({ id, made, size }) => ({ id, made, size })),
+          );
+        },
+        abandon: async () => {
+          await Promise.all(works.map(({ early: copy }) => copy?.drop()));
+          await Promise.all(works.map(({ made }) => rm(made, { force: true })));
+          await syncFolder(folder);
+        },
+      };
+    },
+  };
+}
+
+/** An early copy that cannot be brought close is as good as none. */
+async function beginWork(copy: Work, all: EarlyCopies | undefined, path: string) {
+  const early = copy.still === true && all instanceof ReflinkedEarly ? all.take(copy.id) : undefined;
+  try {
+    await early?.arm(copy.from);
+    return { ...copy, early, made: early?.path ?? path };
+  } catch {
+    await early?.drop();
+    return { ...copy, early: undefined, made: path };
+  }
+}
+
+/** By the id of the image to make. */
+class ReflinkedEarly implements EarlyCopies {
+  readonly #copies = new Map<string, EarlyCopy>();
+
+  add(id: string, copy: EarlyCopy | undefined): void {
+    if (copy !== undefined) this.#copies.set(id, copy);
+  }
+
+  take(id: string): EarlyCopy | undefined {
+    const copy = this.#copies.get(id);
+    this.#copies.delete(id);
+    return copy;
+  }
+
+  async drop(): Promise<void> {
+    await Promise.all([...this.#copies.values()].map((copy) => copy.drop()));
+    this.#copies.clear();
+  }
+}
+
+/** All have ended when this does: a straggler must not write into what is being removed. */
+export async function settled(works: readonly (Promise<unknown> | undefined)[]): Promise<void> {
+  const failed = (await Promise.allSettled(works)).find((result) => result.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}

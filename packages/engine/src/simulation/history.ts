@@ -1,0 +1,286 @@
+import type { AttacherType } from "../api/attachment.ts";
+import { decide } from "../cluster/arbiter/decide.ts";
+import { FAULT } from "../cluster/arbiter/testing/build-view.ts";
+import { SHARE_TYPE } from "../tickets/share-ticket.ts";
+import { withoutTickets, withTicket } from "../tickets/tickets.ts";
+import { agentStep } from "./agent.ts";
+import { SimArbiter } from "./arbiter.ts";
+import { handEdit } from "./hand-edit.ts";
+import { ownerFor } from "./kubernetes.ts";
+import { giveBack, loseLease, mayOpen, migrate, migrationStep, nameOf } from "./migration.ts";
+import { checkRecord, checkWorld, must } from "./safety.ts";
+import { NODES, World } from "./world.ts";
+
+/** One who may ask for the volume: a Pod, a person, a job. */
+export interface Asker {
+  id: string;
+  type: AttacherType;
+  nodeID: string;
+  parameters: Record<string, string>;
+  /** Milliseconds after the start; absent: never. */
+  expiresAfter?: number | undefined;
+}
+
+export const EVENTS = [
+  "arbiter",
+  "agent",
+  "opener",
+  "ask",
+  "drop",
+  "move",
+  "owner-gone",
+  "arbiter-dies",
+  "agent-dies",
+  "nodes-seen",
+  "power-off",
+  "partition",
+  "suspect",
+  "fence",
+  "clean-up",
+  "return",
+  "fault",
+  "repair",
+  "attacher",
+  "tear-out",
+  "hand-edit",
+  "strip",
+  "time",
+] as const;
+export type EventName = (typeof EVENTS)[number];
+
+/** What happens next; `who` picks the node or asker that it happens to, `times` how many steps are made in a row. */
+export interface HistoryEvent {
+  name: EventName;
+  who: number;
+  times?: number;
+}
+
+export interface Plan {
+  shared: boolean;
+  /** A block volume that may be on two nodes while it moves. */
+  migratable: boolean;
+  /** Kubernetes holds the volume by attachments of its own. */
+  kubernetes: boolean;
+  /** The only node that can reach the data; absent: all can. */
+  home?: string | undefined;
+  askers: readonly Asker[];
+}
+
+/** A run of one plan: events change it step by step, and every step is checked. */
+export class History {
+  readonly world: World;
+  readonly arbiter: SimArbiter;
+  readonly #plan: Plan;
+
+  /** `by`: an arbiter in the place of ours. */
+  constructor(plan: Plan, by: typeof decide = decide) {
+    this.#plan = plan;
+    this.world = new World(plan);
+    this.arbiter = new SimArbiter(this.world, by);
+  }
+
+  happen({ name, who, times = 1 }: HistoryEvent): void {
+    for (let time = 0; time < times; time += 1) this.#once(name, who);
+  }
+
+  #once(name: EventName, who: number): void {
+    const nodeID = NODES[who % NODES.length] ?? "a";
+    const asker = this.#plan.askers[who % this.#plan.askers.length];
+    this.#events[name](nodeID, asker);
+    checkWorld(this.world);
+  }
+
+  readonly #events: Readonly<Record<EventName, (nodeID: string, asker: Asker | undefined) => void>> = {
+    arbiter: () => this.arbiter.step(),
+    agent: (nodeID) => this.agentStep(nodeID),
+    // Most often the one that has something to do.
+    opener: () => this.agentStep(this.world.volume.opener || (this.world.volume.spec.nodeID ?? "") || "a"),
+    ask: (_, asker) => this.#ask(asker),
+    drop: (_, asker) => this.#drop(asker),
+    // The ticket of a Pod has the name of its node, so it never moves.
+    move: (nodeID, asker) =>
+      this.#claiming(asker) ? undefined : this.#ask(asker === undefined ? undefined : { ...asker, nodeID }),
+    attacher: () => {
+      this.world.kubernetes?.attach(this.world);
+      this.world.tell("the attacher looks at Kubernetes and the driver");
+    },
+    "tear-out": (_, asker) => this.#tearOut(asker),
+    "hand-edit": (nodeID, asker) => handEdit(this.world, asker?.id ?? "", nodeID),
+    strip: (nodeID) => {
+      this.world.kubernetes?.strip(nodeID);
+      this.world.tell(`the attachment of Kubernetes on node "${nodeID}" is stripped, if there is one`);
+    },
+    "owner-gone": (_, asker) => {
+      if (asker === undefined || this.world.attachment.spec.attachmentTickets?.[asker.id] === undefined)
+        return;
+      if (this.#claiming(asker)) return;
+      this.world.lost.add(asker.id);
+      if (asker.type === SHARE_TYPE) this.world.serving = "";
+      this.world.tell(`the owner of ticket "${asker.id}" is gone`);
+    },
+    "arbiter-dies": () => {
+      this.arbiter.restart();
+      this.world.tell("the arbiter dies and starts again");
+    },
+    "agent-dies": (nodeID) => {
+      this.world.node(nodeID).pending = undefined;
+      this.world.tell(`the agent of node "${nodeID}" dies and starts again`);
+    },
+    "nodes-seen": () => this.arbiter.sync(),
+    "power-off": (nodeID) => this.#stop(nodeID, `node "${nodeID}" loses power`),
+    partition: (nodeID) => {
+      this.world.node(nodeID).partitioned = true;
+      this.world.tell(`node "${nodeID}" is cut off, and goes on`);
+    },
+    suspect: (nodeID) => {
+      this.world.node(nodeID).believed = "Suspect";
+      this.world.tell(`node "${nodeID}" is suspected`);
+    },
+    fence: (nodeID) => this.#fence(nodeID),
+    "clean-up": (nodeID) => this.#cleanUp(nodeID),
+    return: (nodeID) => this.return(nodeID),
+    fault: () => this.#fault(),
+    repair: () => this.repair(),
+    time: () => {
+      this.world.now += 1000;
+      this.world.tell("a second passes");
+    },
+  };
+
+  /** The agent reads and makes up its mind, or does what it had in mind. True when it changed anything. */
+  agentStep(nodeID: string): boolean {
+    const { world } = this;
+    const node = world.node(nodeID);
+    if (node.stopped) return false;
+    if (node.pending === undefined) {
+      if (node.partitioned) return false;
+      const migration = migrationStep(world, nodeID);
+      const step = migration === undefined ? agentStep(nodeID, world.volume, node.open) : migration;
+      if (step === "wait" || step === undefined) return false;
+      node.pending = { step, version: world.volumeVersion };
+      world.tell(`node "${nodeID}" is about to ${nameOf(step)}`);
+      return true;
+    }
+    const { step, version } = node.pending;
+    node.pending = undefined;
+    if (step.do === "migrate") migrate(world, nodeID, step.step, version);
+    else if (step.do !== "record") {
+      // An image is opened under its lease only.
+      if (step.do === "close" || mayOpen(world, nodeID)) node.open = step.do === "open";
+      world.tell(`node "${nodeID}" has done ${step.do}`);
+    } else if (!node.partitioned && world.writeVolume(step.next, version)) {
+      checkRecord(world, nodeID, step.state);
+      if (step.next.opener === "") giveBack(world, nodeID);
+      world.tell(`node "${nodeID}" records ${step.state}`);
+    } else world.tell(`node "${nodeID}" cannot record ${step.state}`);
+    return true;
+  }
+
+  return(nodeID: string): void {
+    const node = this.world.node(nodeID);
+    // A node that was stopped comes back by a reboot, which has no devices.
+    if (node.stopped) Object.assign(node, { open: false, withheld: false });
+    Object.assign(node, { believed: "Ready", stopped: false, partitioned: false });
+    this.world.tell(`node "${nodeID}" is back`);
+  }
+
+  repair(): void {
+    const { volume, volumeVersion } = this.world;
+    const { robustness, state } = volume.status;
+    const inHand = state === "attached" && volume.spec.disableFrontend === true;
+    if (robustness !== "faulted" || !(state === "detached" || inHand)) return;
+    this.world.writeVolume({ ...volume, status: { ...volume.status, robustness: "unknown" } }, volumeVersion);
+    this.world.tell("the volume is repaired");
+  }
+
+  /** Nobody needs the volume any more. */
+  leaveAll(): void {
+    for (const nodeID of NODES) this.world.kubernetes?.leave(nodeID);
+    this.world.kubernetes?.attach(this.world);
+  }
+
+  /** Whether Kubernetes asks on somebody's behalf. */
+  #claiming(asker: Asker | undefined): boolean {
+    return this.world.kubernetes !== undefined && asker?.type === "csi-attacher";
+  }
+
+  /** A person deletes somebody's ticket, who does not know. */
+  #tearOut(asker: Asker | undefined): void {
+    const { world } = this;
+    const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);
+    if (next === undefined) return;
+    world.writeTickets(next);
+    world.tell(`ticket "${asker?.id}" is torn out`);
+  }
+
+  #ask(asker: Asker | undefined): void {
+    if (asker === undefined) return;
+    const claim = this.#claiming(asker) ? this.world.kubernetes?.claim(asker.nodeID) : undefined;
+    if (this.#claiming(asker) && claim === undefined) return;
+    const { id, type, nodeID, parameters, expiresAfter } = asker;
+    const { world } = this;
+    // Said before the ticket is written, and taken back before it goes.
+    if (type === SHARE_TYPE) world.serving = nodeID;
+    const start = new Date(Date.UTC(2026, 0, 1)).getTime();
+    const expiresAt = expiresAfter === undefined ? undefined : new Date(start + expiresAfter).toISOString();
+    const until = expiresAt === undefined ? {} : { expiresAt };
+    const request = { id, type, nodeID, parameters, ...until, ...ownerFor(claim) };
+    const { result, next } = withTicket(world.attachment, request, world.date);
+    world.tell(`ticket "${id}" (${type}, ${JSON.stringify(parameters)}) asks for node "${nodeID}"`);
+    if (next === undefined) return;
+    const highest = world.generations.get(id) ?? 0;
+    must((result.generation ?? 0) > highest, "S7", `ticket "${id}" got number ${result.generation} again`);
+    world.lost.delete(id);
+    world.writeTickets(next);
+  }
+
+  #drop(asker: Asker | undefined): void {
+    if (asker === undefined) return;
+    const { world } = this;
+    if (this.#claiming(asker)) {
+      world.kubernetes?.leave(asker.nodeID);
+      world.tell(`the Pod of ticket "${asker.id}" leaves`);
+      return;
+    }
+    const nodeID = world.attachment.spec.attachmentTickets?.[asker.id]?.nodeID;
+    if (asker.type === SHARE_TYPE) world.serving = "";
+    const { next } = withoutTickets(world.attachment, ({ id }) => id === asker.id);
+    world.tell(`ticket "${asker.id}" is dropped`);
+    if (next === undefined || nodeID === undefined) return;
+    world.writeTickets(next);
+    world.unpublishing.push({ nodeID });
+  }
+
+  #stop(nodeID: string, story: string): void {
+    const gone = { stopped: true, open: false, withheld: false, pending: undefined };
+    Object.assign(this.world.node(nodeID), gone);
+    this.world.tell(story);
+  }
+
+  /** Proof first: the node cannot write any more. Only then does the store say so. */
+  #fence(nodeID: string): void {
+    if (this.world.node(nodeID).believed !== "Suspect") return;
+    this.#stop(nodeID, `node "${nodeID}" is fenced`);
+    this.world.node(nodeID).believed = "Fenced";
+    loseLease(this.world, nodeID);
+  }
+
+  /** What a fenced node left behind is recorded as closed. */
+  #cleanUp(nodeID: string): void {
+    const { volume, volumeVersion } = this.world;
+    if (this.world.node(nodeID).believed !== "Fenced" || volume.opener !== nodeID) return;
+    checkRecord(this.world, nodeID, "detached");
+    const status = { ...volume.status, state: "detached" as const, currentNodeID: "" };
+    this.world.writeVolume({ ...volume, status, opener: "" }, volumeVersion);
+    this.world.lease.unclean = false;
+    this.world.tell(`what node "${nodeID}" left is recorded as detached`);
+  }
+
+  #fault(): void {
+    const { volume, volumeVersion } = this.world;
+    if (volume.status.state !== "attached") return;
+    const status = { ...volume.status, robustness: "faulted" as const, salvage: FAULT };
+    this.world.writeVolume({ ...volume, status }, volumeVersion);
+    this.world.tell("the volume's device fails");
+  }
+}

@@ -1,0 +1,214 @@
+import { workloadsOn } from "../cluster/arbiter/migration/decide.ts";
+import {
+  decideMigration,
+  type MigrationRecord,
+  type MigrationStep,
+  type MigrationView,
+} from "../node/migration/decide.ts";
+import { yieldsToWorkload } from "../tickets/attacher-types.ts";
+import { isMigratable, isMoving, migrationOf } from "../tickets/migration-phase.ts";
+import { ticketStatus, withoutTickets } from "../tickets/tickets.ts";
+import type { AgentStep, SimVolume } from "./agent.ts";
+import type { History } from "./history.ts";
+import { must } from "./safety.ts";
+import { NODES, type World } from "./world.ts";
+
+/** Who may have the image open. */
+export interface SimLease {
+  holder: string;
+  /** Given back for this node; empty: for any. */
+  for: string;
+  /** Its last holder was lost with it. */
+  unclean: boolean;
+}
+
+export type SimMigrationStep =
+  | Exclude<MigrationStep, { do: "wait" }>
+  | { do: "release-lease" | "renew-image" };
+
+/** The node's own next step about a migration: the real decision, on what this node has. */
+export function migrationStep(world: World, nodeID: string): AgentStep | "wait" | undefined {
+  const { volume, lease } = world;
+  if (!isMigratable(volume)) return undefined;
+  const step = decideMigration(viewOf(world, nodeID));
+  if (step?.do === "wait") return "wait";
+  if (step !== undefined) return { do: "migrate", step };
+  return leaseStep(world, nodeID) ?? (lease.holder === nodeID ? undefined : "wait");
+}
+
+/** Apart from migrations: nothing is done without the lease, and it goes back when it is not needed. */
+function leaseStep(world: World, nodeID: string): AgentStep | undefined {
+  const { volume, lease } = world;
+  const { nodeID: wanted = "" } = volume.spec;
+  const concerned = isConcerned(world, nodeID);
+  const kept = isMoving(volume) && wanted === nodeID;
+  // A file that its last holder may still write to is replaced first, and with it what was opened from the old one.
+  if (lease.holder === nodeID && lease.unclean) return { do: "migrate", step: { do: "renew-image" } };
+  if (lease.holder === nodeID && !concerned && !kept) return { do: "migrate", step: { do: "release-lease" } };
+  const free = lease.holder === "" && (lease.for === "" || lease.for === nodeID || lease.for !== wanted);
+  const able = concerned && free && !(isMoving(volume) && wanted !== nodeID);
+  return able ? { do: "migrate", step: { do: "take-lease" } } : undefined;
+}
+
+/** As the agents agree on it; what is to be done anywhere is only to clear away after a target that is lost. */
+function isConcerned(world: World, nodeID: string): boolean {
+  const { volume } = world;
+  const { nodeID: wanted = "" } = volume.spec;
+  if (volume.opener !== "") return volume.opener === nodeID;
+  if (wanted !== "") return wanted === nodeID;
+  const first = NODES.find((name) => world.node(name).believed === "Ready");
+  return migrationOf(volume).phase === "closing" && !isTargetReady(world) && first === nodeID;
+}
+
+function isTargetReady({ volume, nodes }: World): boolean {
+  return nodes.get(volume.status.currentMigrationNodeID ?? "")?.believed === "Ready";
+}
+
+function viewOf(world: World, nodeID: string): MigrationView {
+  const { volume, lease } = world;
+  const node = world.node(nodeID);
+  const held = lease.holder === nodeID;
+  const free = lease.holder === "" && (lease.for === "" || lease.for === nodeID);
+  return {
+    volume: { ...volume, status: { ...volume.status, ownerID: volume.opener } },
+    nodeID,
+    device: node.open ? "open" : node.withheld ? "withheld" : "none",
+    path: node.open || node.withheld ? "/dev/loop1" : "",
+    lease: { held, ours: held, free, unclean: lease.unclean },
+    concerned: isConcerned(world, nodeID),
+    targetReady: isTargetReady(world),
+  };
+}
+
+/** What was decided is done now, on whatever has become of the world since. */
+export function migrate(world: World, nodeID: string, step: SimMigrationStep, version: number): void {
+  const node = world.node(nodeID);
+  const { lease } = world;
+  world.tell(`node "${nodeID}" does ${step.do === "record" ? `record ${step.what}` : step.do}`);
+  switch (step.do) {
+    case "withhold-device":
+      if (!node.open) node.withheld = true;
+      return;
+    case "cut-off":
+      Object.assign(node, { open: false, withheld: true });
+      return;
+    case "drop-device":
+    case "close-source":
+      Object.assign(node, { open: false, withheld: false });
+      return;
+    case "activate-device":
+      if (lease.holder === nodeID && node.withheld) Object.assign(node, { open: true, withheld: false });
+      return;
+    case "hand-over":
+      if (!node.partitioned && lease.holder === nodeID) Object.assign(lease, { holder: "", for: step.to });
+      return;
+    case "take-lease":
+      if (!node.partitioned && lease.holder === "") Object.assign(lease, { holder: nodeID, for: "" });
+      return;
+    case "renew-image":
+      if (lease.holder === nodeID) Object.assign(lease, { unclean: false });
+      node.withheld = false;
+      return;
+    case "release-lease":
+      if (!node.partitioned) giveBack(world, nodeID);
+      return;
+    case "record":
+      recordMigration(world, nodeID, step.what, version);
+  }
+}
+
+function recordMigration(world: World, nodeID: string, what: MigrationRecord, version: number): void {
+  const { volume } = world;
+  const node = world.node(nodeID);
+  if (node.partitioned || !world.writeVolume(recorded(volume, nodeID, what), version)) return;
+  const { open, withheld } = node;
+  if (what === "target-ready") must(withheld && !open, "S14", `"${nodeID}" is no target: its device is open`);
+  if (what === "target-closed") must(!open, "S2", `"${nodeID}" said closed with its device open`);
+  if (what === "moved") must(open, "S2", `"${nodeID}" said attached without a device`);
+}
+
+function recorded(volume: SimVolume, nodeID: string, what: MigrationRecord): SimVolume {
+  const { status } = volume;
+  if (what === "target-ready") {
+    const here = { currentMigrationNodeID: nodeID, migrationDevice: "/dev/loop1" };
+    return { ...volume, status: { ...status, ...here } };
+  }
+  const left = { ...status, currentMigrationNodeID: "" };
+  if (what !== "moved") return { ...volume, status: left };
+  const shown = { currentNodeID: nodeID, state: "attached" as const, frontendDisabled: false };
+  return { ...volume, status: { ...left, ...shown }, opener: nodeID };
+}
+
+/** A volume that does not migrate has no lease of its own here. */
+export function mayOpen(world: World, nodeID: string): boolean {
+  return !isMigratable(world.volume) || world.lease.holder === nodeID;
+}
+
+export function giveBack({ lease }: World, nodeID: string): void {
+  if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "" });
+}
+
+/** The node is fenced: what it held is free to take, but not as it was. */
+export function loseLease({ lease }: World, nodeID: string): void {
+  if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "", unclean: true });
+}
+
+export function nameOf(step: AgentStep): string {
+  if (step.do === "migrate") return step.step.do === "record" ? `record ${step.step.what}` : step.step.do;
+  return step.do === "record" ? `record ${step.state}` : `${step.do} the device`;
+}
+
+/**
+ * A migration at rest has done all but its last step. When the first workload leaves it is confirmed, when the second
+ * one does it is rolled back: the volume is then on one node, for the ticket that is left.
+ */
+export function endMigration(history: History, rest: () => void): void {
+  const { world } = history;
+  const { phase, from, to } = migrationOf(world.volume);
+  if (phase === "none") return;
+  // Nobody is left who could clear away after a target that is lost, and nobody whom it keeps from anything.
+  const ready = [world.volume.spec.nodeID ?? "", to].some(
+    (name) => world.nodes.get(name)?.believed === "Ready",
+  );
+  if (phase === "closing" && !ready) return;
+  const [stay, go] = [from, to].map((node) => workloadsOn(node, world.tickets).length > 0);
+  // What came in the last moment, wants no device of its own and gives way to nobody keeps it on the source: it is
+  // confirmed after that.
+  const busy = world.tickets.some((t) => t.nodeID === from && !yieldsToWorkload(t));
+  if (phase === "ready" && go === true && stay === false && busy) return;
+  const both = stay === true && go === true;
+  must(phase === "ready" && both, "L7", `a migration from "${from}" to "${to}" rests while ${phase}`);
+  const inactive = world.node(to).withheld && !world.node(to).open;
+  must(inactive && world.node(from).open, "S14", `"${from}" and "${to}" are not active and inactive`);
+  const leaves = world.story.length % 2 === 0 ? from : to;
+  const stays = leaves === from ? to : from;
+  world.tell(`--- of the two workloads of the migration the one on "${leaves}" leaves`);
+  if (world.kubernetes !== undefined) world.kubernetes.leave(leaves);
+  else {
+    const { next } = withoutTickets(
+      world.attachment,
+      (t) => t.type === "csi-attacher" && t.nodeID === leaves,
+    );
+    if (next !== undefined) world.writeTickets(next);
+  }
+  rest();
+  checkEnd(world, leaves, stays);
+}
+
+function checkEnd(world: World, leaves: string, stays: string): void {
+  const { nodeID = "" } = world.volume.spec;
+  // Something else may keep it where it was: then the migration goes on.
+  const kept = world.tickets.some((t) => t.nodeID === leaves);
+  const third = world.tickets.some((t) => t.type === "csi-attacher" && ![leaves, stays].includes(t.nodeID));
+  if (kept || third || nodeID === "") return;
+  const { phase } = migrationOf(world.volume);
+  must(nodeID === stays && phase === "none", "L7", `it is on "${nodeID}", ${phase}, and not on "${stays}"`);
+  // Of those there it is the one that was promised the device; one that wants none may lose to it (D4).
+  const left = workloadsOn(stays, world.tickets)[0];
+  const told = left === undefined ? undefined : ticketStatus(world.attachment, left.id);
+  must(
+    told === undefined || told.satisfied,
+    "L7",
+    `ticket "${left?.id}" was told ${told?.conditions[0]?.message}`,
+  );
+}

@@ -1,0 +1,177 @@
+import type { AttachmentTicket, AttachmentTicketStatus } from "../api/attachment.ts";
+import { decide } from "../cluster/arbiter/decide.ts";
+import { ineligible } from "../cluster/arbiter/eligible.ts";
+import { rivalOf } from "../cluster/arbiter/migration/contested.ts";
+import { claimants } from "../cluster/arbiter/pick.ts";
+import { nextStatus } from "../cluster/arbiter/statuses.ts";
+import type { ArbiterView, Decision } from "../cluster/arbiter/view.ts";
+import { ruleOf, yieldsToWorkload } from "../tickets/attacher-types.ts";
+import { parametersFit } from "../tickets/frontend.ts";
+import { ticketsOf } from "../tickets/tickets-of.ts";
+import type { History } from "./history.ts";
+import { endJobs } from "./jobs.ts";
+import { endMigration } from "./migration.ts";
+import { checkWorld, expired, must } from "./safety.ts";
+import { NODES } from "./world.ts";
+
+/** What a ticket has been told. */
+type Told = Pick<AttachmentTicketStatus, "satisfied"> & {
+  conditions: readonly { reason: string; message: string }[];
+};
+
+/** Rounds in which everybody acts once; far more than a detach and an attach need. */
+const ROUNDS = 60;
+/** Detach from where it was, one attach that a job loses to a workload, its detach, and the last attach. */
+const MOST_MOVES = 4;
+
+/** Faults end: silent nodes come back, or are fenced. Then everything must come to rest, and rightly. */
+export function settle(history: History, how: "return" | "fence"): void {
+  const { world } = history;
+  world.tell(`--- no more faults: nodes ${how === "return" ? "come back" : "that are silent are fenced"}`);
+  for (const nodeID of NODES) calm(history, nodeID, how);
+  history.arbiter.restart();
+  const before = world.moves;
+  must(comesToRest(history), "L6", "it never comes to rest");
+  must(world.moves - before <= MOST_MOVES, "L6", `it moved ${world.moves - before} times`);
+  checkRest(history);
+  endMigration(history, () =>
+    must(comesToRest(history), "L7", "it never comes to rest when a migration ends"),
+  );
+  checkRest(history);
+  endJobs(history, () => must(comesToRest(history), "L3", "it never comes to rest when jobs end"));
+  checkRest(history);
+}
+
+function calm(history: History, nodeID: (typeof NODES)[number], how: "return" | "fence"): void {
+  const node = history.world.node(nodeID);
+  const silent = node.stopped || node.partitioned;
+  if (how === "return" || !silent) {
+    history.return(nodeID);
+    return;
+  }
+  node.believed = node.believed === "Fenced" ? "Fenced" : "Suspect";
+  history.happen({ name: "fence", who: NODES.indexOf(nodeID) });
+}
+
+/** Everybody acts in turn, faults apart, until nothing is left to do; false: there always is. */
+export function comesToRest(history: History): boolean {
+  const { world, arbiter } = history;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const versions = [world.volumeVersion, world.attachmentVersion].join();
+    arbiter.sync();
+    let acted = false;
+    while (arbiter.step()) checkWorld(world);
+    for (const [who, nodeID] of NODES.entries()) {
+      history.happen({ name: "clean-up", who });
+      acted = history.agentStep(nodeID) || acted;
+      checkWorld(world);
+    }
+    history.repair();
+    world.kubernetes?.attach(world);
+    checkWorld(world);
+    const still = !acted && versions === [world.volumeVersion, world.attachmentVersion].join();
+    if (still && !pauseEnds(history)) return true;
+  }
+  return false;
+}
+
+/** A volume that was moved too often has to wait: the clock goes on to the end of its pause. True when there was one. */
+function pauseEnds({ world }: History): boolean {
+  const { pausedUntil } = decide(world.view(world.agents())).flaps;
+  if (pausedUntil === undefined) return false;
+  world.now = pausedUntil.getTime();
+  world.tell(`the pause of a volume that was moved too often ends at ${pausedUntil.toISOString()}`);
+  return true;
+}
+
+function checkRest({ world }: History): void {
+  const { volume, attachment, tickets, open } = world;
+  const seen = world.view(world.agents());
+  must(volume.status.robustness !== "faulted", "L5", "it stays faulted");
+  const stale = tickets.find((t) => world.ownersGone.has(t.id) || expired(t, world.date));
+  must(stale === undefined, "S23", `ticket "${stale?.id}" outlived its owner or its time`);
+  const csi = new Set(tickets.filter((t) => t.type === "csi-attacher").map((t) => t.nodeID));
+  const lost = seen.claims?.find((c) => c.attached && !c.deleting && !csi.has(c.nodeID));
+  must(lost === undefined, "S10", `node "${lost?.nodeID}" uses the volume and has no ticket`);
+  checkCalm(seen, attachment.status?.attachmentTicketStatuses ?? {}, open);
+  // Where every node is lost, nobody is left to clear away after the last migration's target.
+  const ready = NODES.some((name) => world.node(name).believed === "Ready");
+  must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
+  checkVerdicts(seen);
+}
+
+/** Nobody has anything left to do, and every node that matters is either ready or known to be lost. */
+export function checkCalm(
+  seen: ArbiterView,
+  statuses: Readonly<Record<string, Told>>,
+  open: readonly string[],
+): void {
+  const { volume, attachment } = seen;
+  const tickets = ticketsOf(attachment);
+  const holders = claimants(seen, tickets);
+  const { nodeID = "", disableFrontend = false } = volume.spec;
+  if (tickets.length === 0) {
+    const { state, currentNodeID = "" } = volume.status ?? {};
+    const free = nodeID === "" && currentNodeID === "" && state === "detached" && open.length === 0;
+    must(free, "L4", `without tickets it is ${state}, wanted on "${nodeID}", open on "${open.join()}"`);
+  }
+  const able = holders.filter((t) => ineligible(seen, t) === undefined);
+  const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
+  // Two workloads that meet on a detached migratable volume: one of them has to leave.
+  const contested = able.some((t) => t.type === "csi-attacher" && rivalOf(seen, t, holders) !== undefined);
+  must(
+    able.length === 0 || satisfied.length > 0 || contested,
+    "L1",
+    `ticket "${able[0]?.id}" could be satisfied, none is`,
+  );
+  const keepers = holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+  const kept = able.find((t) => ruleOf(t.type).workload && !keepers.includes(t));
+  const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
+  must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
+  checkParameters(holders, keepers, nodeID, statuses);
+}
+
+/** Who is on the right node and wants it otherwise learns by whose ticket it is as it is; the others are content together. */
+function checkParameters(
+  holders: readonly AttachmentTicket[],
+  keepers: readonly AttachmentTicket[],
+  nodeID: string,
+  statuses: Readonly<Record<string, Told>>,
+): void {
+  const content = keepers.filter(({ id }) => statuses[id]?.satisfied === true);
+  const shown = content.find((t) => !parametersFit(t, true));
+  const hidden = content.find((t) => !parametersFit(t, false));
+  must(
+    shown === undefined || hidden === undefined,
+    "D4",
+    `"${shown?.id}" and "${hidden?.id}" are both satisfied`,
+  );
+  for (const loser of holders.filter((t) => t.nodeID === nodeID && !keepers.includes(t))) {
+    const told = statuses[loser.id]?.conditions[0];
+    const names = keepers.some(({ id }) => told?.message.includes(`"${id}"`) === true);
+    const right = told?.reason === "AttachedWithIncompatibleParameters" && names;
+    must(right, "D4", `ticket "${loser.id}" was told ${told?.reason}: ${told?.message}`);
+  }
+}
+
+function unpublished(waiting: number, open: readonly string[]): boolean {
+  return waiting === 0 || open.length > 0;
+}
+
+function checkVerdicts(seen: ArbiterView): void {
+  const { attachment } = seen;
+  const decision = decide(seen);
+  must(nextStatus(seen, decision) === undefined, "D2", "a second look writes again");
+  const { status: _, ...blank } = attachment;
+  const again = decide({ ...seen, attachment: blank });
+  must(sameTold(again, decision), "D3", "the verdicts depend on the old ones");
+  const turned = Object.fromEntries(Object.entries(attachment.spec.attachmentTickets ?? {}).reverse());
+  const spec = { ...attachment.spec, attachmentTickets: turned };
+  const other = decide({ ...seen, attachment: { ...attachment, spec } });
+  must(JSON.stringify(other) === JSON.stringify(decision), "D1", "the order of the tickets matters");
+}
+
+/** All but the memory of moves, which is a time. */
+function sameTold({ flaps: _, ...one }: Decision, { flaps: __, ...other }: Decision): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,24 @@
+import type { Volume } from "../api/volume.ts";
+
+/** Whether a node may have the volume's device open, as far as the record can tell. */
+export function mayBeOpenOn(volume: Volume, nodeID: string): boolean {
+  const wanted = volume.spec.nodeID ?? "";
+  const { currentNodeID, currentMigrationNodeID } = volume.status ?? {};
+  const moving = volume.spec.migrationNodeID === nodeID || currentMigrationNodeID === nodeID;
+  return wanted === nodeID || currentNodeID === nodeID || moving || isBetween(volume);
+}
+
+/**
+ * The current node is set only when a device is fully open. So a volume on its way there, whose wish was taken back,
+ * may be open on a node that no field names any more.
+ */
+export function isBetween(volume: Volume): boolean {
+  const { currentNodeID = "", state } = volume.status ?? {};
+  const unnamed = (volume.spec.nodeID ?? "") === "" && currentNodeID === "";
+  return unnamed && (state === "attaching" || state === "detaching");
+}
+
+/** True when the node has the volume open and keeps it, for a workload or for a job. */
+export function isHeldOn({ spec, status }: Volume, nodeID: string): boolean {
+  return status?.state === "attached" && status.currentNodeID === nodeID && spec.nodeID === nodeID;
+}

@@ -1,0 +1,30 @@
+/** Why a ticket is or is not satisfied; the reason of its `Satisfied` condition. */
+export type VerdictReason =
+  | "Attached"
+  | "Attaching"
+  | "Detaching"
+  | "WaitingDetach"
+  | "WaitingTurn"
+  | "BlockedByUninterruptible"
+  | "AttachedWithIncompatibleParameters"
+  | "NodeNotFound"
+  | "NodeNotReady"
+  | "NodeUnreachable"
+  | "NodeUnfenced"
+  | "VolumeFaulted"
+  | "VolumeNotReady"
+  | "VolumeDeleting"
+  | "ShareNotReady"
+  | "Migrating"
+  | "MigrationWaiting"
+  | "GenerationPending"
+  | "Flapping"
+  | "Expired"
+  | "OwnerGone";
+
+export interface Verdict {
+  satisfied: boolean;
+  reason: VerdictReason;
+  /** One sentence that names the ticket, node or error that this one waits for. */
+  message: string;
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, normalize, relative } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What the sources of a package may import of ours. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  csi: [],
+  store: [],
+  sidecars: ["csi", "store"],
+  engine: ["store"],
+  driver: ["csi", "store", "engine"],
+  standalone: ["csi", "store", "sidecars", "engine", "driver"],
+  cli: ["csi", "store", "sidecars", "engine", "driver", "standalone"],
+};
+
+/** What a room of the engine may not import: each says where code runs, and no code runs in two places. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  api: ["cluster", "host", "leases", "node", "operator", "pools", "tickets"],
+  host: ["cluster", "leases", "node", "operator", "pools", "tickets"],
+  pools: ["cluster", "leases", "node", "operator", "tickets"],
+  tickets: ["cluster", "host", "node", "operator", "pools"],
+  leases: ["cluster", "node", "operator"],
+  node: ["cluster", "operator"],
+  cluster: ["node", "operator"],
+  operator: ["cluster", "node"],
+};
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g;
+
+/** Sources that ship: not the tests, nor what only they use. */
+async function sources(folder: string): Promise<string[]> {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts") && !entry.name.endsWith(".test.ts"))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((path) => !/\/(testing|simulation|crash|contract)\//.test(path))
+    .sort();
+}
+
+async function importsOf(file: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, file), "utf8");
+  return [...text.matchAll(IMPORT)].map(([, specifier = ""]) => specifier);
+}
+
+describe("who may import whom", () => {
+  test("packages depend one way", async () => {
+    const wrong: string[] = [];
+    for (const [name, allowed] of Object.entries(PACKAGES)) {
+      const files = await sources(`packages/${name}/src`);
+      assert.ok(files.length > 0, `packages/${name} has sources`);
+      for (const file of files) {
+        for (const specifier of await importsOf(file)) {
+          const other = /^@mooring\/([a-z]+)/.exec(specifier)?.[1];
+          if (other !== undefined && other !== name && !allowed.includes(other)) {
+            wrong.push(`${file} imports ${specifier}`);
+          }
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test("the rooms of the engine meet only where they are meant to", async () => {
+    const wrong: string[] = [];
+    for (const [room, forbidden] of Object.entries(ROOMS)) {
+      const files = await sources(`packages/engine/src/${room}`);
+      assert.ok(files.length > 0, `the engine has the room ${room}`);
+      for (const file of files) {
+        for (const specifier of await importsOf(file)) {
+          if (!specifier.startsWith(".")) continue;
+          const target = relative("packages/engine/src", normalize(join(dirname(file), specifier)));
+          if (forbidden.includes(target.split("/")[0] ?? "")) wrong.push(`${file} imports ${specifier}`);
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+});
