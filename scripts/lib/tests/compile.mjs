@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { AS_PROGRAM } from "./bundle.mjs";
-import { ROOT } from "./setup.mjs";
+import { AS_PROGRAM } from "../bundle.mjs";
+import { ROOT } from "../setup.mjs";
 
 /** Below the repository, so that packages are found from there. */
 const CACHE = join(ROOT, ".cache");

@@ -1,0 +1,29 @@
+import { availableParallelism } from "node:os";
+import { stop } from "../say.mjs";
+
+/** The parts of the tests: see docs of `partOf` in packages/store/src/testing/sample.ts. */
+const PARTS = ["everyday", "rest", "all"];
+
+/** What `node-test.mjs` is asked for. `flags` are node's. */
+export function parseArguments(args) {
+  const wanted = {
+    ...{ roots: [], flags: [], changed: undefined, record: false, show: false },
+    part: process.env.MOORING_TESTS ?? "everyday",
+    // A test waits for disks, locks and others about a third of its time.
+    capacity: availableParallelism() * 1.5,
+  };
+  for (const arg of args) {
+    const [name, value] = arg.split(/=(.*)/s);
+    if (!arg.startsWith("--")) wanted.roots.push(arg);
+    else if (name === "--changed") wanted.changed = value ?? "";
+    else if (name === "--part") wanted.part = value;
+    else if (name === "--jobs") wanted.capacity = Number(value);
+    else if (name === "--record") wanted.record = true;
+    else if (name === "--show") wanted.show = true;
+    else wanted.flags.push(arg);
+  }
+  if (!PARTS.includes(wanted.part))
+    stop(`${wanted.part} is no part of the tests`, `one of ${PARTS.join(", ")}`);
+  if (!(wanted.capacity >= 1)) stop("--jobs takes a number from 1");
+  return wanted;
+}

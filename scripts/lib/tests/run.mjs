@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundle } from "../bundle.mjs";
+import { say } from "../say.mjs";
+import { ROOT } from "../setup.mjs";
+import { compileTests } from "./compile.mjs";
+import { findTests } from "./find.mjs";
+import { laneOf } from "./lanes.mjs";
+import { runFile } from "./run-file.mjs";
+import { schedule } from "./schedule.mjs";
+import { showFile, showSummary } from "./show.mjs";
+import { sweep } from "./sweep.mjs";
+
+const SWEEPER = fileURLToPath(new URL("sweep.mjs", import.meta.url));
+/** How long each file took here the last time: the longest begin first. */
+const TIMES = join(ROOT, ".cache/test-times.json");
+/** A file that waits for ever is named, instead of keeping a run from its end; the long proofs take their time. */
+const LIMIT_MS = process.env.MOORING_DEEP === "1" ? undefined : 900_000;
+/** So few are watched while they run. */
+const FEW = 2;
+
+/** Runs the tests that are asked for; resolves with the exit code. */
+export async function runTests({ roots, flags, part, capacity, show }) {
+  const files = await findTests(roots);
+  if (files.length === 0) {
+    say(`no *.test.ts below ${roots.join(" ")}`);
+    return 1;
+  }
+  // Many start the command itself.
+  await bundle();
+  const compiled = await compileTests(files);
+  const place = await openPlace();
+  const stop = interruptible();
+  const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
+  const ended = [];
+  const items = files.map((file, number) => {
+    const { cost, apart, seconds } = laneOf(file);
+    const name = relative(ROOT, file);
+    return { cost, apart, name, number, program: compiled.pathOf(file), seconds: times[name] ?? seconds };
+  });
+  const live = items.length <= FEW && capacity >= 1;
+  const startedAt = performance.now();
+  await schedule(
+    items,
+    live ? 1 : capacity,
+    async ({ name, number, program, apart }) => {
+      const folder = join(place.folder, String(number));
+      const env = {
+        ...process.env,
+        MOORING_TESTS: part,
+        ...(live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
+      };
+      const result = await runFile({
+        program,
+        folder,
+        apart,
+        flags,
+        env,
+        limitMs: LIMIT_MS,
+        signal: stop,
+        live,
+      });
+      if (stop.aborted) return;
+      ended.push({ name, ...result });
+      times[name] = Math.round(result.ms / 100) / 10;
+      if (!live) showFile(ended.at(-1), { done: ended.length, of: items.length, show });
+    },
+    stop,
+  );
+  await Promise.all([place.remove(), compiled.remove()]);
+  await writeFile(TIMES, JSON.stringify(times));
+  showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
+  if (stop.aborted) return 130;
+  return ended.every(({ code }) => code === 0) ? 0 : 1;
+}
+
+/** A folder for everything that the tests make. What they have left there is taken away however this process ends. */
+async function openPlace() {
+  const folder = await mkdtemp(join(tmpdir(), "mt-"));
+  // Some tests are about other users.
+  await chmod(folder, 0o755);
+  // It sees the end of its input: ours is the only other end of the pipe.
+  const sweeper = spawn(process.execPath, [SWEEPER, folder], {
+    ...{ stdio: ["pipe", "ignore", "ignore"], detached: true },
+  });
+  sweeper.unref();
+  return {
+    folder,
+    remove: async () => {
+      await sweep(folder);
+      sweeper.stdin.destroy();
+    },
+  };
+}
+
+/** A signal that comes with Ctrl-C and its like; a second one ends this process at once. */
+function interruptible() {
+  const stop = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.once(name, () => {
+      say(`\n${name}: ending the tests that run`);
+      stop.abort();
+    });
+  }
+  return stop.signal;
+}

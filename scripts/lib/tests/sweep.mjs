@@ -1,0 +1,95 @@
+// Takes away what tests have left: processes, mounts, loop devices and files, by the folder that was theirs.
+// As a program, `sweep.mjs FOLDER`, it waits until its input ends, however that came about, and sweeps then.
+import { execFile } from "node:child_process";
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+/** Every process of a test file has the file's folder in its environment, in this variable. */
+export const FOLDER_VARIABLE = "MOORING_TEST_FOLDER";
+const nothing = () => undefined;
+
+const isBelow = (path, folder) => path === folder || path.startsWith(`${folder}/`);
+
+/** Processes of the tests whose folder is this one or below it. */
+async function processesOf(folder) {
+  const ours = await readlink("/proc/self/ns/mnt");
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const mine = pids.map(async (pid) => (await hasMark(pid, folder)) || (await seesMounts(pid, folder, ours)));
+  const answers = await Promise.all(mine);
+  return pids.filter((_, at) => answers[at]).map(Number);
+}
+
+/** One that has ended, and that nobody has waited for, has no environment any more. */
+async function hasMark(pid, folder) {
+  const variables = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+  const mark = variables.split("\0").find((text) => text.startsWith(`${FOLDER_VARIABLE}=`));
+  return mark !== undefined && isBelow(mark.slice(FOLDER_VARIABLE.length + 1), folder);
+}
+
+/** Containers get an environment of their own; they keep the mount namespace that a test was given, or a copy. */
+async function seesMounts(pid, folder, ours) {
+  const namespace = await readlink(`/proc/${pid}/ns/mnt`).catch(() => ours);
+  if (namespace === ours) return false;
+  return (await readFile(`/proc/${pid}/mountinfo`, "utf8").catch(() => "")).includes(`${folder}/`);
+}
+
+async function loopsOf(folder) {
+  const names = (await readdir("/sys/block")).filter((name) => name.startsWith("loop"));
+  const found = [];
+  for (const name of names) {
+    const file = await readFile(`/sys/block/${name}/loop/backing_file`, "utf8").catch(() => "");
+    if (file.startsWith(`${folder}/`)) found.push({ path: `/dev/${name}`, file: file.trim() });
+  }
+  return found;
+}
+
+/** Mounts that we see ourselves; those of a namespace end with its last process. */
+async function mountsOf(folder) {
+  const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
+  const targets = lines.map((text) => (text.split(" ")[4] ?? "").replaceAll("\\040", " "));
+  return targets.filter((target) => isBelow(target, folder)).reverse();
+}
+
+/** What is there of the tests of a folder, for people to read; its files do not count. */
+export async function leftBehind(folder) {
+  const commands = (await processesOf(folder)).map(async (pid) => {
+    const words = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    return `process ${pid}: ${words.replaceAll("\0", " ").trim()}`;
+  });
+  const mounts = (await mountsOf(folder)).map((target) => `mount ${target}`);
+  const loops = (await loopsOf(folder)).map(({ path, file }) => `${path} of ${file}`);
+  return [...(await Promise.all(commands)), ...mounts, ...loops];
+}
+
+/** Takes it all away, files included. */
+export async function sweep(folder) {
+  for (let round = 0; round < 50; round += 1) {
+    const pids = await processesOf(folder);
+    for (const pid of pids) kill(pid);
+    for (const target of await mountsOf(folder)) await execute("umount", ["-l", target]).catch(nothing);
+    const loops = await loopsOf(folder);
+    for (const { path } of loops) await execute("losetup", ["-d", path]).catch(nothing);
+    if (pids.length === 0 && loops.length === 0) break;
+    await sleep(100);
+  }
+  // Whatever could not be unmounted is not ours to empty.
+  await execute("rm", ["-rf", "--one-file-system", folder]).catch(nothing);
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = process.argv[2];
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, nothing);
+  process.stdin.resume();
+  process.stdin.on("close", () => sweep(folder));
+}
