@@ -7,6 +7,7 @@ import {
   EngineError,
   Pools,
   type PoolType,
+  poolBelow,
   startAgent,
   startArbiter,
   startServices,
@@ -77,7 +78,7 @@ interface Objects {
 async function openObjects({ stateDir, mode, store }: ServeOptions): Promise<Objects> {
   const path = join(stateDir, "store");
   if (store === undefined) {
-    const own = await LocalStore.open({ path, registry: registry() });
+    const own = await LocalStore.open({ path, registry: registry(), evidence: () => poolBelow(stateDir) });
     return { store: own, alone: true, close: () => own.close() };
   }
   // Controllers keep nothing on their machine.

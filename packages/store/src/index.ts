@@ -13,6 +13,8 @@ export { WorkQueue, type WorkQueueOptions } from "./controller/work-queue.ts";
 export * from "./kinds/group-snapshot.ts";
 export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";
+export { checkStore, type StoreReport } from "./local/check/check-store.ts";
+export type { Damage } from "./local/check/damage.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
 export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
 export { lockFolder } from "./local/lock.ts";

@@ -12,7 +12,7 @@ import { ensureClasses } from "./default-objects.ts";
 import { startNode } from "./node.ts";
 import type { Standalone, StandaloneOptions } from "./options.ts";
 import { Parts } from "./parts.ts";
-import { openStateFolder, type StateFolder } from "./state-folder.ts";
+import { openStateFolder, remainsOf, type StateFolder } from "./state-folder.ts";
 import { startStorage } from "./storage.ts";
 import { failure, untilStopped } from "./until-stopped.ts";
 
@@ -39,7 +39,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const registry = new ResourceRegistry();
   const kinds = createKindRegistry();
   registerBuiltins(registry, kinds);
-  const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true });
+  const evidence = () => remainsOf(folder.root);
+  const store = await LocalStore.open({ path: folder.store, registry, requireNamespaces: true, evidence });
   const { failed, fail } = failure();
   const parts = new Parts(logger, fail);
   const calls = callMetrics({ driverName: DRIVER_NAME });

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { poolBelow } from "@mooring/engine";
 import { makeFolder } from "@mooring/store";
 
 /** Where everything is below the state folder. */
@@ -17,4 +19,10 @@ export async function openStateFolder(path: string): Promise<StateFolder> {
   await makeFolder(root, 0o700);
   await chmod(root, 0o700);
   return { root, store: join(root, "store"), socket: join(root, "csi.sock"), kubelet: join(root, "kubelet") };
+}
+
+/** What an earlier Mooring has made here after its store: a pool with volumes, or the keys of its API server. */
+export async function remainsOf(root: string): Promise<string | undefined> {
+  const keys = join(root, "pki");
+  return (await poolBelow(root)) ?? (existsSync(keys) ? keys : undefined);
 }

@@ -1,15 +1,11 @@
-import { open as openFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
 import { closeOnExec } from "./close-on-exec.ts";
 import type { StoreEvent } from "./event.ts";
+import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { lockFolder } from "./lock.ts";
-import { StoreOpenError } from "./open-error.ts";
-
-/** Layout of the files. Raise it when an older Mooring could not read what this one writes. */
-const FORMAT = 1;
+import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed } from "./seal.ts";
 
 /** Keys scanned per tick; a scan of more yields to the event loop in between. */
 const SCAN = 256;
@@ -22,50 +18,67 @@ export class ObjectDatabase {
   readonly #root: RootDatabase<string, string>;
   readonly #objects: Database<string, string>;
   readonly #events: Database<string, number>;
-  readonly #meta: Database<number, string>;
+  readonly #meta: Database<number | string, string>;
   readonly #unlock: () => Promise<void>;
   #closed = false;
+
+  #seal: Seal = { format: FORMAT, revision: 1, objects: 0, sum: 0 };
 
   private constructor(root: RootDatabase<string, string>, unlock: () => Promise<void>) {
     this.#root = root;
     this.#unlock = unlock;
     this.#objects = root.openDB({ name: "objects", encoding: "string" });
     this.#events = root.openDB<string, number>({ name: "events", encoding: "string" });
-    this.#meta = root.openDB<number, string>({ name: "meta", encoding: "json" });
+    this.#meta = root.openDB<number | string, string>({ name: "meta", encoding: "json" });
   }
 
-  /** Opens or makes the files below `folder` (mode 0700). Throws StoreOpenError, FolderError. */
-  static async open(folder: string): Promise<ObjectDatabase> {
+  /**
+   * Opens or makes the files below `folder` (mode 0700), every page and value of them checked before. `evidence`: what
+   * else there is of a store that was here, which a new one must not take the place of. Throws StoreOpenError, FolderError.
+   */
+  static async open(folder: string, evidence?: Evidence): Promise<ObjectDatabase> {
     await makeFolder(folder, 0o700);
     const unlock = await lockFolder(folder);
+    let root: RootDatabase<string, string> | undefined;
     try {
-      const file = join(folder, "store.mdb");
-      await checkFile(file);
-      const root = open<string, string>({
-        path: file,
-        overlappingSync: false,
-        // Every commit is one explicit batch. The implicit batches would reject a promise that nobody holds when the
-        // disk is full, and Node ends a process for that.
-        eventTurnBatching: false,
-        encoding: "string",
-        maxDbs: 8,
-      });
-      closeOnExec(file);
+      const format = await inspectFiles(folder, evidence);
+      root = openRoot(storeFile(folder));
+      closeOnExec(storeFile(folder));
       const database = new ObjectDatabase(root, unlock);
-      await syncFolders(folder);
-      const format = database.#meta.get("format") ?? FORMAT;
-      if (format > FORMAT) {
-        await root.close();
-        throw new StoreOpenError(
-          "FutureFormat",
-          `${folder} was written by a newer version (format ${format}, this one reads up to ${FORMAT}): upgrade Mooring, or use another folder`,
-        );
-      }
+      await database.#begin(format);
+      await finishFiles(folder);
       return database;
     } catch (error) {
+      await root?.close();
       await unlock();
       throw error;
     }
+  }
+
+  /** Reads the seal; of a new store it writes the first one, of an older format all values anew, in one transaction. */
+  async #begin(format: number | undefined): Promise<void> {
+    if (format === FORMAT) {
+      this.#seal = decodeSeal(String(this.#meta.get("seal"))) ?? this.#seal;
+      return;
+    }
+    const objects = [...this.#objects.getRange({})];
+    const events = [...this.#events.getRange({ start: 0 })];
+    const sums = objects.map(({ key, value }) => checksum(key, value));
+    const seal: Seal = {
+      format: FORMAT,
+      revision: Number(this.#meta.get("revision") ?? 1),
+      objects: objects.length,
+      sum: sums.reduce((total, sum) => total + sum, 0),
+    };
+    await this.#batch(() => {
+      for (const [index, { key, value }] of objects.entries())
+        ignore(this.#objects.put(key, sealed(value, sums[index] ?? 0)));
+      for (const { key, value } of events) ignore(this.#events.put(key, sealed(value, checksum(key, value))));
+      ignore(this.#meta.put("format", FORMAT));
+      ignore(this.#meta.remove("revision"));
+      ignore(this.#meta.put("seal", encodeSeal(seal)));
+    });
+    this.#seal = seal;
   }
 
   /** The most rows that one {@link scan} gives. */
@@ -75,12 +88,14 @@ export class ObjectDatabase {
 
   /** The revision of the last write; 1 in a new store, so that no object ever has "0", which means "any". */
   get revision(): number {
-    return this.#meta.get("revision") ?? 1;
+    return this.#seal.revision;
   }
 
+  /** Throws InternalError when the value has been damaged since the store was opened. */
   get(path: string): string | undefined {
     this.#checkOpen();
-    return this.#objects.get(path);
+    const value = this.#objects.get(path);
+    return value === undefined ? undefined : opened(path, value);
   }
 
   /** The next objects of `[start, end)` in order of their paths, at most {@link SCAN} and `limit`. */
@@ -88,7 +103,7 @@ export class ObjectDatabase {
     this.#checkOpen();
     const rows: { path: string; json: string }[] = [];
     for (const { key, value } of this.#objects.getRange({ start, end, limit: Math.min(limit, SCAN) })) {
-      rows.push({ path: key, json: value });
+      rows.push({ path: key, json: opened(key, value) });
     }
     return rows;
   }
@@ -100,7 +115,8 @@ export class ObjectDatabase {
 
   /** Persisted events, oldest first. */
   *events(): Generator<{ revision: number; text: string }> {
-    for (const { key, value } of this.#events.getRange({ start: 0 })) yield { revision: key, text: value };
+    for (const { key, value } of this.#events.getRange({ start: 0 }))
+      yield { revision: key, text: opened(key, value) };
   }
 
   /** Writes all of it in one transaction; resolves when it is on disk. Rejects when none of it was written. */
@@ -109,17 +125,39 @@ export class ObjectDatabase {
     encode: (event: StoreEvent) => string,
     forget: readonly number[],
   ) {
-    const written = this.#root.batch(() => {
+    const seal = { ...this.#seal };
+    await this.#batch(() => {
       for (const event of events) {
-        if (event.type === "DELETED") ignore(this.#objects.remove(event.path));
-        else ignore(this.#objects.put(event.path, event.json));
-        ignore(this.#events.put(event.revision, encode(event)));
+        this.#write(event, seal);
+        const text = encode(event);
+        ignore(this.#events.put(event.revision, sealed(text, checksum(event.revision, text))));
       }
       for (const revision of forget) ignore(this.#events.remove(revision));
-      ignore(this.#meta.put("format", FORMAT));
-      ignore(this.#meta.put("revision", events.at(-1)?.revision ?? this.revision));
+      ignore(this.#meta.put("seal", encodeSeal(seal)));
     });
-    await written.catch(rethrowCause);
+    this.#seal = seal;
+  }
+
+  /** One object's write, and what it does to the seal. */
+  #write({ type, path, json, previous, revision }: StoreEvent, seal: Seal): void {
+    seal.revision = revision;
+    if (previous !== undefined) {
+      seal.sum -= checksum(path, previous);
+      seal.objects -= 1;
+    }
+    if (type === "DELETED") {
+      ignore(this.#objects.remove(path));
+      return;
+    }
+    const sum = checksum(path, json);
+    seal.sum += sum;
+    seal.objects += 1;
+    ignore(this.#objects.put(path, sealed(json, sum)));
+  }
+
+  /** One transaction; resolves when it is on disk and reads see it. */
+  async #batch(write: () => void): Promise<void> {
+    await this.#root.batch(write).catch(rethrowCause);
     // Reads of this tick may still look at the snapshot from before.
     this.#root.resetReadTxn();
   }
@@ -136,38 +174,24 @@ export class ObjectDatabase {
   }
 }
 
-/** Where LMDB's first page says what it is, and how. */
-const MAGIC_OFFSET = 24;
-const MAGIC = 0xbeefc0de;
-
-/** LMDB maps whatever is there into memory and would end the process over a file that is not its own. */
-async function checkFile(path: string): Promise<void> {
-  const head = Buffer.alloc(MAGIC_OFFSET + 4);
-  try {
-    const handle = await openFile(path, "r");
-    try {
-      const { bytesRead } = await handle.read(head, 0, head.length, 0);
-      if (bytesRead === 0 || (bytesRead === head.length && head.readUInt32LE(MAGIC_OFFSET) === MAGIC)) return;
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw error;
-  }
-  throw new StoreOpenError("Damaged", `${path} is not a database: restore it, or move it away to begin anew`);
+function openRoot(path: string): RootDatabase<string, string> {
+  return open<string, string>({
+    path,
+    overlappingSync: false,
+    // Every commit is one explicit batch. The implicit batches would reject a promise that nobody holds when the
+    // disk is full, and Node ends a process for that.
+    eventTurnBatching: false,
+    encoding: "string",
+    maxDbs: 8,
+  });
 }
 
-/** LMDB syncs its file, not the entry that leads to it: a power cut could take the whole new file. */
-async function syncFolders(folder: string): Promise<void> {
-  for (const path of [folder, dirname(resolve(folder))]) {
-    const handle = await openFile(path, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  }
+/** A value without its checksum. The file was whole when it was opened: the disk has changed it since. */
+function opened(key: string | number, value: string): string {
+  const text = unsealed(key, value);
+  if (text !== undefined) return text;
+  const message = `Internal error occurred: ${key} has been damaged on disk: stop Mooring and run \`mooring state check\``;
+  throw new StatusError("InternalError", message);
 }
 
 /** lmdb-js says "Commit failed" and hands the reason, a moment later, through a promise of its own. */

@@ -105,7 +105,9 @@ test("files of a newer version are refused and left alone", async (t) => {
   await store.create(Shelves, shelf("a"));
   await store.close();
   const root = open({ path: join(folder, "store.mdb"), overlappingSync: false, maxDbs: 8 });
-  await root.openDB({ name: "meta", encoding: "json" }).put("format", 99);
+  const record = root.openDB({ name: "meta", encoding: "json" });
+  await record.put("format", 99);
+  await record.put("seal", "as it will be then");
   await root.close();
   await assert.rejects(LocalStore.open({ path: folder, registry: testRegistry() }), (error) => {
     assert.ok(error instanceof StoreOpenError && error.reason === "FutureFormat");

@@ -16,6 +16,7 @@ import type {
 } from "../object-store.ts";
 import { ObjectDatabase } from "./database.ts";
 import { decodeEvent, pathOf } from "./event.ts";
+import type { Evidence } from "./files.ts";
 import { History, type HistoryLimits } from "./history.ts";
 import { type JsonList, listJson } from "./list.ts";
 import type { ResourceDefinition, ResourceRegistry } from "./registry.ts";
@@ -35,6 +36,8 @@ export interface LocalStoreOptions {
   /** Milliseconds since the epoch; default `Date.now`. */
   clock?: () => number;
   history?: Partial<HistoryLimits>;
+  /** What else there would be of an earlier store: then one whose file is missing is refused, and not made anew. */
+  evidence?: Evidence;
   /** Refuse new objects in namespaces that are not there or are being deleted; default false. */
   requireNamespaces?: boolean;
 }
@@ -70,9 +73,9 @@ export class LocalStore implements ObjectStore {
     this.#timeline = new Timeline(database, this.#history);
   }
 
-  /** Throws StoreOpenError when another process has the folder, or a newer version has written it. */
+  /** Throws StoreOpenError when another process has the folder, a newer version has written it, or it is damaged. */
   static async open(options: LocalStoreOptions): Promise<LocalStore> {
-    return new LocalStore(options, await ObjectDatabase.open(options.path));
+    return new LocalStore(options, await ObjectDatabase.open(options.path, options.evidence));
   }
 
   /** The revision of the last write that readers see. */

@@ -1,8 +1,8 @@
 /**
  * Why a store cannot be opened. `Locked`: somebody has it (`pid`). `FutureFormat`: written by a newer version.
- * `Damaged`: the file is not a database.
+ * `Damaged`: the file is not as it was written. `Missing`: it is not there, and was.
  */
-export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged";
+export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged" | "Missing";
 
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";

@@ -1,0 +1,24 @@
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { absent } from "./file-images.ts";
+
+/** Where pools are by default below a state folder. */
+export function poolsFolder(stateDir: string): string {
+  return join(stateDir, "pools");
+}
+
+/** A folder below the state folder that is a pool, whatever any record says of it; undefined when there is none. */
+export async function poolBelow(stateDir: string): Promise<string | undefined> {
+  for (const name of (await readdir(poolsFolder(stateDir)).catch(noFolder)) ?? []) {
+    const folder = join(poolsFolder(stateDir), name);
+    for (const part of ["pool.img", "images"])
+      if ((await lstat(join(folder, part)).catch(noFolder)) !== undefined) return folder;
+  }
+  return undefined;
+}
+
+/** What is no folder holds no pool; who needs one there says so himself. */
+function noFolder(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return undefined;
+  return absent(error);
+}

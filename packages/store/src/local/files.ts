@@ -1,0 +1,97 @@
+import { open, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { checkStore } from "./check/check-store.ts";
+import type { Damage } from "./check/damage.ts";
+import { StoreOpenError } from "./open-error.ts";
+import { FORMAT } from "./seal.ts";
+
+/** What of a store that was here is there besides its file: "the pool file /var/lib/mooring/pools/default/pool.img". */
+export type Evidence = () => Promise<string | undefined>;
+
+/** LMDB's file in the folder of a store. */
+export function storeFile(folder: string): string {
+  return join(folder, "store.mdb");
+}
+
+/** Says that a store was made here: from then on a file that is not there was lost, and is not made anew. */
+function madeFile(folder: string): string {
+  return join(folder, "made");
+}
+
+const MADE = "A store was made here. Without store.mdb beside it, it has been lost.\n";
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The format of what is there, undefined for a new store. LMDB maps whatever it finds into memory, and would end the
+ * process or serve anything over a file that is not as it was written. Throws StoreOpenError.
+ */
+export async function inspectFiles(folder: string, evidence?: Evidence): Promise<number | undefined> {
+  const path = storeFile(folder);
+  const size = await sizeOf(path);
+  if (size === undefined || size === 0) {
+    const state = size === 0 ? "is empty" : "is missing";
+    await requireNew(folder, `${path} ${state}`, evidence);
+    return undefined;
+  }
+  const { format, damage } = await checkStore(path);
+  if (damage.length > 0) throw damaged(path, damage);
+  if (format === undefined) await requireNew(folder, `${path} holds nothing`, evidence);
+  if (format !== undefined && format > FORMAT) {
+    throw new StoreOpenError(
+      "FutureFormat",
+      `${folder} was written by a newer version (format ${format}, this one reads up to ${FORMAT}): upgrade Mooring, or use another folder`,
+    );
+  }
+  return format;
+}
+
+/** Throws StoreOpenError (Missing) when the store that is not there was there once. */
+async function requireNew(folder: string, what: string, evidence?: Evidence): Promise<void> {
+  const remains = (await sizeOf(madeFile(folder))) === undefined ? await evidence?.() : madeFile(folder);
+  if (remains === undefined) return;
+  throw new StoreOpenError("Missing", `${what}, and a store was here (${remains} is there)`);
+}
+
+/** How many damages a refusal names. */
+const NAMED = 5;
+
+function damaged(path: string, damage: readonly Damage[]): StoreOpenError {
+  const named = damage.slice(0, NAMED).map(({ where, what }) => `${where}: ${what}`);
+  const more = damage.length - named.length;
+  const rest = more > 0 ? `; and ${more} more` : "";
+  return new StoreOpenError("Damaged", `${path} is damaged: ${named.join("; ")}${rest}`);
+}
+
+/** Writes down that the store exists, once it does. */
+export async function finishFiles(folder: string): Promise<void> {
+  if ((await sizeOf(madeFile(folder))) === undefined) {
+    const handle = await open(madeFile(folder), "w", 0o600);
+    try {
+      await handle.writeFile(MADE);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+  await syncFolders(folder);
+}
+
+/** LMDB syncs its file, not the entry that leads to it: a power cut could take the whole new file. */
+async function syncFolders(folder: string): Promise<void> {
+  for (const path of [folder, dirname(resolve(folder))]) {
+    const handle = await open(path, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
