@@ -4,6 +4,7 @@ export { type ProbeOptions, probeUntilReady } from "./client/probe.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { Code, type CodeName, codeName, toCode } from "./errors/codes.ts";
 export { CsiError, type CsiErrorOptions, NOTHING_MADE } from "./errors/csi-error.ts";
+export type { FieldViolation } from "./errors/details.ts";
 export { toCsiError } from "./errors/status.ts";
 export * as v0 from "./gen/csi/v0/csi_pb.ts";
 export * as v1 from "./gen/csi/v1/csi_pb.ts";

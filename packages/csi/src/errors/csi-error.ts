@@ -1,4 +1,5 @@
 import { Code, type CodeName, codeName } from "./codes.ts";
+import type { FieldViolation } from "./details.ts";
 
 /**
  * A {@link CsiErrorOptions.reason} of a failed create call: nothing of that name is there, and nothing is under way.
@@ -12,6 +13,11 @@ export interface CsiErrorOptions {
   reason?: string;
   /** What a person can do about it. It is appended to the message on the wire. */
   hint?: string;
+  /**
+   * The fields that are to blame, each with its reason. They travel as `google.rpc.BadRequest` in
+   * `grpc-status-details-bin`; csi.v1 asks for that to stay empty, so they are for services that do not.
+   */
+  violations?: readonly FieldViolation[];
   /** The error behind this one; it stays in this process. */
   cause?: unknown;
 }
@@ -28,12 +34,14 @@ export class CsiError extends Error {
   readonly code: Code;
   readonly reason: string;
   readonly hint: string | undefined;
+  readonly violations: readonly FieldViolation[];
 
   constructor(code: Code, message: string, options: CsiErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code === Code.OK ? Code.UNKNOWN : code;
     this.reason = options.reason ?? `CSI_${codeName(this.code)}`;
     this.hint = options.hint;
+    this.violations = options.violations ?? [];
   }
 
   /** The code's name, for example `NOT_FOUND`. */

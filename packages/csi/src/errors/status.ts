@@ -1,8 +1,10 @@
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { Code, toCode } from "./codes.ts";
 import { CsiError } from "./csi-error.ts";
+import { DETAILS, decodeDetails, encodeDetails } from "./details.ts";
 
-// status.details stays empty, as the specification asks; reason and hint travel as plain trailers beside it.
+// status.details stays empty, as the specification asks, unless a handler names the fields that are to blame; reason
+// and hint travel as plain trailers beside it.
 const REASON = "csi-reason";
 const HINT = "csi-hint";
 
@@ -37,7 +39,11 @@ export function toStatus(error: CsiError): Pick<StatusObject, "code" | "details"
   if (error.hint !== undefined) metadata.set(HINT, encodeURIComponent(cut(error.hint, 1024)));
   const text = error.message === "" ? error.reason : error.message;
   const details = error.hint === undefined ? text : `${text} (${error.hint})`;
-  return { code: error.code, details: cut(details, MAX_MESSAGE_BYTES), metadata };
+  const message = cut(details, MAX_MESSAGE_BYTES);
+  if (error.violations.length > 0) {
+    metadata.set(DETAILS, encodeDetails(error.code, message, error.violations));
+  }
+  return { code: error.code, details: message, metadata };
 }
 
 /** The error a client throws for a failed call. `thrown` is whatever grpc-js reported. */
@@ -45,9 +51,11 @@ export function fromStatus(thrown: unknown): CsiError {
   if (!isStatus(thrown)) return toCsiError(thrown);
   const reason = thrown.metadata?.get(REASON)[0]?.toString();
   const hint = thrown.metadata?.get(HINT)[0]?.toString();
+  const details = thrown.metadata?.get(DETAILS)[0];
   return new CsiError(toCode(thrown.code), thrown.details, {
     ...(reason === undefined ? {} : { reason }),
     ...(hint === undefined ? {} : { hint: decode(hint) }),
+    ...(Buffer.isBuffer(details) ? { violations: decodeDetails(details) } : {}),
     cause: thrown,
   });
 }
