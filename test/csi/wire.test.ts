@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type DescMethod, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { addons, v0, v1 } from "@mooring/csi";
+import { addons, v0, v1, volumegroup } from "@mooring/csi";
 import { startDriver } from "./support/driver.ts";
 import { capability, codeOf, fails, MIB, remove, staged } from "./support/volumes.ts";
 import { wireCall } from "./support/wire.ts";
@@ -14,6 +14,7 @@ const EMPTY = new Uint8Array();
 const SERVED = [
   ...[v1.Identity, v1.Controller, v1.Node, v1.GroupController, v1.SnapshotMetadata],
   ...[v0.Identity, v0.Controller, v0.Node, addons.Identity],
+  volumegroup.Controller,
 ];
 
 test("[CSI-002] [CSI-027] a client of raw HTTP/2 frames has the same answers as the typed one", async () => {

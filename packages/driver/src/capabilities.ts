@@ -1,4 +1,4 @@
-import { v1 } from "@mooring/csi";
+import { addons, v1 } from "@mooring/csi";
 import type { DriverContext } from "./context.ts";
 
 const { ControllerServiceCapability_RPC_Type: Rpc, NodeServiceCapability_RPC_Type: NodeRpc } = v1;
@@ -71,6 +71,39 @@ export function pluginCapabilities({ nodeOnly }: Pick<DriverContext, "nodeOnly">
     capabilities: [
       ...services.map((type) => ({ type: { case: "service" as const, value: { type } } })),
       ...expansions.map((type) => ({ type: { case: "volumeExpansion" as const, value: { type } } })),
+    ],
+  };
+}
+
+const { Capability_Service_Type: AddonsService, Capability_VolumeGroup_Type: VolumeGroup } = addons;
+
+/** A volume is in one group at most, and every call of the service is served. */
+const VOLUME_GROUP = [
+  VolumeGroup.VOLUME_GROUP,
+  VolumeGroup.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP,
+  VolumeGroup.MODIFY_VOLUME_GROUP,
+  VolumeGroup.GET_VOLUME_GROUP,
+  VolumeGroup.LIST_VOLUME_GROUPS,
+];
+
+/**
+ * What this instance says to the add-ons. `DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES` holds for a plugin as a whole, so it is
+ * said where no group deletes volumes; that a single group does not, its own context says.
+ */
+export function addonsCapabilities({
+  mode,
+  keepGroupVolumes,
+}: Pick<DriverContext, "mode" | "keepGroupVolumes">) {
+  const services = [
+    ...(mode === "node" ? [] : [AddonsService.CONTROLLER_SERVICE]),
+    ...(mode === "controller" ? [] : [AddonsService.NODE_SERVICE]),
+  ];
+  const keeps = keepGroupVolumes ? [VolumeGroup.DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES] : [];
+  const groups = mode === "node" ? [] : [...VOLUME_GROUP, ...keeps].sort((a, b) => a - b);
+  return {
+    capabilities: [
+      ...services.map((type) => ({ type: { case: "service" as const, value: { type } } })),
+      ...groups.map((type) => ({ type: { case: "volumeGroup" as const, value: { type } } })),
     ],
   };
 }

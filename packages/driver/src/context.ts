@@ -1,4 +1,4 @@
-import type { Host, Pool, Snapshot, Volume, VolumeAttachment } from "@mooring/engine";
+import type { Host, Pool, Snapshot, Volume, VolumeAttachment, VolumeSet } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { RecentList } from "./controller/recent-list.ts";
 import type { Related } from "./controller/related.ts";
@@ -36,6 +36,8 @@ export interface DriverOptions {
   signal?: AbortSignal;
   /** Folder of the control groups whose `io.max` is written; default: the version 2 hierarchy that is mounted. */
   cgroupRoot?: string;
+  /** Deleting a volume group never deletes a volume, whatever the group's own parameters say. Default false. */
+  keepGroupVolumes?: boolean;
   /** Volumes that may be attached to this node at once; default 1000. */
   maxVolumesPerNode?: number;
 }
@@ -49,6 +51,7 @@ export interface DriverContext extends Required<Omit<DriverOptions, "signal" | "
     snapshots: RecentList<Snapshot>;
     attachments: RecentList<VolumeAttachment>;
     pools: RecentList<Pool>;
+    sets: RecentList<VolumeSet>;
   };
   /** Of this machine; undefined where there is no node service. */
   ioLimits: IoLimitKeeper | undefined;

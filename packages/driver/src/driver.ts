@@ -1,6 +1,11 @@
 import type { CallContext, Services } from "@mooring/csi";
-import { Pools, Snapshots, TOPOLOGY_NODE_KEY, VolumeAttachments, Volumes } from "@mooring/engine";
-import { controllerCapabilities, groupCapabilities, nodeCapabilities } from "./capabilities.ts";
+import { Pools, Snapshots, TOPOLOGY_NODE_KEY, VolumeAttachments, VolumeSets, Volumes } from "@mooring/engine";
+import {
+  addonsCapabilities,
+  controllerCapabilities,
+  groupCapabilities,
+  nodeCapabilities,
+} from "./capabilities.ts";
 import type { DriverContext, DriverOptions } from "./context.ts";
 import { createSnapshot } from "./controller/create-snapshot.ts";
 import { createVolume } from "./controller/create-volume.ts";
@@ -37,6 +42,10 @@ import { unstageVolume } from "./node/unstage.ts";
 import { nodeVolumeHealth } from "./node/volume-health.ts";
 import { getAllocated } from "./snapshot-metadata/get-allocated.ts";
 import { getDelta } from "./snapshot-metadata/get-delta.ts";
+import { createGroup } from "./volume-group/create.ts";
+import { deleteGroup, settleGroups } from "./volume-group/delete.ts";
+import { getVolumeGroup, listGroups } from "./volume-group/get.ts";
+import { modifyGroup } from "./volume-group/modify.ts";
 
 const DEFAULT_MAX_VOLUMES = 1000;
 
@@ -52,11 +61,13 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
     nodeOnly: false,
     alone: false,
     cgroupRoot: undefined,
+    keepGroupVolumes: false,
     lists: {
       volumes: new RecentList(options.store, Volumes),
       snapshots: new RecentList(options.store, Snapshots),
       attachments: new RecentList(options.store, VolumeAttachments),
       pools: new RecentList(options.store, Pools),
+      sets: new RecentList(options.store, VolumeSets),
     },
     ioLimits: undefined,
     related: relatedIn(options.store, options.mode === "node" ? undefined : signal),
@@ -64,16 +75,21 @@ export function createDriver({ signal, ...options }: DriverOptions): Services {
   };
   const node = driver.mode === "controller" ? undefined : nodeContext(driver, signal);
   driver.ioLimits = node?.ioLimits;
+  if (driver.mode !== "node" && signal !== undefined) void settleGroups(driver, signal);
   return {
     identity: identityService(driver),
     ...(driver.mode === "node"
       ? {}
-      : { controller: controllerService(driver), groupController: groupService(driver) }),
+      : {
+          controller: controllerService(driver),
+          groupController: groupService(driver),
+          volumeGroup: volumeGroupService(driver),
+        }),
     ...(node === undefined ? {} : { node: nodeService(node) }),
     // In a plugin without controllers there are no snapshots.
     ...(driver.nodeOnly ? {} : { snapshotMetadata: snapshotMetadataService(driver) }),
-    // Its answers follow from the other services.
-    addonsIdentity: {},
+    // The rest of its answers follow from the identity of the plugin.
+    addonsIdentity: { getCapabilities: () => addonsCapabilities(driver) },
   };
 }
 
@@ -143,6 +159,17 @@ function groupService(driver: DriverContext): NonNullable<Services["groupControl
     createVolumeGroupSnapshot: bind(createGroupSnapshot),
     deleteVolumeGroupSnapshot: bind(deleteGroupSnapshot),
     getVolumeGroupSnapshot: bind(getGroupSnapshot),
+  };
+}
+
+function volumeGroupService(driver: DriverContext): NonNullable<Services["volumeGroup"]> {
+  const bind = binder(driver);
+  return {
+    createVolumeGroup: bind(createGroup),
+    modifyVolumeGroupMembership: bind(modifyGroup),
+    deleteVolumeGroup: bind(deleteGroup),
+    controllerGetVolumeGroup: bind(getVolumeGroup),
+    listVolumeGroups: bind(listGroups),
   };
 }
 

@@ -18,6 +18,11 @@ export function groupSnapshotIdOf(name: string): string {
   return `g-${uuidOf(`group-snapshot:${name}`)}`;
 }
 
+/** The volume group id of a CreateVolumeGroup name. */
+export function volumeGroupIdOf(name: string): string {
+  return `vg-${uuidOf(`volume-group:${name}`)}`;
+}
+
 /** The id of a group's snapshot of one volume: the same on every attempt, and no name of a single snapshot leads to it. */
 export function groupMemberIdOf(name: string, volumeId: string): string {
   return `s-${uuidOf(`group-member:${volumeId}:${name}`)}`;
@@ -27,6 +32,7 @@ export function groupMemberIdOf(name: string, volumeId: string): string {
 const VOLUME_ID = /^v-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Ours are `g-<uuid>`; people may name group snapshots of their own. */
 const GROUP_SNAPSHOT_ID = /^[a-z0-9](?:[-a-z0-9.]{0,126}[a-z0-9])?$/;
+const VOLUME_GROUP_ID = /^vg-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const SNAPSHOT_ID = /^s-[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** False for ids that no call of this driver ever returned; they are never used in a path or a key. */
@@ -35,6 +41,9 @@ export function isVolumeId(id: string): boolean {
 }
 export function isGroupSnapshotId(id: string): boolean {
   return GROUP_SNAPSHOT_ID.test(id);
+}
+export function isVolumeGroupId(id: string): boolean {
+  return VOLUME_GROUP_ID.test(id);
 }
 export function isSnapshotId(id: string): boolean {
   return SNAPSHOT_ID.test(id);

@@ -44,6 +44,8 @@ export interface ServeOptions {
    */
   store?: ObjectStore;
   maxVolumesPerNode?: number;
+  /** Deleting a volume group never deletes a volume. Default false. */
+  keepGroupVolumes?: boolean;
   cgroupRoot?: string;
   version?: string;
   logger: Logger;
@@ -123,6 +125,7 @@ export async function serveDriver(options: ServeOptions): Promise<Serving> {
     const services = createDriver({
       ...{ store, host, nodeID, mode, stateDir, logger, signal: engine.signal, alone },
       nodeOnly: alone && mode === "node",
+      keepGroupVolumes: options.keepGroupVolumes ?? false,
       ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
       ...(version === undefined ? {} : { version }),
       ...(cgroupRoot === undefined ? {} : { cgroupRoot }),

@@ -11,6 +11,7 @@ export * from "./api/salvage.ts";
 export * from "./api/share-manager.ts";
 export * from "./api/snapshot.ts";
 export * from "./api/volume.ts";
+export * from "./api/volume-set.ts";
 export { decide } from "./cluster/arbiter/decide.ts";
 export { type Arbiter, type ArbiterOptions, startArbiter } from "./cluster/arbiter/index.ts";
 export type * from "./cluster/arbiter/view.ts";

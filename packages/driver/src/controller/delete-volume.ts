@@ -10,6 +10,7 @@ import {
 } from "@mooring/engine";
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
+import { requireNoGroup } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
 import { requireNotMounted } from "./not-mounted.ts";
 import { findVolume } from "./objects.ts";
@@ -20,17 +21,35 @@ const marked = failpoint("driver/delete-volume/volume-marked");
 
 /**
  * DeleteVolume. Answers only when image and object are gone. An id that this driver never gave out names nothing, so
- * there is nothing to delete.
+ * there is nothing to delete. A member of a volume group goes with its group, not alone.
  */
 export async function deleteVolume(
   driver: DriverContext,
   { volumeId }: v1.DeleteVolumeRequest,
   { signal }: CallContext,
 ) {
+  await remove(driver, volumeId, requireNoGroup, signal);
+  return {};
+}
+
+/** The same, whatever group the volume is in. */
+export function removeVolume(driver: DriverContext, volumeId: string, signal: AbortSignal): Promise<void> {
+  return remove(driver, volumeId, async () => {}, signal);
+}
+
+type Require = (driver: DriverContext, volume: Volume, signal: AbortSignal) => Promise<void>;
+
+async function remove(
+  driver: DriverContext,
+  volumeId: string,
+  require: Require,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     const volume = await findVolume(driver.store, volumeId, signal);
-    if (volume === undefined) break;
+    if (volume === undefined) return;
     if (volume.metadata.deletionTimestamp === undefined) {
+      await require(driver, volume, signal);
       if (await requireUnused(driver, volume, signal)) {
         await untilJobsEnd(driver, volume, signal);
         continue;
@@ -44,7 +63,19 @@ export async function deleteVolume(
     }
     await untilGone(driver, volume, signal);
   }
-  return {};
+}
+
+/** Resolves when nobody uses the volume: jobs of ours end by themselves. Throws FAILED_PRECONDITION when others do. */
+export async function untilUnused(
+  driver: DriverContext,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const volume = await findVolume(driver.store, volumeId, signal);
+    if (volume === undefined || !(await requireUnused(driver, volume, signal))) return;
+    await untilJobsEnd(driver, volume, signal);
+  }
 }
 
 /** Throws when a workload has the volume, or a copy needs it. True: only a job of ours has it, which ends by itself. */

@@ -20,6 +20,7 @@ import {
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { type Capability, parseCapability } from "../request/capability.ts";
+import { requireNotGoing } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
 import { requireCapability } from "./compatible.ts";
 import { requireFreeToMigrate } from "./migration.ts";
@@ -69,6 +70,7 @@ export async function publishVolume(
   });
   ticketAdded();
   try {
+    await requireNotGoing(driver, volumeId, signal);
     await untilSatisfied(driver, volumeId, nodeId, id, signal);
   } catch (error) {
     // A ticket of an earlier call may be that of a publication that was answered.

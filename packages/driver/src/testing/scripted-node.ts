@@ -16,6 +16,7 @@ import {
   startArbiter,
   type Volume,
   VolumeAttachments,
+  VolumeSets,
   Volumes,
 } from "@mooring/engine";
 import {
@@ -52,7 +53,7 @@ export interface Cluster {
 /** The controller service over a store whose nodes are played by a script: for what one machine cannot show. */
 export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-cluster-"));
-  const data = [Volumes, VolumeAttachments, Snapshots, GroupSnapshots, RecurringJobs];
+  const data = [Volumes, VolumeAttachments, Snapshots, GroupSnapshots, VolumeSets, RecurringJobs];
   const kinds = [...data, Pools, NodeAgents, ShareManagers];
   const registry = new ResourceRegistry(kinds.map((resource) => ({ resource, hasStatus: true })));
   const store = await LocalStore.open({ path: join(folder, "store"), registry });

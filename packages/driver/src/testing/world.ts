@@ -31,6 +31,7 @@ export interface WorldOptions {
   overcommit?: () => number | undefined;
   maxVolumesPerNode?: number;
   cgroupRoot?: string;
+  keepGroupVolumes?: boolean;
   /** Objects for which the test runs the arbiter; default: a store and an arbiter of the driver's own. */
   store?: ObjectStore;
 }

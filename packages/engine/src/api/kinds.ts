@@ -7,8 +7,9 @@ import { RecurringJobs } from "./recurring-job.ts";
 import { ShareManagers } from "./share-manager.ts";
 import { Snapshots } from "./snapshot.ts";
 import { Volumes } from "./volume.ts";
+import { VolumeSets } from "./volume-set.ts";
 
-/** Every kind that agents, the arbiter and the data services work on; each has a status. */
+/** Every kind that agents, the arbiter and the data services work on; each has a place for a status. */
 export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
   Pools,
   NodeAgents,
@@ -16,6 +17,7 @@ export const ENGINE_KINDS: readonly Resource<KubeObject>[] = [
   VolumeAttachments,
   Snapshots,
   GroupSnapshots,
+  VolumeSets,
   RecurringJobs,
   ShareManagers,
 ];

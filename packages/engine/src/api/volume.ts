@@ -46,6 +46,11 @@ export interface VolumeSpec {
   acceptDataLoss?: string;
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
   mutableParameters?: Record<string, string>;
+  /**
+   * The VolumeSet that has the volume, or is about to: it is a member only when the set lists it. Whoever writes it
+   * owns the volume until somebody else does, so no volume is in two sets. `change`: the attempt that wrote it.
+   */
+  group?: { name: string; change: string };
   /** What CreateVolume was called with, so that a repeat can be compared argument by argument. */
   request?: Record<string, unknown>;
 }

@@ -7,6 +7,7 @@ import type {
   Snapshot,
   Volume,
   VolumeAttachment,
+  VolumeSet,
 } from "@mooring/engine";
 import type { VolumeGroupRestore } from "@mooring/sidecars";
 import type { KubeObject } from "@mooring/store";
@@ -32,6 +33,7 @@ const volume: Full<Volume> = {
     acceptDataLoss: time,
     restoreFrom: { snapshot: "s", request: "1" },
     mutableParameters: { a: "b" },
+    group: { name: "vg-1", change: "c" },
     request: { any: { thing: [1] } },
   },
   status: {
@@ -114,6 +116,21 @@ const snapshot: Full<Snapshot> = {
     failedAt: time,
     error,
     conditions,
+  },
+};
+
+const volumeSet: Full<VolumeSet> = {
+  ...ours,
+  kind: "VolumeSet",
+  spec: {
+    members: ["v"],
+    generation: 1,
+    pool: "p",
+    maxVolumes: 2,
+    deleteVolumes: false,
+    change: { id: "c", members: ["v", "w"] },
+    deleted: false,
+    request: { any: 1 },
   },
 };
 
@@ -253,6 +270,7 @@ export const MOORING_SAMPLES: readonly KubeObject[] = [
   attachment,
   snapshot,
   engineGroup,
+  volumeSet,
   pool,
   agent,
   job,

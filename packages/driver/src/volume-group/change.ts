@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { CsiError } from "@mooring/csi";
+import { type VolumeSet, type VolumeSetChange, type VolumeSetSpec, VolumeSets } from "@mooring/engine";
+import { failpoint, isNotFound, mutate, type ObjectStore } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { claimVolume, releaseVolume, takeOut } from "./claim.ts";
+import { isMember, membersOf } from "./objects.ts";
+import type { Refusal } from "./refusal.ts";
+
+/*
+ * How the membership changes, all or nothing, with a kill in every gap:
+ *
+ *   1. announce: the record says which members there are to be. Nothing holds yet.
+ *   2. claim: every volume that is new gets the group's mark. A mark without a membership means nothing.
+ *   3. commit: one write of the record makes the announced members the members. It fails when the announcement is gone.
+ *   4. release: volumes that left lose the mark.
+ *
+ * Killed before 3, the group is as it was: whoever wants one of the volumes takes the announcement out first (claim.ts).
+ * Killed after it, the group is as it was asked to be, and a repeat of the call finds that.
+ */
+
+const announced = failpoint("driver/volume-group/change-announced");
+const committed = failpoint("driver/volume-group/change-committed");
+
+/** Thrown by {@link changeMembers}: nothing is changed. */
+export class MembersRefused extends Error {
+  override readonly name = "MembersRefused";
+  readonly refusals: readonly Refusal[];
+
+  constructor(refusals: readonly Refusal[]) {
+    super("some volumes cannot be members");
+    this.refusals = refusals;
+  }
+}
+
+/** Makes `members` the members of the group. ABORTED when another call was faster. */
+export async function changeMembers(
+  driver: DriverContext,
+  set: VolumeSet,
+  members: readonly string[],
+  signal: AbortSignal,
+): Promise<VolumeSet> {
+  const { store } = driver;
+  const { name } = set.metadata;
+  const change = { id: randomUUID(), members: [...members].sort() };
+  const before = await membersOf(driver, set, signal);
+  const present = new Set(before.map(({ metadata }) => metadata.name));
+  await announce(store, set, change, signal);
+  const claimed: string[] = [];
+  let after: VolumeSet;
+  try {
+    const refusals: Refusal[] = [];
+    for (const id of change.members.filter((member) => !present.has(member))) {
+      const refusal = await claimVolume(driver, name, change.id, id, signal);
+      if (refusal === undefined) claimed.push(id);
+      else refusals.push(refusal);
+    }
+    if (refusals.length > 0) throw new MembersRefused(refusals);
+    const generation = set.spec.generation + 1;
+    after = await commit(store, set, change.id, { members: change.members, generation }, signal);
+  } catch (error) {
+    // Only what is certainly not committed is undone: a write whose answer was lost may have been made.
+    const undone = await takeOut(store, set, change.id, signal);
+    if (undone) for (const id of claimed) await releaseVolume(store, name, change.id, id, signal);
+    throw error;
+  }
+  committed();
+  for (const { metadata, spec } of before) {
+    if (after.spec.members.includes(metadata.name)) continue;
+    await releaseVolume(store, name, spec.group?.change ?? "", metadata.name, signal);
+  }
+  const stale = set.spec.change;
+  for (const id of stale?.members ?? []) {
+    if (!after.spec.members.includes(id)) await releaseVolume(store, name, stale?.id ?? "", id, signal);
+  }
+  return after;
+}
+
+/** Says what is about to be done, in place of what was announced before. ABORTED: the group is another one by now. */
+export async function announce(
+  store: ObjectStore,
+  { metadata, spec }: VolumeSet,
+  change: VolumeSetChange,
+  signal: AbortSignal,
+): Promise<void> {
+  await mutate(
+    store,
+    VolumeSets,
+    { name: metadata.name },
+    (now) => {
+      const same = now.metadata.uid === metadata.uid && now.spec.generation === spec.generation;
+      if (!same || now.spec.deleted === true) throw overtaken(metadata.name);
+      now.spec = { ...now.spec, ...(spec.generation === 0 ? spec : {}), change };
+    },
+    { signal },
+  ).catch((error: unknown) => {
+    throw isNotFound(error) ? overtaken(metadata.name) : error;
+  });
+  announced();
+}
+
+/** Makes it so, if it is still announced: else ABORTED. */
+export function commit(
+  store: ObjectStore,
+  { metadata: { name, uid } }: VolumeSet,
+  change: string,
+  outcome: Partial<VolumeSetSpec>,
+  signal: AbortSignal,
+): Promise<VolumeSet> {
+  return mutate(
+    store,
+    VolumeSets,
+    { name },
+    (now) => {
+      if (now.metadata.uid !== uid || now.spec.change?.id !== change) throw overtaken(name);
+      const { change: _done, ...spec } = now.spec;
+      now.spec = { ...spec, ...outcome };
+    },
+    { signal },
+  ).catch((error: unknown) => {
+    throw isNotFound(error) ? overtaken(name) : error;
+  });
+}
+
+function overtaken(name: string): CsiError {
+  return CsiError.aborted(`volume group "${name}" was changed by another call meanwhile`, {
+    hint: "Read the group again, then repeat the call.",
+  });
+}
+
+/** Whether the group has just these members already, and all of them exist. */
+export async function hasMembers(
+  driver: DriverContext,
+  set: VolumeSet,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { members } = set.spec;
+  if (members.length !== ids.length || !ids.every((id) => members.includes(id))) return false;
+  const present = await membersOf(driver, set, signal);
+  return present.filter((volume) => isMember(set, volume)).length === ids.length;
+}

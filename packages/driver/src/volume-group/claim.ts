@@ -1,0 +1,127 @@
+import { type Volume, type VolumeSet, VolumeSets, Volumes } from "@mooring/engine";
+import { delay, failpoint, isConflict, isNotFound, mutate, type ObjectStore } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { findVolume } from "../controller/objects.ts";
+import { findSet, isMember } from "./objects.ts";
+import { goingAway, inAnother, type Refusal } from "./refusal.ts";
+
+const RETRY_MS = 5;
+
+const claimed = failpoint("driver/volume-group/volume-claimed");
+const released = failpoint("driver/volume-group/volume-released");
+
+/** Name of the group that a volume is in, when it is not this one. */
+export async function otherGroupOf(
+  store: ObjectStore,
+  own: string,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const name = volume.spec.group?.name;
+  if (name === undefined || name === own) return undefined;
+  const set = await findSet(store, name, signal);
+  return set !== undefined && isMember(set, volume) ? name : undefined;
+}
+
+/**
+ * The group that a volume is in. A change that is about to take the volume into a group is taken out of that group's
+ * record: its process may be dead, and if it is not, its commit fails. So after this the volume is in no group, and
+ * it gets into one only by a write of the volume itself.
+ */
+export async function groupOf(
+  { store }: Pick<DriverContext, "store">,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<VolumeSet | undefined> {
+  const { name: id } = volume.metadata;
+  for (;;) {
+    const name = volume.spec.group?.name;
+    const set = name === undefined ? undefined : await findSet(store, name, signal);
+    if (set === undefined) return undefined;
+    if (isMember(set, volume)) return set;
+    const { change } = set.spec;
+    if (change?.members?.includes(id) !== true) return undefined;
+    // Committed meanwhile? Then it is a member after all.
+    if (await takeOut(store, set, change.id, signal)) return undefined;
+  }
+}
+
+/** Takes a change out of the record before it is committed. False: it is not there any more. */
+export async function takeOut(
+  store: ObjectStore,
+  { metadata: { name, uid } }: VolumeSet,
+  change: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let found = false;
+  await mutate(
+    store,
+    VolumeSets,
+    { name },
+    (now) => {
+      found = now.metadata.uid === uid && now.spec.change?.id === change;
+      if (found) delete now.spec.change;
+    },
+    { signal },
+  ).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    found = false;
+  });
+  return found;
+}
+
+/**
+ * Makes a volume this change's, so that no other group gets it. Always a write, also where an earlier attempt of the
+ * same group left its mark: whoever has looked at that one finds the volume changed.
+ */
+export async function claimVolume(
+  driver: DriverContext,
+  own: string,
+  change: string,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  for (;;) {
+    const volume = await findVolume(driver.store, volumeId, signal);
+    if (volume === undefined || volume.metadata.deletionTimestamp !== undefined) return goingAway(volumeId);
+    if (volume.spec.group?.name !== own) {
+      const other = await groupOf(driver, volume, signal);
+      if (other !== undefined) return inAnother(volumeId, other.metadata.name);
+    }
+    const spec = { ...volume.spec, group: { name: own, change } };
+    if (await write(driver.store, { ...volume, spec }, signal)) break;
+    await delay(RETRY_MS, signal);
+  }
+  claimed();
+  return undefined;
+}
+
+/**
+ * Takes the mark that an attempt left off a volume that is not in the group. Only for tidiness: a mark without a member
+ * means nothing.
+ */
+export async function releaseVolume(
+  store: ObjectStore,
+  own: string,
+  change: string,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const volume = await findVolume(store, volumeId, signal);
+  if (volume?.spec.group?.name !== own || volume.spec.group.change !== change) return;
+  const { group: _mark, ...spec } = volume.spec;
+  // Whoever wrote it meanwhile knows better.
+  await write(store, { ...volume, spec }, signal);
+  released();
+}
+
+/** False: somebody else wrote first. */
+async function write(store: ObjectStore, volume: Volume, signal: AbortSignal): Promise<boolean> {
+  try {
+    await store.update(Volumes, volume, { signal });
+    return true;
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return false;
+    throw error;
+  }
+}

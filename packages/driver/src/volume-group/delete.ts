@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { type CallContext, Code, CsiError, type volumegroup } from "@mooring/csi";
+import { type Volume, type VolumeSet, VolumeSets } from "@mooring/engine";
+import { failpoint, listAll } from "@mooring/store";
+import type { DriverContext } from "../context.ts";
+import { removeVolume, untilUnused } from "../controller/delete-volume.ts";
+import { announce, commit } from "./change.ts";
+import { takeOut } from "./claim.ts";
+import { findSet, membersOf, removeRecord } from "./objects.ts";
+import { deletesVolumes } from "./parameters.ts";
+import { type Refusal, refused } from "./refusal.ts";
+
+const decided = failpoint("driver/delete-volume-group/deletion-decided");
+const emptied = failpoint("driver/delete-volume-group/volumes-deleted");
+
+/**
+ * DeleteVolumeGroup: the group and its volumes, or, where it is one that deletes no volumes, only an empty group. What
+ * is decided by one write of the record is carried out, also after a kill: by a repeat, or by the next start.
+ */
+export async function deleteGroup(
+  driver: DriverContext,
+  { volumeGroupId }: volumegroup.DeleteVolumeGroupRequest,
+  { signal }: CallContext,
+) {
+  const set = await findSet(driver.store, volumeGroupId, signal);
+  if (set === undefined) return {};
+  await carryOut(driver, set.spec.deleted === true ? set : await decide(driver, set, signal), signal);
+  return {};
+}
+
+/** Throws FAILED_PRECONDITION, and the group is as it was, when one of its volumes is in use. */
+async function decide(driver: DriverContext, set: VolumeSet, signal: AbortSignal): Promise<VolumeSet> {
+  const { store } = driver;
+  const { name } = set.metadata;
+  const volumes = await membersOf(driver, set, signal);
+  const ids = set.spec.members;
+  const keep = `volume group "${name}" is kept`;
+  if (volumes.length > 0 && !deletesVolumes(driver, set.spec)) {
+    const why = "is still in it, and this group never deletes its volumes";
+    const left = volumes.map(
+      ({ metadata }): Refusal => ({
+        ...{ volumeId: metadata.name, reason: "VOLUME_NOT_DELETED", why },
+      }),
+    );
+    throw refused(keep, "modify", left, ids);
+  }
+  const change = { id: randomUUID() };
+  await announce(store, set, change, signal);
+  try {
+    // From here on, whoever begins to use a member takes the announcement out: see requireNotGoing.
+    const refusals = await Promise.all(volumes.map((volume) => whyInUse(driver, volume, signal)));
+    const inUse = refusals.filter((refusal) => refusal !== undefined);
+    if (inUse.length > 0) throw refused(keep, "modify", inUse, ids);
+    const gone = await commit(store, set, change.id, { deleted: true }, signal);
+    decided();
+    return gone;
+  } catch (error) {
+    await takeOut(store, set, change.id, signal);
+    throw error;
+  }
+}
+
+async function whyInUse(
+  driver: DriverContext,
+  { metadata: { name: volumeId } }: Volume,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  try {
+    await untilUnused(driver, volumeId, signal);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CsiError) || error.code !== Code.FAILED_PRECONDITION) throw error;
+    const why = error.message.replace(`volume "${volumeId}" `, "");
+    return { volumeId, reason: "VOLUME_IN_USE", why };
+  }
+}
+
+async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSignal): Promise<void> {
+  const volumes = await membersOf(driver, set, signal);
+  await Promise.all(volumes.map(({ metadata }) => removeVolume(driver, metadata.name, signal)));
+  emptied();
+  const now = await findSet(driver.store, set.metadata.name, signal);
+  if (now !== undefined && now.metadata.uid === set.metadata.uid) await removeRecord(driver, now, signal);
+}
+
+/**
+ * What a kill left behind, when no caller comes again: deletions that were decided, and, where nobody else has the store,
+ * groups that were never made. Never throws.
+ */
+export async function settleGroups(driver: DriverContext, signal: AbortSignal): Promise<void> {
+  try {
+    const { items } = await listAll(driver.store, VolumeSets, { signal });
+    for (const set of items) {
+      if (set.spec.deleted === true) await carryOut(driver, set, signal);
+      else if (set.spec.generation === 0 && driver.alone) await removeRecord(driver, set, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) driver.logger.warn({ err: error }, "cannot finish what was begun on a volume group");
+  }
+}

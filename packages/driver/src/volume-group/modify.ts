@@ -1,0 +1,43 @@
+import { type CallContext, CsiError, type volumegroup } from "@mooring/csi";
+import type { DriverContext } from "../context.ts";
+import { groupAnswer } from "./answer.ts";
+import { changeMembers, hasMembers, MembersRefused } from "./change.ts";
+import { refusalsOf } from "./eligible.ts";
+import { getGroup } from "./objects.ts";
+import { expectedGeneration } from "./parameters.ts";
+import { type Refusal, refused } from "./refusal.ts";
+
+/**
+ * ModifyVolumeGroupMembership: `volume_ids`, as a set, are the members from now on, all of them or, after a refusal,
+ * none. With `expected-generation` only while nobody else has changed the group: else ABORTED. A group that is as it
+ * is asked to be is answered as it is, whatever was expected: a repeat of a call whose answer was lost is no change.
+ */
+export async function modifyGroup(
+  driver: DriverContext,
+  { volumeGroupId, volumeIds, parameters }: volumegroup.ModifyVolumeGroupMembershipRequest,
+  { signal }: CallContext,
+) {
+  const set = await getGroup(driver.store, volumeGroupId, signal);
+  const expected = expectedGeneration(set, parameters);
+  const ids = [...new Set(volumeIds)];
+  const fail = (refusals: readonly Refusal[]): CsiError =>
+    refused(`volume group "${volumeGroupId}" is as it was`, "modify", refusals, volumeIds);
+  const refusals = await refusalsOf(driver, set, ids, signal);
+  if (refusals.length > 0) throw fail(refusals);
+  if (await hasMembers(driver, set, ids, signal)) {
+    return { volumeGroup: await groupAnswer(driver, set, signal) };
+  }
+  const { generation } = set.spec;
+  if (expected !== undefined && expected !== generation) {
+    throw CsiError.aborted(
+      `volume group "${volumeGroupId}" is of generation ${generation}, not ${expected}`,
+      { hint: "Somebody else has changed it: read the group, decide again, and repeat the call." },
+    );
+  }
+  try {
+    const changed = await changeMembers(driver, set, ids, signal);
+    return { volumeGroup: await groupAnswer(driver, changed, signal) };
+  } catch (error) {
+    throw error instanceof MembersRefused ? fail(error.refusals) : error;
+  }
+}

@@ -1,0 +1,44 @@
+import { CsiError } from "@mooring/csi";
+import type { Volume } from "@mooring/engine";
+import type { DriverContext } from "../context.ts";
+import { findVolume } from "../controller/objects.ts";
+import { groupOf, takeOut } from "./claim.ts";
+
+/** DeleteVolume of a member is FAILED_PRECONDITION: it has to leave its group first, or go with it. */
+export async function requireNoGroup(
+  driver: DriverContext,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<void> {
+  const set = await groupOf(driver, volume, signal);
+  if (set === undefined) return;
+  throw CsiError.failedPrecondition(
+    `volume "${volume.metadata.name}" is in volume group "${set.metadata.name}" and cannot be deleted alone`,
+    { hint: "Take it out of the group first (ModifyVolumeGroupMembership), or delete the group." },
+  );
+}
+
+/**
+ * For whoever has just written that a volume is used: the other side announces a group's deletion, then looks for uses.
+ * One of the two sees the other. A deletion that is not decided yet is called off; after one that is, the volume goes:
+ * NOT_FOUND.
+ */
+export async function requireNotGoing(
+  driver: DriverContext,
+  volumeId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const volume = await findVolume(driver.store, volumeId, signal);
+    const set = volume === undefined ? undefined : await groupOf(driver, volume, signal);
+    if (set === undefined) return;
+    if (set.spec.deleted === true) {
+      throw CsiError.notFound(
+        `volume "${volumeId}" is being deleted with volume group "${set.metadata.name}"`,
+      );
+    }
+    const { change } = set.spec;
+    if (change === undefined || change.members !== undefined) return;
+    if (await takeOut(driver.store, set, change.id, signal)) return;
+  }
+}

@@ -1,0 +1,51 @@
+import { defineResource, type KubeObject } from "@mooring/store";
+import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+
+/** Volumes in one set at most: as many as one group snapshot cuts at one moment. */
+export const MAX_SET_MEMBERS = 100;
+
+/**
+ * What the storage side knows of a volume group: the record behind `volumegroup.Controller`. It is no `VolumeGroup`,
+ * which is a person's object in a namespace and may be about any driver's volumes. Cluster scoped; the name is the
+ * CSI volume group id `vg-<uuid>`. One write of it is one change of the membership: there is no half of one.
+ */
+export interface VolumeSet extends KubeObject {
+  spec: VolumeSetSpec;
+}
+
+export interface VolumeSetSpec {
+  /**
+   * Names of the Volumes, sorted. One that does not exist any more, or whose `spec.group` is another one, is none: it
+   * was taken away behind the driver's back.
+   */
+  members: string[];
+  /** Counts the changes of the membership. 0: the group is still being made, and nobody has heard of it. */
+  generation: number;
+  /** Only volumes of this Pool may be members. */
+  pool?: string;
+  /** At most so many members; default 100. */
+  maxVolumes?: number;
+  /** `false`: deleting the group never deletes a volume, it has to be empty before. Default true. */
+  deleteVolumes?: boolean;
+  /** What is about to be done. Whoever is in its way may take it out, and then it is not done. */
+  change?: VolumeSetChange;
+  /** It is decided: the members are being deleted, then the record is. */
+  deleted?: boolean;
+  /** What CreateVolumeGroup was called with, so that a repeat can be compared with it. */
+  request?: Record<string, unknown>;
+}
+
+export interface VolumeSetChange {
+  /** Of this one attempt. */
+  id: string;
+  /** The members that there are to be; absent: the group is to be deleted. */
+  members?: string[];
+}
+
+export const VolumeSets = defineResource<VolumeSet>(
+  MOORING_GROUP,
+  MOORING_VERSION,
+  "VolumeSet",
+  "volumesets",
+  false,
+);
