@@ -54,6 +54,22 @@ export class Supervisor {
     }
   }
 
+  /** Makes a call once. False: it was cut off, and the next life has begun. */
+  async once(make: (client: CsiClient) => Promise<unknown>): Promise<boolean> {
+    const before = this.kills;
+    const client = await connect(`unix://${this.folder}/csi.sock`, { timeoutMs: DEADLINE_MS });
+    try {
+      await make(client);
+      return true;
+    } catch (error) {
+      if ((error as { codeName?: string }).codeName !== "UNAVAILABLE") throw error;
+      while (this.kills === before) await sleep(10);
+      return false;
+    } finally {
+      client.close();
+    }
+  }
+
   /** Ends the driver by SIGTERM; resolves with its exit code. */
   async stop(): Promise<number | null> {
     this.#stopping = true;

@@ -1,0 +1,2 @@
+/** The gaps in what is done to volume groups. */
+export const GROUP_GAP = /^driver\/(?:[a-z]+-)?volume-group\//;
