@@ -27,6 +27,8 @@ export type ChangeListener<T> = (old: T | undefined, current: T | undefined) => 
  */
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
+  /** Index name -> the values under which an object is found by {@link Informer.byIndex}. */
+  readonly indexers: Readonly<Record<string, (object: T) => string[]>>;
   /** Lists and watches until the signal aborts; resolves then. Call it once. */
   run(signal: AbortSignal): Promise<void>;
   /** Resolves when the first list is in the cache. */
@@ -76,6 +78,7 @@ export function createInformer<T extends KubeObject>(
 
   return {
     resource,
+    indexers,
     run(signal) {
       allowManyListeners(signal);
       return reflect(store, resource, selection, logger, signal, {

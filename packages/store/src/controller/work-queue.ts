@@ -80,6 +80,16 @@ export class WorkQueue {
     return this.#failing.get(key)?.count ?? 0;
   }
 
+  /** The key is ready or with a worker; one that waits for its time is not. */
+  isBusy(key: string): boolean {
+    return this.#ready.has(key) || this.#active.has(key);
+  }
+
+  /** Nothing is ready, and nobody works. */
+  get idle(): boolean {
+    return this.#ready.size === 0 && this.#active.size === 0;
+  }
+
   /** The next key, which is the caller's until `done(key)`; undefined when the queue is closed. */
   take(): Promise<string | undefined> {
     if (this.#closed) return Promise.resolve(undefined);

@@ -1,0 +1,74 @@
+import { delay } from "../../runtime/wait.ts";
+
+/** A running controller, as one who checks it sees it. */
+export interface Checked {
+  readonly name: string;
+  /** It has begun, and nothing is ready or under way. */
+  readonly idle: boolean;
+  /** Grows with every key that is taken up. */
+  readonly taken: number;
+  keys(): Iterable<string>;
+  forgotten(key: string): Promise<{ do: string } | undefined>;
+}
+
+/** A step that is due and that nobody has been asked to take. */
+export interface Sleeper {
+  controller: string;
+  key: string;
+  step: string;
+}
+
+const running = new Set<Checked>();
+
+/** Returns how to take the controller out again. */
+export function enlist(controller: Checked): () => void {
+  running.add(controller);
+  return () => running.delete(controller);
+}
+
+/**
+ * A full pass over all keys of all controllers of this process, reading and deciding without doing. What is being
+ * worked on, or is failing and will be tried again, is left out.
+ */
+export async function findSleepers(): Promise<Sleeper[]> {
+  const sleepers: Sleeper[] = [];
+  for (const controller of running) {
+    for (const key of controller.keys()) {
+      // What cannot be read cannot be decided; whoever works on it says so.
+      const step = await controller.forgotten(key).catch(() => undefined);
+      if (step !== undefined) sleepers.push({ controller: controller.name, key, step: step.do });
+    }
+  }
+  return sleepers;
+}
+
+/**
+ * Resolves when all controllers of this process are idle and a full pass finds no step: nothing sleeps through its
+ * event. Throws with the steps that are still due, and that nothing has asked for, after the time; for the end of tests.
+ */
+export async function atRest({ withinMs = 30_000 }: { withinMs?: number } = {}): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const takenBefore = taken();
+    const sleepers = busy().length === 0 ? await findSleepers() : [];
+    const stirring = busy();
+    if (stirring.length === 0 && sleepers.length === 0 && taken() === takenBefore) return;
+    if (performance.now() > deadline) {
+      const steps = sleepers.map(({ controller, key, step }) => `${controller} ${key}: ${step}`);
+      throw new Error(
+        sleepers.length > 0
+          ? `nothing asks for what is due: ${steps.join("; ")}`
+          : `no rest: ${stirring.join(", ")}`,
+      );
+    }
+    await delay(50);
+  }
+}
+
+function busy(): string[] {
+  return [...running].filter(({ idle }) => !idle).map(({ name }) => name);
+}
+
+function taken(): number {
+  return [...running].reduce((sum, controller) => sum + controller.taken, 0);
+}

@@ -1,0 +1,97 @@
+import type { KubeObject } from "../../object/meta.ts";
+import type { ObjectStore } from "../../object-store.ts";
+import type { Logger } from "../../runtime/logger.ts";
+import type { Informer } from "../informer.ts";
+import type { ControllerSource } from "../run-controller.ts";
+import type { WorkQueueOptions } from "../work-queue.ts";
+import type { Reader } from "./reader.ts";
+
+/** How a decision ends the work on a key, for now. */
+export type Outcome =
+  /** All is as it should be. */
+  | { do: "done" }
+  /** Somebody else has to do something first. With `afterMs` the key comes again then, without any event. */
+  | { do: "wait"; afterMs?: number }
+  /** It cannot be done as things are: the key comes again with back-off. */
+  | { do: "fail"; code: string; message: string; hint?: string };
+
+export const DONE: { do: "done" } = { do: "done" };
+
+/** Until something that was read changes, or (with a time) at the latest then. Milliseconds. */
+export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
+  return afterMs === undefined ? { do: "wait" } : { do: "wait", afterMs };
+}
+
+export interface ReconcileContext {
+  /** Aborts when the controller is to stop. */
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+export interface ReadContext extends ReconcileContext {
+  /** Notes what is read through it; a change of any of that asks for the key again. */
+  reader: Reader;
+  /** The last step met an outdated picture: ask the server itself, not a cache. */
+  fresh: boolean;
+}
+
+/**
+ * A controller. The loop reads what a decision needs, decides, makes one change, and reads again, until the decision
+ * is an {@link Outcome}. It may be killed between any two of these.
+ */
+export interface ReconcilerOptions<View, Step extends { do: string }> {
+  /** Named in logs and metrics: `snapshot`. */
+  name: string;
+  /** What `reader.store` reads. */
+  store: Pick<ObjectStore, "get" | "list">;
+  /** The objects that keys stand for: what is there gives the keys, what comes asks for them. */
+  sources: readonly ControllerSource[];
+  /** Whatever else `read` looks at. Work begins when all of these and the sources are synced. */
+  watched?: readonly WatchedInformer[];
+  /** Keys that no object stands for (any more), such as what an earlier life has left on disk. */
+  keys?: () => Iterable<string>;
+  /**
+   * Everything that the decision depends on. Undefined: nothing of ours, also when it becomes so. What other objects
+   * say is read through `reader`, or a change of it may be slept through. Changes nothing: it is also called to see
+   * whether anything is left to do.
+   */
+  read(key: string, context: ReadContext): Promise<View | undefined> | View | undefined;
+  /** Pure. */
+  decide(view: View): Step | Outcome;
+  /** Makes one externally visible change. A Conflict it throws leads to a fresh read, other errors to back-off. */
+  apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<void>;
+  /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
+  failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
+  /** The error of a `fail`; default {@link ReconcileFailure}. */
+  errorOf?(outcome: Extract<Outcome, { do: "fail" }>): Error;
+  /** Errors of `apply` that only mean an old picture; default: conflicts. */
+  isOutdated?(error: unknown): boolean;
+  /** Steps after which a decision that does not settle is an error; default 40. */
+  mostSteps?: number;
+  /** Keys worked on at the same time; default 4. Never the same key twice. */
+  concurrency?: number;
+  backoff?: WorkQueueOptions;
+  logger?: Logger;
+  /** Milliseconds between two passes over all keys that look for forgotten work; default 30 minutes, ±20 %. */
+  resyncMs?: number;
+}
+
+/** An informer of any kind of object. */
+export type WatchedInformer = Pick<Informer<KubeObject>, "resource" | "synced">;
+
+/** A `fail`, thrown. */
+export class ReconcileFailure extends Error {
+  override readonly name = "ReconcileFailure";
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor({ code, message, hint }: Extract<Outcome, { do: "fail" }>) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+export function isOutcome(step: { do: string }): step is Outcome {
+  return step.do === "done" || step.do === "wait" || step.do === "fail";
+}

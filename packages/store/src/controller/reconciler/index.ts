@@ -1,0 +1,14 @@
+export { atRest, findSleepers, type Sleeper } from "./at-rest.ts";
+export {
+  DONE,
+  isOutcome,
+  type Outcome,
+  type ReadContext,
+  ReconcileFailure,
+  type ReconcilerOptions,
+  type WatchedInformer,
+  wait,
+} from "./contract.ts";
+export { type ReconcileCounts, reconcileCounts } from "./metrics.ts";
+export type { Cached, Collection, Reader } from "./reader.ts";
+export { Reconciler } from "./reconciler.ts";

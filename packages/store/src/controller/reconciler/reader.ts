@@ -1,0 +1,121 @@
+import type { KubeObject } from "../../object/meta.ts";
+import { keyOf, type ObjectKey, type Resource } from "../../object/resource.ts";
+import { isNotFound } from "../../object/status-error.ts";
+import type { ListOptions, ListResult, ObjectStore } from "../../object-store.ts";
+import { matchesLabels, parseLabelSelector } from "../../select/label-selector.ts";
+import type { Informer } from "../informer.ts";
+
+/** A cached collection as it is read: an informer is one. */
+export interface Collection<T> {
+  /** `key` is `namespace/name`, or `name` for cluster-scoped kinds. */
+  get(key: string): T | undefined;
+  list(): T[];
+  byIndex(name: string, value: string): T[];
+}
+
+/** An informer, or a cache in front of one that may know more than it, such as the answers to our own writes. */
+export type Cached<T extends KubeObject> = Informer<T> | (Collection<T> & { readonly informer: Informer<T> });
+
+/** Looks at things and notes that it did. Good for one `read`. */
+export interface Reader {
+  /**
+   * The collection, noting what is asked for: an object, also one that is not there; what has a value in an index; or
+   * the whole list. With `of` the answers are what it makes of each object, and only a change of that counts: use one
+   * where an object changes all the time in ways that do not matter. `of` is pure and declared once, at module level.
+   */
+  over<T extends KubeObject>(cached: Cached<T>): Collection<T>;
+  over<T extends KubeObject, P>(cached: Cached<T>, of: (object: T) => P): Collection<P>;
+  /** Reads from the store itself. Kinds that the controller does not watch are refused: nothing would tell of a change. */
+  readonly store: Pick<ObjectStore, "get" | "list">;
+  /** Notes something that is no object; `Reconciler.changed(topic)` says when it has changed. */
+  topic(topic: string): void;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: projections of all kinds in one map; each is only given its own objects
+export type Projection = (object: any) => unknown;
+
+/** What a live read has seen of an object: a resourceVersion, nothing, no answer yet, or what cannot be compared. */
+export type Seen = { version: string } | "absent" | "asked" | "unknown";
+
+/** Where a reader puts what it was asked for. */
+export interface Notes {
+  object(informer: Informer<KubeObject>, key: string, of: Projection | undefined): void;
+  index(informer: Informer<KubeObject>, name: string, value: string, of: Projection | undefined): void;
+  list(informer: Informer<KubeObject>, of: Projection | undefined): void;
+  /** Before an object is asked for: "asked"; afterwards what was seen. */
+  live(resource: Resource, key: string, seen: Seen): void;
+  liveList(resource: Resource, matches: (object: KubeObject) => boolean): void;
+  topic(topic: string): void;
+}
+
+export function createReader(store: Pick<ObjectStore, "get" | "list">, notes: Notes): Reader {
+  return {
+    over: <T extends KubeObject, P>(cached: Cached<T>, of?: (object: T) => P) => follow(cached, of, notes),
+    store: followStore(store, notes),
+    topic: (topic) => notes.topic(topic),
+  };
+}
+
+function follow<T extends KubeObject, P>(
+  cached: Cached<T>,
+  of: ((object: T) => P) | undefined,
+  notes: Notes,
+): Collection<T & P> {
+  const ahead = "informer" in cached;
+  // Sound: what is noted of an informer is only ever compared with objects of the same informer.
+  const informer = (ahead ? cached.informer : cached) as unknown as Informer<KubeObject>;
+  const answer = (object: T): T & P => (of === undefined ? object : of(object)) as T & P;
+  return {
+    get(key) {
+      const object = cached.get(key);
+      // What is ahead of the watch has seen already what the watch will bring.
+      if (ahead && of === undefined) notes.live(informer.resource, key, seenOf(object));
+      else notes.object(informer, key, of);
+      return object === undefined ? undefined : answer(object);
+    },
+    list() {
+      notes.list(informer, of);
+      return cached.list().map(answer);
+    },
+    byIndex(name, value) {
+      notes.index(informer, name, value, of);
+      return cached.byIndex(name, value).map(answer);
+    },
+  };
+}
+
+function followStore(
+  store: Pick<ObjectStore, "get" | "list">,
+  notes: Notes,
+): Pick<ObjectStore, "get" | "list"> {
+  return {
+    async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
+      const name = keyOf({ metadata: key });
+      notes.live(resource, name, "asked");
+      try {
+        const object = await store.get(resource, key, signal);
+        notes.live(resource, name, seenOf(object));
+        return object;
+      } catch (error) {
+        notes.live(resource, name, isNotFound(error) ? "absent" : "unknown");
+        throw error;
+      }
+    },
+    list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
+      const { namespace, labelSelector } = options;
+      const labels = parseLabelSelector(labelSelector);
+      // Field selectors are the server's to judge: any change of a field may matter.
+      const matches = ({ metadata }: KubeObject): boolean =>
+        (namespace === undefined || metadata.namespace === namespace) &&
+        matchesLabels(labels, metadata.labels ?? {});
+      notes.liveList(resource, matches);
+      return store.list(resource, options);
+    },
+  };
+}
+
+function seenOf(object: KubeObject | undefined): Seen {
+  if (object === undefined) return "absent";
+  const { resourceVersion } = object.metadata;
+  return resourceVersion === undefined ? "unknown" : { version: resourceVersion };
+}

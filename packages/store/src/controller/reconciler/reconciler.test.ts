@@ -1,0 +1,295 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Shelves, shelf, type Widget, Widgets, widget } from "../../contract/kinds.ts";
+import { conflict } from "../../object/errors.ts";
+import type { ObjectStore } from "../../object-store.ts";
+import { delay } from "../../runtime/wait.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { openStore } from "../../testing/open-store.ts";
+import { createInformer } from "../informer.ts";
+import { mutate } from "../mutate.ts";
+import { source } from "../run-controller.ts";
+import { atRest, findSleepers } from "./at-rest.ts";
+import { DONE, type ReconcilerOptions, wait } from "./contract.ts";
+import { reconcileCounts } from "./metrics.ts";
+import type { Collection, Reader } from "./reader.ts";
+import { Reconciler } from "./reconciler.ts";
+
+interface View {
+  widget: Widget;
+  phase: string;
+}
+type Step = { do: "write-phase"; phase: string };
+
+const labelOf = ({ data }: { data?: Record<string, string> }) => data?.["label"];
+
+/** Writes into each widget what `phaseOf` reads for it. */
+async function paint(
+  t: TestContext,
+  store: ObjectStore,
+  phaseOf: (
+    widget: Widget,
+    reader: Reader,
+    caches: { shelves: Collection<Awaited<ReturnType<typeof shelf>>>; widgets: Collection<Widget> },
+  ) => string | Promise<string>,
+  more: Partial<ReconcilerOptions<View, Step>> = {},
+) {
+  const stop = new AbortController();
+  const widgets = createInformer(store, Widgets, { indexers: { color: ({ spec }) => [spec?.color ?? ""] } });
+  const shelves = createInformer(store, Shelves);
+  const reconciler = new Reconciler<View, Step>({
+    name: `paint ${t.name}`,
+    store,
+    sources: [source(widgets, ({ metadata }) => [metadata.name])],
+    watched: [shelves],
+    async read(name, { reader }) {
+      const own = await reader.store.get(Widgets, { namespace: "default", name }).catch(() => undefined);
+      if (own === undefined) return undefined;
+      return { widget: own, phase: await phaseOf(own, reader, { shelves, widgets }) };
+    },
+    decide: ({ widget: { status }, phase }) =>
+      status?.phase === phase ? DONE : { do: "write-phase", phase },
+    async apply({ phase }, view) {
+      await store.updateStatus(Widgets, { ...view.widget, status: { phase } });
+    },
+    ...more,
+  });
+  const running = [widgets.run(stop.signal), shelves.run(stop.signal), reconciler.run(stop.signal)];
+  t.after(async () => {
+    stop.abort();
+    await Promise.all(running);
+  });
+  await Promise.all([widgets.synced(), shelves.synced()]);
+  const phase = async (name: string) =>
+    (await store.get(Widgets, { namespace: "default", name })).status?.phase;
+  /** How often a key was taken to its end. */
+  const reconciled = () => reconcileCounts().get(`paint ${t.name}`)?.reconciled;
+  return { reconciler, reconciled, phase, widgets, shelves };
+}
+
+test("a key comes again when an object that it has read changes, comes or goes, and only then", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "a" }));
+  await store.create(Widgets, widget("other", { color: "b" }));
+  const { phase, reconciled } = await paint(t, store, async ({ spec }, reader) => {
+    const found = await reader.store.get(Shelves, { name: spec?.color ?? "" }).catch(() => undefined);
+    return found === undefined ? "none" : (labelOf(found) ?? "");
+  });
+  await atRest();
+  assert.equal(await phase("w"), "none");
+  await store.create(Shelves, shelf("a", { label: "first" }));
+  await atRest();
+  assert.equal(await phase("w"), "first");
+  await mutate(store, Shelves, { name: "a" }, (s) => {
+    s.data = { label: "second" };
+  });
+  await atRest();
+  assert.equal(await phase("w"), "second");
+  // Another kind of event that nobody has read about.
+  await store.create(Shelves, shelf("unread"));
+  await store.delete(Shelves, { name: "a" });
+  await atRest();
+  assert.equal(await phase("w"), "none");
+  assert.equal(reconciled(), 5, "the other widget only once");
+});
+
+test("our own write does not bring a key back", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  const { reconciled, reconciler, widgets } = await paint(t, store, () => "painted");
+  await eventually("the event of the write", () => widgets.get("default/w")?.status?.phase === "painted");
+  await atRest();
+  assert.equal(reconciled(), 1);
+  reconciler.add("w");
+  await eventually("the one that was asked for", () => reconciled() === 2);
+});
+
+test("a projected read is woken by what it sees of the object, and by nothing else", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "a" }));
+  await store.create(Shelves, shelf("a", { label: "x", heartbeat: "0" }));
+  const { phase, reconciled, shelves } = await paint(
+    t,
+    store,
+    ({ spec }, reader, caches) =>
+      reader.over(caches.shelves as typeof shelves, labelOf).get(spec?.color ?? "") ?? "none",
+  );
+  await atRest();
+  const before = reconciled();
+  for (let beat = 1; beat < 10; beat++) {
+    await mutate(store, Shelves, { name: "a" }, (s) => {
+      s.data = { ...s.data, heartbeat: String(beat) };
+    });
+  }
+  await eventually("the last beat", () => shelves.get("a")?.data?.["heartbeat"] === "9");
+  await atRest();
+  assert.equal(reconciled(), before);
+  await mutate(store, Shelves, { name: "a" }, (s) => {
+    s.data = { label: "y" };
+  });
+  await eventually("the new label", () => shelves.get("a")?.data?.["label"] === "y");
+  await atRest();
+  assert.equal(await phase("w"), "y");
+});
+
+test("lists and indexes wake those who read them", async (t) => {
+  const store = await openStore(t);
+  for (const name of ["one", "two"]) await store.create(Widgets, widget(name, { color: "red" }));
+  const { phase, widgets } = await paint(t, store, ({ spec }, reader, caches) => {
+    const same = reader.over(caches.widgets as typeof widgets).byIndex("color", spec?.color ?? "").length;
+    return `${same} of ${reader.over(caches.shelves as typeof shelves).list().length}`;
+  });
+  const shelves = createInformer(store, Shelves);
+  await atRest();
+  assert.equal(await phase("one"), "2 of 0");
+  await mutate(store, Widgets, { namespace: "default", name: "two" }, (w) => {
+    w.spec = { color: "blue" };
+  });
+  await eventually("the index", () => widgets.byIndex("color", "blue").length === 1);
+  await atRest();
+  assert.deepEqual([await phase("one"), await phase("two")], ["1 of 0", "1 of 0"]);
+  assert.equal(shelves.list().length, 0);
+});
+
+test("a change between the question and its answer is not slept through", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "a" }));
+  await store.create(Shelves, shelf("a", { label: "old" }));
+  let asked = 0;
+  const slow = {
+    list: store.list.bind(store),
+    get: async (...question: Parameters<typeof store.get>) => {
+      const answer = await store.get(...question);
+      // The last look, the one that finds nothing to do.
+      if (question[0].plural !== Shelves.plural || ++asked !== 2) return answer;
+      await store.update(Shelves, { ...answer, ...shelf("a", { label: "new" }) });
+      await eventually("the event", () => shelves.get("a")?.data?.["label"] === "new");
+      return answer;
+    },
+  };
+  const { phase, shelves } = await paint(
+    t,
+    store,
+    async (_, reader) => labelOf(await reader.store.get(Shelves, { name: "a" })) ?? "",
+    { store: slow as typeof store },
+  );
+  await atRest();
+  assert.equal(await phase("w"), "new");
+});
+
+test("what is no object is a topic", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  let open = false;
+  const { reconciler, phase } = await paint(t, store, (_, reader) => {
+    reader.topic("door");
+    return open ? "open" : "shut";
+  });
+  await atRest();
+  open = true;
+  assert.equal((await findSleepers()).length, 1, "nobody has said so");
+  reconciler.changed("door");
+  await atRest();
+  assert.equal(await phase("w"), "open");
+});
+
+test("what was read past the reader is found at rest, and by a resync, which counts it", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w", { color: "a" }));
+  const { phase } = await paint(
+    t,
+    store,
+    async ({ spec }) => {
+      const found = await store.get(Shelves, { name: spec?.color ?? "" }).catch(() => undefined);
+      return found === undefined ? "none" : "there";
+    },
+    { resyncMs: 200 },
+  );
+  await atRest();
+  await store.create(Shelves, shelf("a"));
+  await assert.rejects(atRest({ withinMs: 0 }), /w: write-phase/);
+  await eventually("a resync", () => reconcileCounts().get(`paint ${t.name}`)?.resyncFound === 1);
+  await atRest();
+  assert.equal(await phase("w"), "there");
+});
+
+test("a kind that is not watched cannot be read, so that nothing waits for news that never comes", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  const failures: unknown[] = [];
+  await paint(t, store, (_, reader) => String(reader.over(createInformer(store, Shelves)).list().length), {
+    failed: async (_, error) => void failures.push(error),
+  });
+  await eventually("a failure", () => failures.length > 0);
+  assert.match(String(failures[0]), /reads shelves from an informer that it does not watch/);
+});
+
+test("a conflict leads to a fresh read, and is nobody's failure", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  let conflicts = 0;
+  const fresh = new Set<string>();
+  const { phase } = await paint(t, store, () => "done", {
+    async read(name, context) {
+      fresh.add(`${conflicts} conflicts: ${context.fresh ? "fresh" : "as it comes"}`);
+      const own = await context.reader.store.get(Widgets, { namespace: "default", name });
+      return { widget: own, phase: "done" };
+    },
+    async apply(step, view) {
+      if (conflicts++ < 2) throw conflict(Widgets, "w");
+      await store.updateStatus(Widgets, { ...view.widget, status: { phase: step.phase } });
+    },
+  });
+  await atRest();
+  assert.equal(await phase("w"), "done");
+  const expected = [
+    "0 conflicts: as it comes",
+    "1 conflicts: fresh",
+    "2 conflicts: fresh",
+    "3 conflicts: as it comes",
+  ];
+  assert.deepEqual([...fresh], expected);
+  assert.equal(reconcileCounts().get(`paint ${t.name}`)?.failures, 0);
+  assert.equal(reconcileCounts().get(`paint ${t.name}`)?.conflicts, 2);
+});
+
+test("a fail is reported and tried again; a wait comes back by itself; a decision without end is an error", async (t) => {
+  const store = await openStore(t);
+  for (const name of ["unlucky", "early", "endless"]) await store.create(Widgets, widget(name));
+  const errors: string[] = [];
+  let late = 0;
+  let failures = 0;
+  const { phase } = await paint(t, store, () => "done", {
+    backoff: { baseMs: 5, failingGapMs: 1 },
+    decide({ widget: { metadata, status }, phase }) {
+      if (metadata.name === "endless" && errors.length < 4)
+        return { do: "write-phase", phase: String(Math.random()) };
+      if (metadata.name === "unlucky" && failures++ < 3)
+        return { do: "fail", code: "UNAVAILABLE", message: "not yet", hint: "wait" };
+      if (metadata.name === "early" && late++ < 1) return wait(10);
+      return status?.phase === phase ? DONE : { do: "write-phase", phase };
+    },
+    async failed(key, error) {
+      errors.push(`${key}: ${String(error)}`);
+    },
+  });
+  await eventually("all of them", () => errors.length >= 4 && late > 1);
+  for (const name of ["unlucky", "early", "endless"]) {
+    while ((await phase(name)) !== "done") await delay(5, AbortSignal.timeout(60_000));
+  }
+  assert.equal(errors.filter((error) => error === "unlucky: ReconcileFailure: not yet").length, 3);
+  assert.equal(
+    errors.filter((error) => error === "endless: ReconcileFailure: no rest after 40 steps").length,
+    1,
+  );
+});
+
+test("keys of objects that are gone are forgotten", async (t) => {
+  const store = await openStore(t);
+  const { reconciler } = await paint(t, store, () => "painted");
+  for (let i = 0; i < 50; i++) await store.create(Widgets, widget(`w${i}`));
+  await eventually("all of them", () => reconciler.keys().size === 50);
+  await atRest();
+  for (let i = 0; i < 50; i++) await store.delete(Widgets, { namespace: "default", name: `w${i}` });
+  await eventually("none of them", () => reconciler.keys().size === 0);
+});

@@ -1,0 +1,260 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { KubeObject } from "../../object/meta.ts";
+import { keyOf } from "../../object/resource.ts";
+import { isConflict } from "../../object/status-error.ts";
+import { type Logger, silentLogger } from "../../runtime/logger.ts";
+import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
+import type { ControllerSource } from "../run-controller.ts";
+import { WorkQueue } from "../work-queue.ts";
+import { enlist } from "./at-rest.ts";
+import { isOutcome, type Outcome, ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
+import { countsOf } from "./metrics.ts";
+import { type Pass, ReadTracker } from "./read-tracker.ts";
+import { createReader, type Notes } from "./reader.ts";
+import { keepResyncing } from "./resync.ts";
+
+const MOST_STEPS = 40;
+const MOST_CONFLICTS = 8;
+const CONFLICT_PAUSE = { baseMs: 2, maxMs: 200 };
+/** How long decisions without any I/O may follow each other before everybody else gets a turn. */
+const TURN_MS = 10;
+
+/**
+ * Runs a controller (see {@link ReconcilerOptions}): takes every key to an outcome once all informers are synced, and
+ * again whenever something that its last read has looked at changes.
+ */
+export class Reconciler<View, Step extends { do: string }> {
+  readonly name: string;
+  readonly #options: ReconcilerOptions<View, Step>;
+  readonly #logger: Logger;
+  readonly #queue: WorkQueue;
+  readonly #tracker: ReadTracker;
+  readonly #counts;
+  /** The last read of each key. */
+  readonly #passes = new Map<string, Pass>();
+  readonly #running = new Set<string>();
+  #begun = false;
+  #taken = 0;
+  #turnBegan = performance.now();
+  #signal = new AbortController().signal;
+
+  constructor(options: ReconcilerOptions<View, Step>) {
+    this.name = options.name;
+    this.#options = options;
+    this.#logger = (options.logger ?? silentLogger).child({ controller: options.name });
+    this.#queue = new WorkQueue(options.backoff);
+    this.#counts = countsOf(options.name);
+    const informers = [...options.sources.map(({ informer }) => informer), ...(options.watched ?? [])];
+    this.#tracker = new ReadTracker(options.name, informers, (pass) => this.#wake(pass));
+  }
+
+  /** Asks for a key, for those who know of something that `read` cannot note. */
+  add(key: string, afterMs = 0): void {
+    if (afterMs > 0) this.#queue.addAfter(key, afterMs);
+    else this.#queue.add(key);
+  }
+
+  /** What reads have noted as this topic has changed. */
+  changed(topic: string): void {
+    this.#tracker.changed(topic);
+  }
+
+  /** Works until the signal aborts; resolves when the last step has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { sources, watched = [], concurrency = 4, resyncMs } = this.#options;
+    this.#signal = signal;
+    const close = () => this.#queue.close();
+    allowManyListeners(signal);
+    signal.addEventListener("abort", close, { once: true });
+    const stops = [enlist(this), () => this.#tracker.stop(), ...sources.map((each) => this.#follow(each))];
+    try {
+      const informers = [...sources.map(({ informer }) => informer), ...watched];
+      await Promise.all(informers.map((informer) => informer.synced(signal)));
+      for (const key of this.keys()) this.#queue.add(key);
+      this.#begun = true;
+      const workers = Array.from({ length: concurrency }, () => this.#work());
+      await Promise.all([...workers, keepResyncing(this, signal, resyncMs)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const stop of stops) stop();
+      signal.removeEventListener("abort", close);
+      close();
+    }
+  }
+
+  /** All keys that there are. */
+  keys(): Set<string> {
+    const keys = new Set([...this.#passes.keys(), ...(this.#options.keys?.() ?? [])]);
+    for (const source of this.#options.sources) {
+      for (const object of source.informer.list())
+        for (const key of this.#keysOf(source, object)) keys.add(key);
+    }
+    return keys;
+  }
+
+  /** It has begun, and nothing is ready or under way. */
+  get idle(): boolean {
+    return this.#begun && this.#queue.idle;
+  }
+
+  /** Grows with every key that is taken up. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
+  async forgotten(key: string): Promise<Step | undefined> {
+    const isComing = () => this.#queue.isBusy(key) || this.#queue.failures(key) > 0;
+    if (isComing()) return undefined;
+    const pass = this.#passes.get(key);
+    const context = this.#context(key);
+    const reader = createReader(this.#options.store, UNNOTED);
+    const view = await this.#options.read(key, { ...context, reader, fresh: false });
+    if (view === undefined) return undefined;
+    const step = this.#options.decide(view);
+    return isOutcome(step) || isComing() || this.#passes.get(key) !== pass ? undefined : step;
+  }
+
+  /** A resync has found it forgotten. */
+  found(key: string, step: { do: string }): void {
+    this.#counts.resyncFound += 1;
+    this.#logger.error({ key, step: step.do }, "a resync found work that no event had asked for");
+    this.#queue.add(key);
+  }
+
+  #follow(source: ControllerSource): () => void {
+    const { informer } = source;
+    const changed = (object: KubeObject | undefined): void => {
+      if (object === undefined) return;
+      const name = keyOf(object);
+      for (const key of this.#keysOf(source, object)) {
+        // Whoever has read the object itself is woken by what it has read, if there is news.
+        if (this.#passes.get(key)?.sawObject(informer, name) !== true) this.#queue.add(key);
+      }
+    };
+    return informer.onChange((old, current) => {
+      changed(old);
+      changed(current);
+    });
+  }
+
+  #keysOf({ keys }: ControllerSource, object: KubeObject): string[] {
+    try {
+      return keys(object);
+    } catch (error) {
+      this.#logger.error({ err: error, name: object.metadata.name }, "cannot tell what a change means");
+      return [];
+    }
+  }
+
+  #wake(pass: Pass): void {
+    pass.stale = true;
+    // Under way: whether another read has seen the change shows in the end.
+    if (!this.#running.has(pass.key)) this.#queue.add(pass.key);
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const key = await this.#queue.take();
+      if (key === undefined || this.#signal.aborted) return;
+      await this.#giveTurn();
+      this.#running.add(key);
+      this.#taken += 1;
+      try {
+        const outcome = await this.#converge(key);
+        this.#queue.forget(key);
+        this.#counts.reconciled += 1;
+        if (outcome.do === "wait" && outcome.afterMs !== undefined)
+          this.#queue.addAfter(key, outcome.afterMs);
+      } catch (error) {
+        if (!this.#signal.aborted) await this.#failed(key, error);
+      } finally {
+        this.#running.delete(key);
+        if (this.#passes.get(key)?.stale === true) this.#queue.add(key);
+        this.#queue.done(key);
+      }
+    }
+  }
+
+  /** Read, decide, take one step, read again. Throws what a step or a `fail` says. */
+  async #converge(key: string): Promise<Outcome> {
+    const { decide, apply, mostSteps = MOST_STEPS, errorOf, isOutdated = isConflict } = this.#options;
+    const context = this.#context(key);
+    let conflicts = 0;
+    let fresh = false;
+    for (let steps = 0; steps < mostSteps; steps++) {
+      this.#signal.throwIfAborted();
+      const view = await this.#read(key, fresh);
+      if (view === undefined) return { do: "done" };
+      const step = decide(view);
+      if (isOutcome(step)) {
+        if (step.do !== "fail") return step;
+        throw errorOf?.(step) ?? new ReconcileFailure(step);
+      }
+      this.#counts.steps += 1;
+      try {
+        await apply(step as Exclude<Step, Outcome>, view, context);
+        fresh = false;
+      } catch (error) {
+        if (!isOutdated(error) || conflicts >= MOST_CONFLICTS) throw error;
+        // Someone wrote between our read and our write: decide again on what they wrote.
+        conflicts += 1;
+        fresh = true;
+        this.#counts.conflicts += 1;
+        await delay(backoffMs(conflicts, CONFLICT_PAUSE), this.#signal);
+      }
+    }
+    throw new ReconcileFailure({ do: "fail", code: "ABORTED", message: `no rest after ${mostSteps} steps` });
+  }
+
+  async #read(key: string, fresh: boolean): Promise<View | undefined> {
+    const before = this.#passes.get(key);
+    const pass = this.#tracker.begin(key);
+    this.#passes.set(key, pass);
+    const reader = createReader(this.#options.store, pass.notes);
+    let view: View | undefined;
+    try {
+      view = await this.#options.read(key, { ...this.#context(key), reader, fresh });
+    } finally {
+      before?.forget();
+    }
+    // Nothing is there: the source of the key brings it back.
+    if (view === undefined && pass.foundNothing && !pass.stale) {
+      pass.forget();
+      this.#passes.delete(key);
+    }
+    return view;
+  }
+
+  async #failed(key: string, error: unknown): Promise<void> {
+    this.#counts.failures += 1;
+    const retryMs = Math.round(this.#queue.retry(key));
+    const fields = { key, err: error, failures: this.#queue.failures(key), retryMs };
+    // Somebody else was faster: the next look sees what they wrote.
+    if (isConflict(error)) this.#logger.debug(fields, "the object changed meanwhile");
+    else this.#logger.warn(fields, "reconciliation failed; trying again");
+    try {
+      await this.#options.failed?.(key, error, this.#context(key));
+    } catch (cause) {
+      if (!this.#signal.aborted) this.#logger.warn({ key, err: cause }, "cannot report a failure");
+    }
+  }
+
+  async #giveTurn(): Promise<void> {
+    if (performance.now() - this.#turnBegan < TURN_MS) return;
+    await nextTurn();
+    this.#turnBegan = performance.now();
+  }
+
+  #context(key: string) {
+    return { signal: this.#signal, logger: this.#logger.child({ key }) };
+  }
+}
+
+const nothing = (): void => {};
+/** For looks that are to change nothing, also not what wakes the key. */
+const UNNOTED: Notes = {
+  ...{ object: nothing, index: nothing, list: nothing },
+  ...{ live: nothing, liveList: nothing, topic: nothing },
+};

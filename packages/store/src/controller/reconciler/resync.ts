@@ -1,0 +1,40 @@
+import { delay } from "../../runtime/wait.ts";
+import type { Checked } from "./at-rest.ts";
+
+const EVERY_MS = 1_800_000;
+/** An event that is on its way comes within this time. */
+const CONFIRM_MS = 5_000;
+
+interface Resynced extends Checked {
+  found(key: string, step: { do: string }): void;
+}
+
+/**
+ * The net below the events: looks at every key once per period, spread over it, and asks for those that have work which
+ * nothing had asked for. There should never be any.
+ */
+export async function keepResyncing(
+  controller: Resynced,
+  signal: AbortSignal,
+  everyMs = EVERY_MS,
+): Promise<void> {
+  const confirmMs = Math.min(CONFIRM_MS, everyMs);
+  const pause = (milliseconds: number) => delay(milliseconds, signal).catch(() => {});
+  while (!signal.aborted) {
+    const keys = [...controller.keys()];
+    const periodMs = everyMs * (0.8 + 0.4 * Math.random());
+    if (keys.length === 0) await pause(periodMs);
+    for (const key of keys) {
+      await pause(periodMs / keys.length);
+      if (signal.aborted) return;
+      if ((await forgotten(controller, key)) === undefined) continue;
+      await pause(confirmMs);
+      const step = signal.aborted ? undefined : await forgotten(controller, key);
+      if (step !== undefined) controller.found(key, step);
+    }
+  }
+}
+
+function forgotten(controller: Checked, key: string): Promise<{ do: string } | undefined> {
+  return controller.forgotten(key).catch(() => undefined);
+}
