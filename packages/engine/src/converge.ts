@@ -32,19 +32,28 @@ export async function converge<View, Step extends { do: string }>(
   loop: Loop<View, Step>,
 ): Promise<ReconcileResult> {
   const { mostSteps = MOST_STEPS } = loop;
+  const taken: string[] = [];
   for (let steps = 0; steps < mostSteps; steps++) {
     const view = await loop.read();
     if (view === undefined) return {};
     const step = loop.decide(view);
     if (isEnd(step)) return ended(step);
+    taken.push(nameOf(step));
     try {
       await loop.apply(step as Exclude<Step, EndStep>, view);
     } catch (error) {
       // Someone wrote between our read and our write: decide again on what they wrote.
       if (!isConflict(error)) throw error;
+      taken.push("(conflict)");
     }
   }
-  throw new EngineError("ABORTED", `no rest after ${mostSteps} steps`);
+  // Two parts undo each other's work, or a step does not do what it says: which one, only its name tells.
+  const last = taken.slice(-8).join(", ");
+  throw new EngineError("ABORTED", `no rest after ${mostSteps} steps; the last ones: ${last}`);
+}
+
+function nameOf(step: { do: string }): string {
+  return "what" in step ? `${step.do} ${String(step.what)}` : step.do;
 }
 
 function isEnd(step: { do: string }): step is EndStep {
