@@ -2,6 +2,8 @@ import { CsiError } from "@mooring/csi";
 
 /** Seconds after which every writer goes on. */
 const DEADLINE = "deadlineSeconds";
+/** Kubernetes' own test suite repeats this field of the class among its parameters. The field decides, not this. */
+const POLICY_OF_CLASS = "deletionPolicy";
 
 /**
  * The only parameter of ours; undefined when it is not given. The Kubernetes snapshotter adds what it knows of the
@@ -9,7 +11,7 @@ const DEADLINE = "deadlineSeconds";
  */
 export function deadlineSecondsOf(parameters: Record<string, string>): number | undefined {
   const unknown = Object.keys(parameters).find(
-    (key) => key !== DEADLINE && !key.startsWith("csi.storage.k8s.io/"),
+    (key) => key !== DEADLINE && key !== POLICY_OF_CLASS && !key.startsWith("csi.storage.k8s.io/"),
   );
   if (unknown !== undefined) {
     throw CsiError.invalidArgument(`group snapshot parameter "${unknown}" is not known`, {

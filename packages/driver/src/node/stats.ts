@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
 import { type CallContext, Code, CsiError, v1 } from "@mooring/csi";
 import {
   deviceSize,
@@ -27,7 +29,7 @@ export async function volumeStats(
   const path = request.volumePath;
   const volume = await getVolume(node.store, request.volumeId, signal);
   const record = await node.records.findOf(volume);
-  const use = useAt(record, path);
+  const use = useAt(record, path) ?? (await deviceAt(node, volume, record, path));
   const top = use === undefined ? undefined : (await node.host.mounts.at(path)).at(-1);
   if (use === undefined || (top === undefined && use.mounted)) {
     throw notAt(volume, path);
@@ -61,6 +63,24 @@ function useAt(record: NodeRecord | undefined, path: string): Use | undefined {
   if (published !== undefined) return { ...published, mounted: true };
   const staged = record?.staged;
   return staged?.path === path ? { ...staged, mounted: staged.access === "mount" } : undefined;
+}
+
+/**
+ * A kubelet asks about a raw volume where it has mounted the device itself (its global map path, with the pod's UID):
+ * any path counts that is the device of a volume which is published here raw.
+ */
+async function deviceAt(
+  node: NodeContext,
+  volume: Volume,
+  record: NodeRecord | undefined,
+  path: string,
+): Promise<Use | undefined> {
+  const published = Object.values(record?.published ?? {}).find(({ access }) => access === "block");
+  if (published === undefined || !isAbsolute(path)) return undefined;
+  const there = await stat(path).catch(() => undefined);
+  if (there?.isBlockDevice() !== true) return undefined;
+  const device = await withAttached(node, volume, ({ path: own }) => stat(own)).catch(() => undefined);
+  return device?.rdev === there.rdev ? { ...published, mounted: false } : undefined;
 }
 
 async function deviceUsage(node: NodeContext, volume: Volume) {
