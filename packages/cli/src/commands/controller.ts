@@ -1,4 +1,6 @@
 import { CsiError, callMetrics, codeName, socketPath } from "@mooring/csi";
+import { CSI_DRIVER_SPEC } from "@mooring/driver";
+import { DRIVER_NAME } from "@mooring/engine";
 import {
   CONTROLLERS,
   type ControllerName,
@@ -81,6 +83,7 @@ function settingsOf(options: Options): ControllerOptions {
   return {
     provision: { volumeNamePrefix: options.volumeNamePrefix, extraCreateMetadata, defaultFsType },
     attach: { defaultFsType },
+    nodeRegistration: { csiDriver: (name) => (name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}) },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
     ...(nodeName === undefined ? {} : { nodeName }),

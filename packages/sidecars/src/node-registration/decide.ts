@@ -20,6 +20,8 @@ export interface RegistrationView {
   node: Node | undefined;
   csiNode: CSINode | undefined;
   csiDriver: CSIDriver | undefined;
+  /** Somebody has deleted it: milliseconds until it is put back. */
+  putBackInMs: number;
   /** Only who knows the whole driver can say what its CSIDriver object has to say. */
   knowsDriver: boolean;
 }
@@ -36,17 +38,23 @@ export type RegistrationStep =
  * sees the entry may rely on them.
  */
 export function decideRegistration(view: RegistrationView): RegistrationStep | Rest {
-  const { csiDriver, csiNode, driver, info, node, knowsDriver } = view;
-  if (csiDriver === undefined && knowsDriver) return { do: "create-csi-driver" };
-  if (node === undefined) return DONE;
+  const { csiDriver, driver, info, node, knowsDriver, putBackInMs } = view;
+  const missing = csiDriver === undefined && knowsDriver;
+  if (missing && putBackInMs === 0) return { do: "create-csi-driver" };
+  const rest: Rest = missing ? { do: "wait", ms: putBackInMs } : DONE;
+  if (node === undefined) return rest;
   const collision = collidingLabel(node, info.segments);
   if (collision !== undefined) return { do: "report", message: collision };
   const update = nodeUpdate(node, driver, info);
   if (update !== undefined) return update;
+  return entryStep(view) ?? rest;
+}
+
+function entryStep({ csiNode, driver, info }: RegistrationView): RegistrationStep | undefined {
   const entry = entryFor(driver, info);
   if (csiNode === undefined) return { do: "create-csi-node", drivers: [entry] };
   const known = csiNode.spec.drivers.find(({ name }) => name === driver);
-  if (known !== undefined && isSameEntry(known, entry)) return DONE;
+  if (known !== undefined && isSameEntry(known, entry)) return undefined;
   const others = csiNode.spec.drivers.filter(({ name }) => name !== driver);
   return { do: "update-csi-node", drivers: [...others, entry] };
 }

@@ -21,8 +21,12 @@ import {
 
 export interface RegistrationOptions {
   /** What the CSIDriver object says where it does not exist yet; the rest follows from the capabilities. */
-  csiDriver: Partial<CSIDriver["spec"]>;
+  csiDriver: Overrides | ((driver: string) => Overrides);
+  /** Milliseconds before a CSIDriver that somebody has deleted is put back; default 10,000. */
+  replaceMs: number;
 }
+
+type Overrides = Partial<CSIDriver["spec"]>;
 
 const gaps = {
   driverCreated: failpoint("sidecars/node-registration/csi-driver-created"),
@@ -43,19 +47,26 @@ export async function runNodeRegistration(
     info ??= await nodeInfo(context, signal);
     return info;
   };
-  const look = async (fresh: boolean): Promise<RegistrationView> => ({
-    driver: driver.info.name,
-    nodeName,
-    info: await known(),
-    knowsDriver: !driver.info.controllerElsewhere,
-    node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
-    csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
-    csiDriver: fresh
+  const { csiDriver: overrides = {}, replaceMs = 10_000 } = given;
+  const described = typeof overrides === "function" ? overrides(driver.info.name) : overrides;
+  const last = new LastSeen(context.now, replaceMs);
+  const look = async (fresh: boolean): Promise<RegistrationView> => {
+    const csiDriver = fresh
       ? await cluster.csiDrivers.refresh(driver.info.name)
-      : cluster.csiDrivers.get(driver.info.name),
-  });
+      : cluster.csiDrivers.get(driver.info.name);
+    return {
+      driver: driver.info.name,
+      nodeName,
+      info: await known(),
+      knowsDriver: !driver.info.controllerElsewhere,
+      node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
+      csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
+      csiDriver,
+      putBackInMs: last.see(csiDriver),
+    };
+  };
   const apply = (step: RegistrationStep, view: RegistrationView) =>
-    applyStep(context, step, view, given.csiDriver ?? {});
+    applyStep(context, step, view, last.object ?? csiDriverFor(context, described));
   const isThis = ({ metadata }: { metadata: { name: string } }) =>
     metadata.name === nodeName ? ["node"] : [];
   // There may be no object yet whose change could begin the work.
@@ -90,12 +101,12 @@ async function applyStep(
   context: SidecarContext,
   step: RegistrationStep,
   { csiNode, node }: RegistrationView,
-  overrides: Partial<CSIDriver["spec"]>,
+  wanted: CSIDriver,
 ): Promise<void> {
   const { store, cluster, events } = context;
   switch (step.do) {
     case "create-csi-driver":
-      cluster.csiDrivers.wrote(await store.create(CSIDrivers, csiDriverFor(context, overrides)));
+      cluster.csiDrivers.wrote(await store.create(CSIDrivers, wanted));
       return gaps.driverCreated();
     case "update-node": {
       if (node === undefined) return;
@@ -121,7 +132,37 @@ async function applyStep(
   }
 }
 
-function csiDriverFor({ driver }: SidecarContext, overrides: Partial<CSIDriver["spec"]>): CSIDriver {
+/**
+ * The CSIDriver object as it last was. Whoever deletes it may be about to make it anew (its fields cannot all be changed), so
+ * it is not put back at once; and when it is, it says what it said.
+ */
+class LastSeen {
+  object: CSIDriver | undefined;
+  readonly #now: () => number;
+  readonly #replaceMs: number;
+  #goneSince: number | undefined;
+
+  constructor(now: () => number, replaceMs: number) {
+    this.#now = now;
+    this.#replaceMs = replaceMs;
+  }
+
+  /** Milliseconds until it may be put back; 0 for one that never was. */
+  see(csiDriver: CSIDriver | undefined): number {
+    if (csiDriver !== undefined) {
+      const { apiVersion, kind, metadata, spec } = csiDriver;
+      const { name, labels = {}, annotations = {} } = metadata;
+      this.object = { apiVersion, kind, metadata: { name, labels, annotations }, spec };
+      this.#goneSince = undefined;
+      return 0;
+    }
+    if (this.object === undefined) return 0;
+    this.#goneSince ??= this.#now();
+    return Math.max(0, this.#goneSince + this.#replaceMs - this.#now());
+  }
+}
+
+function csiDriverFor({ driver }: SidecarContext, overrides: Overrides): CSIDriver {
   const { can, name, topology } = driver.info;
   return {
     apiVersion: "storage.k8s.io/v1",

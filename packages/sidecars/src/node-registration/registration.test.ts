@@ -41,6 +41,33 @@ test("what is taken away comes back, entries of other drivers stay", async (t) =
   await h.until("the label is back", async () => (await h.find(Nodes, "n1"))?.metadata.labels?.zone === "a");
 });
 
+test("a CSIDriver that somebody deletes comes back as it was, and not before they could make it anew", async (t) => {
+  const sidecars = { ...options.sidecars, nodeRegistration: { replaceMs: 300 } };
+  const h = await startHarness(t, { ...options, sidecars });
+  await h.until("the CSIDriver", () => h.find(CSIDrivers, DRIVER));
+  const body = {
+    metadata: { labels: { chart: "x" } },
+    spec: { volumeLifecycleModes: ["Persistent", "Ephemeral"], podInfoOnMount: true },
+  };
+  await h.store.patch(CSIDrivers, { name: DRIVER }, { type: "merge", body });
+  await h.store.create(Nodes, node("n1"));
+  await h.until("the CSINode", () => h.find(CSINodes, "n1"));
+  const { metadata } = await h.store.delete(CSIDrivers, { name: DRIVER });
+  const since = Date.now();
+  const back = await h.until("it is back", () => h.find(CSIDrivers, DRIVER));
+  assert.ok(Date.now() - since >= 290, "there was time to make it anew");
+  assert.notEqual(back.metadata.uid, metadata.uid);
+  assert.deepEqual(back.spec.volumeLifecycleModes, ["Persistent", "Ephemeral"]);
+  assert.deepEqual([back.spec.podInfoOnMount, back.metadata.labels], [true, { chart: "x" }]);
+});
+
+test("what a driver's CSIDriver says may depend on its name", async (t) => {
+  const csiDriver = (name: string) => (name === DRIVER ? { fsGroupPolicy: "File" } : {});
+  const h = await startHarness(t, { sidecars: { nodeName: "n1", nodeRegistration: { csiDriver } } });
+  const driver = await h.until("the CSIDriver", () => h.find(CSIDrivers, DRIVER));
+  assert.equal(driver.spec.fsGroupPolicy, "File");
+});
+
 test("a label that says something else is an error, told on the node", async (t) => {
   const h = await startHarness(t, { ...options, objects: [[Nodes, node("n1", { zone: "b" })]] });
   await h.until("the event", async () => {

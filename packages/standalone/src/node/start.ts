@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { createDriver } from "@mooring/driver";
+import { CSI_DRIVER_SPEC, createDriver } from "@mooring/driver";
 import { createHost, startAgent } from "@mooring/engine";
 import { startSidecars } from "@mooring/sidecars";
 import { lockFolder } from "@mooring/store";
@@ -68,6 +68,10 @@ async function startVolumes(
     serveCsi(createDriver({ ...node, mode: "node", signal }), { endpoint, logger }, signal),
   );
   await parts.start("registrar", (signal) =>
-    startSidecars({ store, endpoint, controllers: ["node-registration"], nodeName, logger, signal }),
+    startSidecars({
+      ...{ store, endpoint, nodeName, logger, signal },
+      controllers: ["node-registration"],
+      nodeRegistration: { csiDriver: CSI_DRIVER_SPEC },
+    }),
   );
 }

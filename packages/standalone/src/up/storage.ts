@@ -1,4 +1,4 @@
-import { createDriver } from "@mooring/driver";
+import { CSI_DRIVER_SPEC, createDriver } from "@mooring/driver";
 import {
   type AgentPool,
   createHost,
@@ -60,8 +60,7 @@ export async function startStorage(starting: Starting): Promise<void> {
       store: managedBy(store, `external-${DRIVER_NAME}`),
       endpoint,
       nodeName: nodeID,
-      // Our volumes carry ordinary file systems: a pod's fsGroup always applies.
-      nodeRegistration: { csiDriver: { fsGroupPolicy: "File" } },
+      nodeRegistration: { csiDriver: CSI_DRIVER_SPEC },
       logger,
       signal,
     }),
