@@ -9,6 +9,7 @@ import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { runAsLeader } from "./leader.ts";
+import { reportMissingRights } from "./rights/check.ts";
 import { runTerms } from "./term.ts";
 
 export interface SidecarOptions extends ControllerOptions {
@@ -90,10 +91,13 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
     { driver: driver.info.name, version: driver.info.version, controllers: names },
     "starting sidecars",
   );
+  const { namespace = "kube-system", store } = options;
+  const rights = reportMissingRights(store, names, { namespace, logger: base.logger, signal });
   const some = (everywhere: boolean) => (info: DriverInfo) =>
     supportedControllers(info, options).filter((name) => ON_EVERY_NODE.has(name) === everywhere);
   const lead = (term: AbortSignal) => runTerms(base, some(false), term);
   const running = [
+    rights,
     runTerms(base, some(true), signal),
     options.leaderElection === undefined
       ? lead(signal)

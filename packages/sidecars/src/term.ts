@@ -2,9 +2,13 @@ import { setMaxListeners } from "node:events";
 import {
   delay,
   EventRecorder,
+  groupResource,
+  isForbidden,
   isNotFound,
+  type Logger,
   type ObjectStore,
   type Resource,
+  silentLogger,
   VolumeAttributesClasses,
   VolumeGroupSnapshots,
   VolumeSnapshots,
@@ -106,7 +110,7 @@ async function contextFor(
   const { name } = driver.info;
   return {
     store,
-    cluster: new Cluster(store, name, namespace, signal),
+    cluster: new Cluster(store, { driver: name, namespace, logger }, signal),
     driver,
     events: new EventRecorder(store, { component: name, logger, clock: now }),
     logger,
@@ -117,11 +121,12 @@ async function contextFor(
     concurrency,
     health,
     onDriverChanged,
-    hasSnapshotKinds: await isServed(store, VolumeSnapshots, signal),
+    hasSnapshotKinds: await isServed(store, VolumeSnapshots, logger, signal),
     hasAttributesClasses:
-      driver.info.can.has("MODIFY_VOLUME") && (await isServed(store, VolumeAttributesClasses, signal)),
-    hasGroupKinds: await isServed(store, VolumeGroupSnapshots, signal),
-    hasRestoreKind: await isServed(store, VolumeGroupRestores, signal),
+      driver.info.can.has("MODIFY_VOLUME") &&
+      (await isServed(store, VolumeAttributesClasses, logger, signal)),
+    hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),
+    hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
   };
 }
 
@@ -138,19 +143,29 @@ async function waitForKinds(
   signal: AbortSignal,
 ): Promise<void> {
   const { called, resource } = KINDS[which];
-  if (!context[which]) context.logger.warn({}, `the ${called} are not installed; waiting for them`);
+  if (!context[which])
+    context.logger.warn({}, `the ${called} are not installed, or may not be listed; waiting for them`);
   while (!context[which]) {
     await delay(KINDS_MS, signal);
-    context[which] = await isServed(context.store, resource, signal);
+    context[which] = await isServed(context.store, resource, silentLogger, signal);
   }
 }
 
-async function isServed(store: ObjectStore, resource: Resource, signal: AbortSignal): Promise<boolean> {
+/** A right that is missing for a kind that not everybody needs is told, and ends nothing. */
+async function isServed(
+  store: ObjectStore,
+  resource: Resource,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     await store.list(resource, { limit: 1, signal });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
-    throw error;
+    if (!isForbidden(error)) throw error;
+    const missing = { verb: "list", resource: groupResource(resource), message: error.message };
+    logger.error(missing, "missing right: doing without this kind");
+    return false;
   }
 }

@@ -4,9 +4,11 @@ import {
   CSINodes,
   CSIStorageCapacities,
   type KubeObject,
+  type Logger,
   Nodes,
   type Resource,
   StorageClasses,
+  silentLogger,
 } from "@mooring/store";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
@@ -81,4 +83,25 @@ test("objects of places and classes that are gone are deleted, duplicates of oth
   await shows(h, "late a 1Ki, late c 1Ki");
   await h.store.delete(StorageClasses, { name: "late" });
   await shows(h, "");
+});
+
+test("a driver that does not answer is told once, what was published stays, and is followed again", async (t) => {
+  const said: string[] = [];
+  const say = (_fields: object, message: string) => void said.push(message);
+  const logger: Logger = { ...silentLogger, warn: say, info: say, error: say, child: () => logger };
+  const h = await startHarness(t, { ...options, sidecars: { ...options.sidecars, logger } });
+  h.driver.availableBytes = () => 1024n;
+  await shows(h, "late a 1Ki, late b 1Ki");
+  const asked = () => h.driver.calls.filter(({ method }) => method === "GetCapacity").length;
+  h.driver.availableBytes = () => assert.fail("the array is offline");
+  const before = asked();
+  await h.until("many questions", () => asked() > before + 10);
+  assert.equal(await published(h), "late a 1Ki, late b 1Ki");
+  h.driver.availableBytes = () => 2048n;
+  await shows(h, "late a 2Ki, late b 2Ki");
+  const old = "the driver does not tell its capacity; what is published may be old";
+  assert.deepEqual(
+    said.filter((line) => /capacity|reconciliation/.test(line)),
+    [old, "the driver tells its capacity again"],
+  );
 });

@@ -80,6 +80,8 @@ class CapacityPublisher {
   readonly #signal: AbortSignal;
   readonly #askedAt = new Map<string, number>();
   readonly #labelsOfNode = new Map<string, string>();
+  /** Questions in a row that the driver has not answered, whatever they were about. */
+  #silent = 0;
 
   constructor(context: SidecarContext, options: CapacityOptions, signal: AbortSignal) {
     this.#context = context;
@@ -119,8 +121,23 @@ class CapacityPublisher {
     const least = Math.min(AT_MOST_EVERY_MS, this.#options.pollMs);
     if (since < least) return { requeueAfterMs: least - since };
     this.#askedAt.set(key, now());
-    await this.#publish(slot, await this.#ask(slot, storageClass.parameters ?? {}));
+    const amount = await this.#ask(slot, storageClass.parameters ?? {}).catch((error) =>
+      this.#unanswered(error),
+    );
+    if (amount !== undefined) await this.#publish(slot, amount);
     return { requeueAfterMs: this.#options.pollMs };
+  }
+
+  /** What was published stays: it is the best that is known. The next poll asks again. */
+  #unanswered(error: unknown): undefined {
+    this.#signal.throwIfAborted();
+    this.#silent += 1;
+    const why = error instanceof Error ? error.message : String(error);
+    if (this.#silent === 1)
+      this.#context.logger.warn(
+        { why },
+        "the driver does not tell its capacity; what is published may be old",
+      );
   }
 
   async #ask(slot: Slot, classParameters: Record<string, string>): Promise<Amount> {
@@ -133,6 +150,8 @@ class CapacityPublisher {
       },
       { signal: this.#signal, timeoutMs },
     );
+    if (this.#silent > 0) this.#context.logger.info({}, "the driver tells its capacity again");
+    this.#silent = 0;
     return {
       capacity: formatQuantity(availableCapacity),
       ...(maximumVolumeSize === undefined ? {} : { maximumVolumeSize: formatQuantity(maximumVolumeSize) }),

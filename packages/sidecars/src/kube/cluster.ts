@@ -12,6 +12,7 @@ import {
   type KubeVolumeAttachment,
   KubeVolumeAttachments,
   keyOf,
+  type Logger,
   type Node,
   Nodes,
   type ObjectStore,
@@ -55,14 +56,21 @@ export class Cluster {
   readonly store: ObjectStore;
   readonly #driver: string;
   readonly #namespace: string;
+  readonly #logger: Logger;
   readonly signal: AbortSignal;
   readonly #caches = new Map<string, unknown>();
   readonly #running: Promise<void>[] = [];
 
-  constructor(store: ObjectStore, driver: string, namespace: string, signal: AbortSignal) {
+  /** `namespace`: where the records and capacities of the driver are. */
+  constructor(
+    store: ObjectStore,
+    { driver, namespace, logger }: { driver: string; namespace: string; logger: Logger },
+    signal: AbortSignal,
+  ) {
     this.store = store;
     this.#driver = driver;
     this.#namespace = namespace;
+    this.#logger = logger;
     this.signal = signal;
   }
 
@@ -246,7 +254,7 @@ export class Cluster {
     const id = `${resource.group}/${resource.plural}`;
     const known = this.#caches.get(id) as ObjectCache<T> | undefined;
     if (known !== undefined) return known;
-    const informer = createInformer(this.store, resource, options);
+    const informer = createInformer(this.store, resource, { ...options, logger: this.#logger });
     const cache = new ObjectCache(this.store, resource, informer, options.indexers);
     this.#caches.set(id, cache);
     this.#running.push(informer.run(this.signal));

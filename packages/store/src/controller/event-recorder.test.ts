@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import { ResourceRegistry } from "../local/registry.ts";
+import { namespaceTerminating } from "../object/errors.ts";
 import type { KubeObject } from "../object/meta.ts";
+import { StatusError } from "../object/status-error.ts";
+import { silentLogger } from "../runtime/logger.ts";
 import { openStore } from "../testing/open-store.ts";
 import { EventRecorder, type EventSubject } from "./event-recorder.ts";
 import { startEventExpiry } from "./expire-events.ts";
@@ -40,6 +43,24 @@ test("the same event again raises its count, also in another process", async (t)
   );
   assert.deepEqual(failed?.source, { component: "csi.mooring.dev", host: "n1" });
   assert.equal(failed?.involvedObject.uid, "u-1");
+});
+
+test("an event into a namespace that is ending is no failure, any other refusal is one", async (t) => {
+  const warned: string[] = [];
+  const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warned.push(message) };
+  const refusals = [
+    namespaceTerminating(Events, { namespace: "work", name: "data.1" }),
+    new StatusError("Forbidden", "events is forbidden"),
+  ];
+  const store = await openStore(t, { registry: registry() });
+  store.create = () => Promise.reject(refusals.shift());
+  const recorder = new EventRecorder(store, { component: "test", logger });
+  recorder.event(subject, "Normal", "Deleted", "gone");
+  await recorder.flush();
+  assert.deepEqual(warned, []);
+  recorder.event(subject, "Normal", "Deleted", "gone");
+  await recorder.flush();
+  assert.deepEqual(warned, ["cannot store an event"]);
 });
 
 test("messages that differ every time end in one event", async (t) => {

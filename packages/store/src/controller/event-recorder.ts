@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
 import type { KubeObject } from "../object/meta.ts";
-import { isAlreadyExists, isNotFound } from "../object/status-error.ts";
+import { isAlreadyExists, isNamespaceEnding, isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { SimilarEvents } from "./similar-events.ts";
@@ -77,6 +77,8 @@ export class EventRecorder {
       }
     } catch (error) {
       const { reason, message } = event;
+      // Whoever could read it is on the way out as well.
+      if (isNamespaceEnding(error)) return this.#logger.debug({ reason, message }, "the namespace is ending");
       this.#logger.warn({ err: error, reason, message }, "cannot store an event");
     }
   }

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../object/meta.ts";
-import type { Resource } from "../object/resource.ts";
-import { isExpired, StatusError } from "../object/status-error.ts";
+import { groupResource, type Resource } from "../object/resource.ts";
+import { isExpired, isForbidden, StatusError } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { backoffMs, delay } from "../runtime/wait.ts";
@@ -38,6 +38,7 @@ export async function reflect<T extends KubeObject>(
 ): Promise<void> {
   let revision: string | undefined;
   let failures = 0;
+  let refused = false;
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
@@ -45,6 +46,8 @@ export async function reflect<T extends KubeObject>(
         const list = await listAll(store, resource, { ...selection, signal });
         target.replace(list.items);
         revision = list.resourceVersion;
+        if (refused) logger.info({ resource: groupResource(resource) }, "the collection may be read now");
+        refused = false;
       }
       const options = { ...selection, resourceVersion: revision, allowBookmarks: true, signal };
       for await (const { type, object } of store.watch(resource, options)) {
@@ -58,11 +61,20 @@ export async function reflect<T extends KubeObject>(
       if (isExpired(error) || isFromAnotherPast(error)) revision = undefined;
       failures = performance.now() - startedAt > HEALTHY_MS ? 1 : failures + 1;
       const fields = { err: error, resource: resource.plural, failures };
-      if (failures > 3) logger.warn(fields, "cannot follow a collection; trying again");
+      if (isForbidden(error)) {
+        // Time alone does not help, and what waits for the collection waits in silence.
+        if (!refused)
+          logger.error(missingRight(resource, revision, error), "missing right: cannot follow a collection");
+        refused = true;
+      } else if (failures > 3) logger.warn(fields, "cannot follow a collection; trying again");
       else logger.debug(fields, "a watch broke; trying again");
     }
     if (failures > 0) await delay(backoffMs(failures, BACKOFF), signal).catch(() => {});
   }
+}
+
+function missingRight(resource: Resource, revision: string | undefined, { message }: StatusError): object {
+  return { verb: revision === undefined ? "list" : "watch", resource: groupResource(resource), message };
 }
 
 /** The server knows only older revisions: it was set back, for instance from a backup. */

@@ -102,4 +102,9 @@ export function isStatus(error: unknown, ...reasons: StatusReason[]): error is S
 export const isNotFound = (error: unknown): error is StatusError => isStatus(error, "NotFound");
 export const isConflict = (error: unknown): error is StatusError => isStatus(error, "Conflict");
 export const isAlreadyExists = (error: unknown): error is StatusError => isStatus(error, "AlreadyExists");
+/** A refusal by right (RBAC), which lasts until somebody grants it. */
+export const isForbidden = (error: unknown): error is StatusError => isStatus(error, "Forbidden");
+/** Nothing new may be made in a namespace that is being deleted. */
+export const isNamespaceEnding = (error: unknown): error is StatusError =>
+  isForbidden(error) && (error.details.causes ?? []).some((cause) => cause.reason === "NamespaceTerminating");
 export const isExpired = (error: unknown): error is StatusError => isStatus(error, "Expired", "Gone");

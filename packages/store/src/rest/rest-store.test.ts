@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { type Shelf, Shelves, shelf, Widgets, widget } from "../contract/kinds.ts";
 import { createInformer } from "../controller/informer.ts";
 import { isStatus } from "../object/status-error.ts";
+import { silentLogger } from "../runtime/logger.ts";
 import { eventually } from "../testing/eventually.ts";
 import { openStore } from "../testing/open-store.ts";
 import { startTestApiServer } from "../testing/test-api-server.ts";
@@ -93,6 +94,33 @@ test("an informer survives refusals, garbage, expired revisions and a dead conne
   );
   stop.abort();
   await running;
+});
+
+test("a collection that may not be read is told once, by resource and verb, and again when it may", async (t) => {
+  const { local, api, rest } = await setUp(t);
+  await local.create(Shelves, shelf("a"));
+  const said: string[] = [];
+  const say = (fields: object, message: string) =>
+    void said.push(
+      `${message}: ${"verb" in fields ? fields.verb : ""} ${"resource" in fields ? fields.resource : ""}`,
+    );
+  const logger = { ...silentLogger, error: say, warn: say, info: say };
+  let refusals = 5;
+  api.intercept = (_request, response) => {
+    if (refusals-- <= 0) return false;
+    answerWith(403)(response);
+    return true;
+  };
+  const stop = new AbortController();
+  const informer = createInformer(rest, Shelves, { logger });
+  const running = informer.run(stop.signal);
+  await informer.synced(AbortSignal.timeout(60_000));
+  stop.abort();
+  await running;
+  assert.deepEqual(said, [
+    "missing right: cannot follow a collection: list shelves",
+    "the collection may be read now:  shelves",
+  ]);
 });
 
 test("an informer has one watch open at a time and does not hammer a server that ends watches at once", async (t) => {

@@ -1,0 +1,71 @@
+import {
+  ConfigMaps,
+  CSIDrivers,
+  CSINodes,
+  CSIStorageCapacities,
+  Events,
+  KubeVolumeAttachments,
+  Nodes,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Resource,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  VolumeSnapshotContents,
+  VolumeSnapshots,
+} from "@mooring/store";
+import type { ControllerName } from "../controllers.ts";
+import { VolumeGroupRestores } from "../group-restore/api.ts";
+
+/** A right to change objects. What is read needs none here: an informer says itself what it may not list or watch. */
+export interface Right {
+  resource: Resource;
+  verbs: readonly string[];
+  subresource?: string;
+  /** Only in the namespace of the records. */
+  inNamespace?: true;
+}
+
+const patch = (resource: Resource): Right => ({ resource, verbs: ["patch"] });
+const status = (resource: Resource): Right => ({ resource, verbs: ["patch"], subresource: "status" });
+
+/** Every controller reports. */
+export const EVERY_CONTROLLER: readonly Right[] = [{ resource: Events, verbs: ["get", "create", "patch"] }];
+
+/** What each controller changes. The rules of a cluster role follow from it, with `get`, `list` and `watch`. */
+export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
+  provision: [
+    { resource: PersistentVolumes, verbs: ["create", "patch", "delete"] },
+    patch(PersistentVolumeClaims),
+    { resource: ConfigMaps, verbs: ["create", "delete"], inNamespace: true },
+  ],
+  attach: [patch(KubeVolumeAttachments), status(KubeVolumeAttachments), patch(PersistentVolumes)],
+  resize: [patch(PersistentVolumes), status(PersistentVolumeClaims)],
+  snapshot: [
+    patch(VolumeSnapshots),
+    status(VolumeSnapshots),
+    { resource: VolumeSnapshotContents, verbs: ["create", "patch", "delete"] },
+    status(VolumeSnapshotContents),
+    patch(PersistentVolumeClaims),
+  ],
+  "group-snapshot": [
+    patch(VolumeGroupSnapshots),
+    status(VolumeGroupSnapshots),
+    { resource: VolumeGroupSnapshotContents, verbs: ["create", "patch", "delete"] },
+    status(VolumeGroupSnapshotContents),
+    { resource: VolumeSnapshots, verbs: ["create", "patch", "delete"] },
+    { resource: VolumeSnapshotContents, verbs: ["create", "patch", "delete"] },
+    patch(PersistentVolumeClaims),
+  ],
+  "group-restore": [
+    status(VolumeGroupRestores),
+    { resource: PersistentVolumeClaims, verbs: ["create", "patch"] },
+  ],
+  capacity: [{ resource: CSIStorageCapacities, verbs: ["create", "patch", "delete"], inNamespace: true }],
+  health: [patch(PersistentVolumeClaims)],
+  "node-registration": [
+    patch(Nodes),
+    { resource: CSINodes, verbs: ["create", "patch"] },
+    { resource: CSIDrivers, verbs: ["create"] },
+  ],
+};
