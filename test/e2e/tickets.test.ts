@@ -27,7 +27,7 @@ const startedAt = async () =>
   (await one.store.get(Pods, { namespace: NAMESPACE, name: "user" })).status?.containerStatuses?.[0]
     ?.containerID;
 
-test("[LHA-045] a person attaches a volume by name, sees it in every list, and gives it back", async () => {
+test("a person attaches a volume by name, sees it in every list, and gives it back", async () => {
   assert.match(await done("volume", "list"), new RegExp(`^${volume} +detached +64 MiB`, "m"));
   const told = await done("volume", "attach", volume, "--node", "node-a", "--holder", "ann", "--for", "2h");
   assert.match(told, /is attached to node-a as \/dev\/loop\d+ \(ticket longhorn-ui\)/);

@@ -55,7 +55,7 @@ export type ProvisionStep =
   | { do: "delete-volume"; intent: Intent; handle: string; error?: string }
   | { do: "close-record"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
 
-/** The next step for one claim UID (DESIGN 4). */
+/** The next step for one claim UID (docs/architecture.md, "Provision"). */
 export function decideProvision(view: ProvisionView): ProvisionStep | Rest {
   return view.record === undefined ? decideStart(view) : decideOutcome(view, view.record);
 }

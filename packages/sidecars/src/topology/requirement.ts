@@ -35,7 +35,7 @@ export type TopologyResult =
   /** The selected node is gone: let the scheduler choose again. */
   | { lost: string };
 
-/** What to ask of CreateVolume (DESIGN 4, K8S-028, K8S-029). Pure: equal inputs give equal requests. */
+/** What to ask of CreateVolume (K8S-028, K8S-029). Pure: equal inputs give equal requests. */
 export function topologyRequirement(input: TopologyInput): TopologyResult {
   const allowed = flattenAllowed(input.allowed ?? []);
   return input.selectedNode === undefined

@@ -31,7 +31,7 @@ const satisfied = (id: string, name = "v-1") =>
   server.until((a) => a !== undefined && ticketStatus(a, id)?.satisfied === true, name);
 
 describe("attach and detach by a person", () => {
-  test("[LHA-045] [LHA-001] attach is a longhorn-api ticket, and the volume tells when it is satisfied", async () => {
+  test("attach is a longhorn-api ticket, and the volume tells when it is satisfied", async () => {
     const answer = await act<VolumeResource>("attach", { hostId: "a", attachedBy: "ann" });
     assert.equal(answer.status, 200);
     assert.deepEqual(Object.keys(answer.json.volumeAttachment.attachments), ["longhorn-ui"]);
