@@ -5,16 +5,14 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import "@mooring/standalone";
 import { failpointNames, isStatus } from "@mooring/store";
+import { currentPart, killEveryFailpoint } from "@mooring/store/testing";
 import { leaks } from "../support/leaks.ts";
 import type { Persist } from "../support/persist.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
 import { Scenario } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
-/** `MOORING_DEEP=1`: every gap there is, then random moments, a hundred rounds. Else a sample that fits `npm test`. */
-const DEEP = process.env.MOORING_DEEP === "1";
-const QUICK_POINTS = 8;
-const RANDOM_ROUNDS = DEEP ? 100 : 3;
+const RANDOM_ROUNDS = { everyday: 1, rest: 2, all: 3, deep: 100 }[currentPart()];
 
 const up = await Up.create();
 const acks = await mkdtemp(join(tmpdir(), "mooring-acks-"));
@@ -45,14 +43,6 @@ async function scenario(namespace: string): Promise<Scenario> {
   return new Scenario(persist, namespace, await mkdtemp(join(acks, "round-")));
 }
 
-/** Evenly spread over the names, shifted by the day, so that all are met in time and a failure can be repeated. */
-function sample(names: string[]): string[] {
-  if (DEEP) return names;
-  const step = Math.max(1, Math.floor(names.length / QUICK_POINTS));
-  const offset = Math.floor(Date.now() / 86_400_000) % step;
-  return names.filter((_, index) => index % step === offset).slice(0, QUICK_POINTS);
-}
-
 test("the scenario notices a record that is lost", async () => {
   const round = await scenario("lossy");
   await round.write();
@@ -66,14 +56,15 @@ test("the scenario notices a record that is lost", async () => {
   }
 });
 
-for (const [index, name] of sample(failpointNames()).entries()) {
+let rounds = 0;
+killEveryFailpoint(failpointNames(), { everyday: 3, full: 8 }, (name) => {
   test(`kill -9 at ${name}, then up again: no data is lost, everything completes, nothing leaks`, async () => {
     await up.end("SIGTERM");
     await up.start({ MOORING_FAILPOINT: name }, { mayDie: true });
-    await (await scenario(`point-${index}`)).run();
+    await (await scenario(`point-${rounds++}`)).run();
     assert.deepEqual(await leaks(up), []);
   });
-}
+});
 
 test(`kill -9 at ${RANDOM_ROUNDS} random moments: no data is lost, everything completes, nothing leaks`, async () => {
   // As long as a round takes here, so that every part of it is hit, however busy the machine is.

@@ -5,14 +5,11 @@ import { test } from "node:test";
 import "@mooring/driver";
 import { ENGINE_KINDS, findLeaks } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
+import { killEveryFailpoint } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow } from "../support/remains.ts";
 import { type Driver, host, prepareDriver } from "./support/driver.ts";
 import { STORIES } from "./support/stories.ts";
-
-/** `MOORING_DEEP=1`: every gap of every call. Else a few of them, other ones each day. */
-const DEEP = process.env.MOORING_DEEP === "1";
-const QUICK_POINTS = 4;
 
 /** Killed as soon as the request is on its way, whatever it is at just then. */
 const AT_ONCE = "at once";
@@ -115,16 +112,12 @@ test("every gap of driver and engine is one that a call comes by, or that has it
   );
 });
 
-const runs = Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ rpc, gap })));
-const step = Math.max(1, Math.floor(runs.length / QUICK_POINTS));
-const today = Math.floor(Date.now() / 86_400_000) % step;
-const sample = runs.filter((_, index) => index % step === today).slice(0, QUICK_POINTS);
 const POOLS = ["xfs", "btrfs"] as const;
-const chosen = DEEP
-  ? POOLS.flatMap((pool) => runs.map((run) => ({ ...run, pool })))
-  : sample.map((run, index) => ({ ...run, pool: POOLS[index % 2] ?? "xfs" }));
+const runs = POOLS.flatMap((pool) =>
+  Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ pool, rpc, gap }))),
+);
 
-for (const { rpc, gap, pool } of chosen) {
+killEveryFailpoint(runs, { everyday: 2, full: 6 }, ({ rpc, gap, pool }) => {
   test(`[CSI-069] [CSI-020] ${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
     const driver = await prepareDriver({ pool });
     await killedAndRepeated(driver, rpc, gap).catch(async (error: unknown) => {
@@ -134,7 +127,7 @@ for (const { rpc, gap, pool } of chosen) {
     });
     await driver.dispose();
   });
-}
+});
 
 async function killedAndRepeated(driver: Driver, rpc: string, gap: string): Promise<void> {
   const story = STORIES[rpc];

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHost } from "@mooring/engine";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_GAP } from "./group-gaps.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -114,20 +114,14 @@ async function finallyRemains(folder: string): Promise<string[]> {
   return left;
 }
 
-/** All gaps of the driver and the arbiter; those of the engine below them, too, in the deep run. */
-const deep = process.env["MOORING_DEEP"] === "1";
-const gaps = failpointNames().filter(
-  (name) =>
-    (/^driver\/|^engine\/arbiter\//.test(name) || (deep && name.startsWith("engine/"))) &&
-    // Of volume groups: groups.test.ts.
-    !GROUP_GAP.test(name),
-);
+/** Those of volume groups have a life of their own: groups.test.ts. */
+const gaps = failpointNames().filter((name) => /^(driver|engine)\//.test(name) && !GROUP_GAP.test(name));
 /** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
   /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  for (const gap of gaps) {
+  killEveryFailpoint(gaps, { everyday: 3, full: 36 }, (gap) => {
     test(`[CSI-069] [CSI-020] ${gap}: started again, it goes on and nothing is left over`, {
       timeout: 600_000,
     }, async () => {
@@ -142,5 +136,5 @@ describe("a driver that is killed between any two steps", { concurrency: 2 }, ()
         await cleanUp(host, supervisor.folder);
       }
     });
-  }
+  });
 });

@@ -5,7 +5,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { createHost } from "../host/create-host.ts";
 import { engineRegistry } from "../testing/agent.ts";
@@ -85,10 +85,10 @@ const names = failpointNames().filter(
     !OTHERS.some((others) => name.startsWith(others)) &&
     !ELSEWHERE.includes(name),
 );
-for (const name of names) {
-  if (FOLDERS_ONLY.includes(name)) crash("directory", name);
-  else crash("xfs", name);
-}
-for (const name of TWICE) crash("btrfs", `${name}#2`);
-// A subvolume is left there, which an xfs pool has not.
-crash("btrfs", "engine/cut/cloned-while-frozen");
+const cases: [PoolType, string][] = [
+  ...names.map((name): [PoolType, string] => [FOLDERS_ONLY.includes(name) ? "directory" : "xfs", name]),
+  ...TWICE.map((name): [PoolType, string] => ["btrfs", `${name}#2`]),
+  // A subvolume is left there, which an xfs pool has not.
+  ["btrfs", "engine/cut/cloned-while-frozen"],
+];
+killEveryFailpoint(cases, { everyday: 4 }, ([type, name]) => crash(type, name));

@@ -7,7 +7,7 @@ import { after, describe, test } from "node:test";
 import { Code, type v1 } from "@mooring/csi";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import type { ControllerCapability } from "../csi/driver-info.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import { FULL_ZONE, IMPORTED, LATE_BYTES, ODD_BYTES } from "./world.ts";
@@ -141,14 +141,13 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
 /** Where something exists that only the storage system and a note of ours know about. */
 const UNSETTLED =
   /provision\/(source|record|volume|object)|snapshot-content\/(cut|status)|snapshot\/content-created|attach\/published/;
-const deep = process.env["MOORING_DEEP"] === "1";
 /** Controllers with a story of their own. */
 const APART = /^sidecars\/group-restore\//;
 const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !APART.test(name));
 const unsettled = gaps.filter((name) => UNSETTLED.test(name));
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
-  for (const gap of deep ? gaps : unsettled) {
+  killEveryFailpoint(gaps, { everyday: 3, full: unsettled.length }, (gap) => {
     test(`killed at ${gap}: the next life ends with the same result`, async () => {
       await withPlace(async (place) => {
         const killedInBuild = await place.live("build", gap);
@@ -160,9 +159,9 @@ describe("control planes that are killed", { concurrency: 2 }, () => {
         assert.ok(killed, `${gap} was never passed`);
       });
     });
-  }
+  });
 
-  for (const gap of unsettled) {
+  killEveryFailpoint(unsettled, { everyday: 2 }, (gap) => {
     test(`killed at ${gap}, and everything is deleted at once: nothing is left`, async () => {
       await withPlace(async (place) => {
         await place.live("build", gap);
@@ -170,5 +169,5 @@ describe("control planes that are killed", { concurrency: 2 }, () => {
         place.assertEmpty("maybe");
       });
     });
-  }
+  });
 });

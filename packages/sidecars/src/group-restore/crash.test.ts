@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { failpointNames, LocalStore, PersistentVolumeClaims } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
@@ -22,7 +22,8 @@ const PASSES = ["", "#2"];
 test("there are gaps to crash in", () => assert.equal(gaps.length, 2));
 
 describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
-  for (const gap of gaps.flatMap((name) => PASSES.map((pass) => name + pass))) {
+  const passes = gaps.flatMap((name) => PASSES.map((pass) => name + pass));
+  killEveryFailpoint(passes, { everyday: 1 }, (gap) => {
     test(`killed at ${gap}: the next life ends with the same claims, each made once`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), "mooring-restore-crash-"));
       const driver = await ScriptedDriver.start();
@@ -48,5 +49,5 @@ describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
       assert.deepEqual(made.items.map(({ metadata }) => metadata.name).sort(), ["data-again", "wal-again"]);
       assert.equal(driver.backend.volumes.size, 3, "one volume per claim");
     });
-  }
+  });
 });

@@ -4,19 +4,20 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { after, test } from "node:test";
 import { defineResource, failpointNames, type UnstructuredObject, waitFor } from "@mooring/store";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { startTestCluster } from "./testing/cluster.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
 
-const CHILD = fileURLToPath(new URL("testing/crash-child.ts", import.meta.url));
+const program = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
+after(program.remove);
 const gaps = failpointNames().filter((name) => name.startsWith("standalone/crd/"));
 
 test("there are gaps to crash in", () => assert.ok(gaps.length >= 2));
 
-for (const gap of gaps) {
+killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
   test(`killed right after ${gap}, the next start finishes, and a new definition finds no old object`, async (t) => {
     const path = await mkdtemp(join(tmpdir(), "mooring-crd-crash-"));
     let stop = async () => {};
@@ -24,7 +25,7 @@ for (const gap of gaps) {
       await stop();
       await rm(path, { recursive: true, force: true });
     });
-    const child = spawn(process.execPath, ["--conditions=mooring-source", "--import", "tsx", CHILD, path], {
+    const child = spawn(process.execPath, [program.path, path], {
       env: { ...process.env, MOORING_FAILPOINT: gap },
       stdio: "inherit",
     });
@@ -61,4 +62,4 @@ for (const gap of gaps) {
     const widgets = defineResource<UnstructuredObject>("example.com", "v1", "Widget", "widgets", true);
     assert.deepEqual((await store.list(widgets)).items, []);
   });
-}
+});

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, type Pod } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { openCgroups } from "../runtime/cgroups.ts";
 import {
   assertNothingLeft,
@@ -42,21 +42,12 @@ function runScenario(
 
 const gaps = failpointNames().filter((name) => OURS.test(name) && !UNREACHED.test(name));
 
-/** `MOORING_DEEP=1`: every gap. Else a few, others each day, so that `npm test` stays short. */
-const QUICK_GAPS = 6;
-
-function sample(names: readonly string[]): readonly string[] {
-  assert.ok(names.length > 20, `these cannot be all gaps: ${names.join(", ")}`);
-  if (process.env.MOORING_DEEP === "1") return names;
-  const step = Math.ceil(names.length / QUICK_GAPS);
-  const offset = Math.floor(Date.now() / 86_400_000) % step;
-  return names.filter((_, index) => index % step === offset);
-}
+assert.ok(gaps.length > 20, `these cannot be all gaps: ${gaps.join(", ")}`);
 
 const program = await bundleProgram(join(import.meta.dirname, "testing/scenario.ts"));
 after(() => program.remove());
 
-for (const gap of sample(gaps)) {
+killEveryFailpoint(gaps, { everyday: 2, full: 6 }, (gap) => {
   test(`killed right after ${gap}, the next start finishes the work and leaves nothing`, async () => {
     const folder = await mkdtemp("/tmp/mooring-crash-");
     try {
@@ -72,7 +63,7 @@ for (const gap of sample(gaps)) {
       await cleanUp(folder);
     }
   });
-}
+});
 
 test("killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were", async () => {
   let cluster: TestCluster | undefined;

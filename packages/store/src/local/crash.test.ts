@@ -4,19 +4,22 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Shelves, testRegistry } from "../contract/kinds.ts";
+import { bundleProgram } from "../testing/bundle-program.ts";
+import { currentPart } from "../testing/sample.ts";
 import { LocalStore } from "./local-store.ts";
 
-const WRITER = fileURLToPath(new URL("../testing/crash-writer.ts", import.meta.url));
-const ROUNDS = Number(process.env["MOORING_CRASH_ROUNDS"] ?? 20);
+const writer = await bundleProgram(new URL("../testing/crash-writer.ts", import.meta.url));
+after(writer.remove);
+const ROUNDS = { everyday: 5, rest: 20, all: 20, deep: 200 }[currentPart()];
 
 /** Runs the writer, kills it some time after its first write, and returns the lines that arrived. */
 async function killedWriter(folder: string, round: number): Promise<string[]> {
-  const args = ["--conditions=mooring-source", "--import", "tsx", WRITER, folder, String(round)];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [writer.path, folder, String(round)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   child.stdout.setEncoding("utf8");
   let output = "";
   child.stdout.on("data", (chunk: string) => {

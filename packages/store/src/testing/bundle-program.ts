@@ -1,7 +1,6 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 
 /** Below the repository, so that packages are found from there; not under version control. */
 const CACHE = fileURLToPath(new URL("../../../../.cache", import.meta.url));
@@ -13,6 +12,8 @@ const CACHE = fileURLToPath(new URL("../../../../.cache", import.meta.url));
 export async function bundleProgram(
   entry: string | URL,
 ): Promise<{ path: string; remove: () => Promise<void> }> {
+  // Loaded here, because most tests that import something from this folder start no program.
+  const { build } = await import("esbuild");
   await mkdir(CACHE, { recursive: true });
   const folder = await mkdtemp(join(CACHE, "program-"));
   const path = join(folder, "program.mjs");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import type { PoolType } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
 import { findLeaks } from "../../node/leaks/find-leaks.ts";
@@ -36,7 +36,8 @@ const names = failpointNames()
   .concat(OF_JOBS);
 // Each life waits most of its time for others to see what it did.
 describe("the engine's services, killed", { concurrency: 3 }, () => {
-  for (const name of names.filter((each) => !ELSEWHERE.includes(each))) {
+  const reached = names.filter((each) => !ELSEWHERE.includes(each));
+  killEveryFailpoint(reached, { everyday: 2 }, (name) => {
     test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
       const dir = await scratch(t, host);
       const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
@@ -51,5 +52,5 @@ describe("the engine's services, killed", { concurrency: 3 }, () => {
       assert.deepEqual(await presentShares(join(dir, "state")), [], "a server may be left");
       await cleanUp(host, dir);
     });
-  }
+  });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, test } from "node:test";
+import { killEveryFailpoint } from "@mooring/store/testing";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import type { ClusterPool } from "../../testing/cluster.ts";
@@ -96,17 +97,23 @@ async function killHolders(mount: string): Promise<void> {
 
 // Most of their time is spent in waiting for a deadline.
 describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
-  for (const [part, gap] of PATIENTLY) backInTime("two nodes", XFS, part, gap);
-  for (const [what, scene] of Object.entries(OTHERS)) {
-    for (const gap of ["quiesced", "cut", "finished"]) backInTime(`two nodes, ${what}`, scene, "agent", gap);
-    backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting");
-  }
-
-  for (const [part, gap, phase] of ALONE) notBack("two nodes", XFS, [part, gap, phase]);
-  for (const [what, scene] of Object.entries(OTHERS)) {
-    notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]);
-    notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]);
-  }
+  const cases: (() => void)[] = [
+    ...PATIENTLY.map(
+      ([part, gap]) =>
+        () =>
+          backInTime("two nodes", XFS, part, gap),
+    ),
+    ...ALONE.map((killing) => () => notBack("two nodes", XFS, killing)),
+    ...Object.entries(OTHERS).flatMap(([what, scene]) => [
+      ...["quiesced", "cut", "finished"].map(
+        (gap) => () => backInTime(`two nodes, ${what}`, scene, "agent", gap),
+      ),
+      () => backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting"),
+      () => notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]),
+      () => notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]),
+    ]),
+  ];
+  killEveryFailpoint(cases, { everyday: 4 }, (declare) => declare());
 
   test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
     const meanwhile = async (stage: Stage): Promise<void> => {

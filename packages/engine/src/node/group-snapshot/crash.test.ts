@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { failpointNames, LocalStore } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import type { PoolType } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
@@ -73,8 +73,10 @@ function crash(type: PoolType, failpoint: string): void {
 const names = failpointNames().filter(
   (name) => name.startsWith("engine/group-snapshot/") && !ELSEWHERE.test(name),
 );
-for (const name of names) {
-  if (!SUBVOLUME.test(name)) crash("xfs", name);
-  if (!FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|cut|released|finished)$/.test(name)))
-    crash("btrfs", name);
-}
+const onBtrfs = (name: string) =>
+  !FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|cut|released|finished)$/.test(name));
+const cases: [PoolType, string][] = [
+  ...names.filter((name) => !SUBVOLUME.test(name)).map((name): [PoolType, string] => ["xfs", name]),
+  ...names.filter(onBtrfs).map((name): [PoolType, string] => ["btrfs", name]),
+];
+killEveryFailpoint(cases, { everyday: 3 }, ([type, name]) => crash(type, name));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, type TestContext, test } from "node:test";
 import { failpointNames } from "@mooring/store";
-import { bundleProgram, startTestApiServer } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint, startTestApiServer } from "@mooring/store/testing";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
 import "./index.ts";
@@ -39,16 +39,6 @@ const KILLINGS: readonly Killing[] = FATES.flatMap((fate) => [
   ...MOVING.map((gap) => ({ node: "b" as const, gap, way: "confirm" as const, fate })),
   ...LEAVING.map((gap) => ({ node: "b" as const, gap, way: "roll back" as const, fate })),
 ]);
-
-/** The hand-over itself from both sides, and one of each other kind. */
-const SOME = [
-  "a source-closed confirm comes back",
-  "a lease-handed-over confirm is lost",
-  "b device-activated confirm comes back",
-  "b recorded-target-ready roll back is lost",
-];
-const nameOf = ({ node, gap, way, fate }: Killing) => `${node} ${gap} ${way} ${fate}`;
-const deep = process.env["MOORING_DEEP"] === "1";
 
 /** After this time the gap will not be come by any more. */
 const PATIENCE_MS = 120_000;
@@ -136,12 +126,12 @@ async function settle(stage: Stage, device: string, writers: readonly BlockWrite
   );
 }
 
-for (const killing of KILLINGS.filter((each) => deep || SOME.includes(nameOf(each)))) {
+killEveryFailpoint(KILLINGS, { everyday: 2, full: 6 }, (killing) => {
   const { node, gap, way, fate } = killing;
   const who = node === "a" ? "source" : "target";
   test(`${way}: the ${who}'s agent is killed at ${gap} and ${fate}: one writer at a time, nothing lost`, (t) =>
     kill(t, killing));
-}
+});
 
 test("every gap of a migration has its killing here, or is one that only a loss comes by", () => {
   const met = new Set(KILLINGS.map(({ gap }) => gap));

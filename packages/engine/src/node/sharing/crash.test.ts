@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Leases, LocalStore, listAll } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
 import { OF_LEASES } from "../../testing/gaps-of-leases.ts";
@@ -125,10 +125,10 @@ async function tell(t: TestContext, gap: string, lives: readonly Life[]): Promis
   await cleanUp(host, dir);
 }
 
-for (const { gap, when, lives } of STORIES) {
+killEveryFailpoint(STORIES, { everyday: 2 }, ({ gap, when, lives }) => {
   test(`shared pool, ${when}: killed at ${gap}, the next lives end the work and leave nothing`, (t) =>
     tell(t, gap, lives));
-}
+});
 
 test("every gap that only shared pools come through has its story here", () => {
   const told = STORIES.map(({ gap }) => gap);

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { killEveryFailpoint, sample, thorough } from "./sample.ts";
+
+const CASES = Array.from({ length: 40 }, (_, index) => `case-${index}`);
+const SIZES = { everyday: 3, full: 12 };
+const chosen = (part: string, seed: number) =>
+  sample(CASES, SIZES, { MOORING_TESTS: part, MOORING_SEED: String(seed) });
+
+describe("a sample", () => {
+  test("everyday and rest are all, and have nothing in common", () => {
+    for (let day = 20_000; day < 20_100; day += 1) {
+      const everyday = chosen("everyday", day);
+      const rest = chosen("rest", day);
+      assert.equal(everyday.length, SIZES.everyday);
+      assert.equal(rest.length, SIZES.full - SIZES.everyday);
+      assert.deepEqual(new Set([...everyday, ...rest]), new Set(chosen("all", day)));
+      assert.equal(chosen("all", day).length, SIZES.full);
+    }
+  });
+
+  test("every case has its day", () => {
+    const met = new Set<string>();
+    for (let day = 20_000; day < 20_100; day += 1) for (const each of chosen("everyday", day)) met.add(each);
+    assert.equal(met.size, CASES.length);
+  });
+
+  test("one day has one choice", () => {
+    assert.deepEqual(chosen("everyday", 7), chosen("everyday", 7));
+    assert.notDeepEqual(chosen("everyday", 7), chosen("everyday", 8));
+  });
+
+  test("MOORING_DEEP=1 is every case, whatever part is asked for", () => {
+    assert.deepEqual(sample(CASES, SIZES, { MOORING_DEEP: "1", MOORING_TESTS: "rest" }), CASES);
+  });
+
+  test("without a full size, all and rest leave nothing out", () => {
+    const env = { MOORING_TESTS: "all" };
+    assert.deepEqual(sample(CASES, { everyday: 3 }, env), CASES);
+    assert.equal(sample(CASES, { everyday: 3 }, { MOORING_TESTS: "rest" }).length, 37);
+  });
+
+  test("a part that does not exist is refused", () => {
+    assert.throws(() => sample(CASES, SIZES, { MOORING_TESTS: "some" }), /everyday, rest or all/);
+  });
+});
+
+test("a suite that has found no failpoint is refused", () => {
+  assert.throws(() => killEveryFailpoint([], SIZES, () => {}), /imported/);
+});
+
+test("what is thorough runs in every part but the everyday one", () => {
+  assert.equal(typeof thorough({ MOORING_TESTS: "everyday" }).skip, "string");
+  assert.equal(thorough({ MOORING_TESTS: "rest" }).skip, false);
+  assert.equal(thorough({ MOORING_DEEP: "1" }).skip, false);
+});

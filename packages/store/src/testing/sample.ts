@@ -1,0 +1,84 @@
+/**
+ * Which part of the tests runs, from `MOORING_TESTS`:
+ *
+ * - `everyday` (`npm test`, and whenever nothing is said): every flow once, a few of the many cases;
+ * - `rest` (`npm run test:rest`): what `everyday` leaves out;
+ * - `all` (`npm run test:all`): both;
+ * - `deep` (`MOORING_DEEP=1`): every case there is, for hours.
+ */
+export type Part = "everyday" | "rest" | "all" | "deep";
+
+/** The part that runs here. */
+export function currentPart(env: NodeJS.ProcessEnv = process.env): Part {
+  if (env["MOORING_DEEP"] === "1") return "deep";
+  const part = env["MOORING_TESTS"] ?? "everyday";
+  if (part === "everyday" || part === "rest" || part === "all") return part;
+  throw new Error(`MOORING_TESTS is ${part}; it may be everyday, rest or all`);
+}
+
+/** How many of the cases run: `everyday` of them each day, `full` (default: every one) in `all`. */
+export interface SampleSizes {
+  everyday: number;
+  full?: number;
+}
+
+/**
+ * The cases of a long list that run here. A few of them change from day to day, so that all are met in time; `everyday`
+ * and `rest` of one day never have a case in common. `MOORING_SEED` (default: the days since 1970) repeats a day's choice.
+ */
+export function sample<T>(
+  cases: readonly T[],
+  { everyday, full = cases.length }: SampleSizes,
+  env: NodeJS.ProcessEnv = process.env,
+): readonly T[] {
+  const part = currentPart(env);
+  if (part === "deep") return cases;
+  const chosen = shuffled(cases.length, seedOf(env));
+  const [from, to] = { everyday: [0, everyday], rest: [everyday, full], all: [0, Math.max(everyday, full)] }[
+    part
+  ];
+  const kept = new Set(chosen.slice(from, to));
+  return cases.filter((_, index) => kept.has(index));
+}
+
+/**
+ * Declares a test for each failpoint of a suite: for all with `MOORING_DEEP=1`, else for a {@link sample}. `declare` calls
+ * `test`; what it is given may say more than a name, such as the request on whose way the failpoint is.
+ */
+export function killEveryFailpoint<T>(
+  failpoints: readonly T[],
+  sizes: SampleSizes,
+  declare: (failpoint: T) => void,
+): void {
+  if (failpoints.length === 0) throw new Error("there is no failpoint: are their modules imported?");
+  for (const failpoint of sample(failpoints, sizes)) declare(failpoint);
+}
+
+/**
+ * Options of a test that is too long for every day, given as `test(title, thorough(), ...)`: it runs in `rest`, `all` and
+ * `deep`.
+ */
+export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
+  return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
+}
+
+function seedOf(env: NodeJS.ProcessEnv): number {
+  return Number(env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));
+}
+
+/** The numbers below `length` in an order that the seed decides (Fisher and Yates; mulberry32). */
+function shuffled(length: number, seed: number): number[] {
+  const order = Array.from({ length }, (_, index) => index);
+  let state = seed >>> 0;
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  for (let last = length - 1; last > 0; last -= 1) {
+    const at = Math.floor(random() * (last + 1));
+    [order[last], order[at]] = [order[at] ?? 0, order[last] ?? 0];
+  }
+  return order;
+}
