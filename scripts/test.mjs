@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// `npm test`: set the machine up, then every test that needs nothing but this machine.
+// `npm test`: set the machine up, then the tests of every day; none needs anything but this machine. Arguments after `--`
+// are those of scripts/node-test.mjs.
 import { join } from "node:path";
 import { run } from "./lib/run.mjs";
 import { ROOT, setUp } from "./lib/setup.mjs";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { stop } from "../say.mjs";
 
-/** The parts of the tests: see docs of `partOf` in packages/store/src/testing/sample.ts. */
+/** Told in packages/store/src/testing/sample.ts. */
 const PARTS = ["everyday", "rest", "all"];
 
 /** What `node-test.mjs` is asked for. `flags` are node's. */
@@ -24,6 +24,8 @@ export function parseArguments(args) {
   }
   if (!PARTS.includes(wanted.part))
     stop(`${wanted.part} is no part of the tests`, `one of ${PARTS.join(", ")}`);
+  if (wanted.record && (wanted.part !== "all" || wanted.roots.length > 0 || wanted.changed !== undefined))
+    stop("--record needs a full run", "npm run test:all");
   if (!(wanted.capacity >= 1)) stop("--jobs takes a number from 1");
   return wanted;
 }

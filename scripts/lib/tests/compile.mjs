@@ -12,7 +12,7 @@ const CACHE = join(ROOT, ".cache");
  * Makes JavaScript of test files and of all that they import, in one go: loading each from its source would cost most of
  * them more than what they do. It also stays what it was when the run began, whatever is edited meanwhile.
  *
- * `pathOf(file)` is the program of a test file; `remove()` takes all of it away.
+ * `pathOf(file)` is the program of a test file; `remove()` takes all of it away; `metafile` is esbuild's account of what imports what.
  */
 export async function compileTests(files) {
   await mkdir(CACHE, { recursive: true });
@@ -29,6 +29,8 @@ export async function compileTests(files) {
     splitting: true,
     sourcemap: "linked",
     sourcesContent: false,
+    metafile: true,
+    absWorkingDir: ROOT,
     external: [...AS_PROGRAM.external, "esbuild"],
     define: {
       "import.meta.url": "__at.url",
@@ -37,11 +39,11 @@ export async function compileTests(files) {
     },
     plugins: [WHERE],
   };
-  await build(options).catch(async (error) => {
+  const { metafile } = await build(options).catch(async (error) => {
     await remove();
     throw error;
   });
-  return { remove, pathOf: (file) => join(folder, relative(ROOT, file).replace(/\.ts$/, ".mjs")) };
+  return { remove, metafile, pathOf: (file) => join(folder, relative(ROOT, file).replace(/\.ts$/, ".mjs")) };
 }
 
 /** What runs that were killed have left. */

@@ -13,6 +13,14 @@ const WAITING = ["test/nodes/", "test/e2e/"];
 /** What is tested here has to be done in time. */
 const TIMED = ["test/group/"];
 
+/** Whole files that `npm test` leaves to `npm run test:rest`. */
+const THOROUGH = [];
+
+/** Whether the whole file is too long for every day. */
+export function isThorough(file) {
+  return THOROUGH.includes(relative(ROOT, file));
+}
+
 /**
  * - `pure`: as it is;
  * - `host`: mounts, in a mount namespace of its own;

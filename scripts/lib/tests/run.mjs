@@ -8,9 +8,12 @@ import { say } from "../say.mjs";
 import { ROOT } from "../setup.mjs";
 import { compileTests } from "./compile.mjs";
 import { findTests } from "./find.mjs";
+import { moduleGraph } from "./graph.mjs";
 import { laneOf } from "./lanes.mjs";
+import { recordResults, revision } from "./record.mjs";
 import { runFile } from "./run-file.mjs";
 import { schedule } from "./schedule.mjs";
+import { changedPaths, filesOfPart, filesReached } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
 
@@ -23,57 +26,60 @@ const LIMIT_MS = process.env.MOORING_DEEP === "1" ? undefined : 900_000;
 const FEW = 2;
 
 /** Runs the tests that are asked for; resolves with the exit code. */
-export async function runTests({ roots, flags, part, capacity, show }) {
-  const files = await findTests(roots);
-  if (files.length === 0) {
-    say(`no *.test.ts below ${roots.join(" ")}`);
-    return 1;
-  }
+export async function runTests(wanted) {
+  const files = await findTests(wanted.roots);
   // Many start the command itself.
   await bundle();
   const compiled = await compileTests(files);
+  try {
+    const chosen = await choose(files, compiled, wanted);
+    if (chosen.length > 0) return await runFiles(chosen, compiled, wanted);
+    say(`no test to run below ${wanted.roots.join(" ") || ROOT}`);
+    // That a change reaches no test is an answer, that a folder has none is a mistake.
+    return wanted.changed === undefined ? 1 : 0;
+  } finally {
+    await compiled.remove();
+  }
+}
+
+async function choose(files, { metafile }, { part, changed }) {
+  if (changed === undefined && part !== "rest") return filesOfPart(files, part);
+  const graph = await moduleGraph(metafile);
+  const ofPart = filesOfPart(files, part, graph);
+  return changed === undefined ? ofPart : filesReached(ofPart, await changedPaths(changed), graph);
+}
+
+async function runFiles(files, compiled, wanted) {
+  const { flags, part, record, show } = wanted;
+  const at = await revision();
   const place = await openPlace();
   const stop = interruptible();
   const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
-  const ended = [];
   const items = files.map((file, number) => {
-    const { cost, apart, seconds } = laneOf(file);
+    const { seconds, ...lane } = laneOf(file);
     const name = relative(ROOT, file);
-    return { cost, apart, name, number, program: compiled.pathOf(file), seconds: times[name] ?? seconds };
+    return { ...lane, name, number, program: compiled.pathOf(file), seconds: times[name] ?? seconds };
   });
-  const live = items.length <= FEW && capacity >= 1;
+  const live = items.length <= FEW;
+  const colours = live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
+  const env = { ...process.env, MOORING_TESTS: part, ...colours };
+  const ended = [];
   const startedAt = performance.now();
-  await schedule(
-    items,
-    live ? 1 : capacity,
-    async ({ name, number, program, apart }) => {
-      const folder = join(place.folder, String(number));
-      const env = {
-        ...process.env,
-        MOORING_TESTS: part,
-        ...(live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}),
-      };
-      const result = await runFile({
-        program,
-        folder,
-        apart,
-        flags,
-        env,
-        limitMs: LIMIT_MS,
-        signal: stop,
-        live,
-      });
-      if (stop.aborted) return;
-      ended.push({ name, ...result });
-      times[name] = Math.round(result.ms / 100) / 10;
-      if (!live) showFile(ended.at(-1), { done: ended.length, of: items.length, show });
-    },
-    stop,
-  );
-  await Promise.all([place.remove(), compiled.remove()]);
+  const work = async ({ name, number, program, apart }) => {
+    const folder = join(place.folder, String(number));
+    const given = { program, folder, apart, flags, env, limitMs: LIMIT_MS, signal: stop, live };
+    const result = await runFile(given);
+    if (stop.aborted) return;
+    ended.push({ name, ...result });
+    times[name] = Math.round(result.ms / 100) / 10;
+    if (!live) showFile(ended.at(-1), { done: ended.length, of: items.length, show });
+  };
+  await schedule(items, live ? 1 : wanted.capacity, work, stop);
+  await place.remove();
   await writeFile(TIMES, JSON.stringify(times));
   showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
   if (stop.aborted) return 130;
+  if (record) await recordResults(ended, at);
   return ended.every(({ code }) => code === 0) ? 0 : 1;
 }
 

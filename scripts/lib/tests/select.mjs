@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { basename, relative } from "node:path";
+import { promisify } from "node:util";
+import { ROOT } from "../setup.mjs";
+import { isThorough } from "./lanes.mjs";
+
+const git = async (...args) => (await promisify(execFile)("git", args, { cwd: ROOT })).stdout.trim();
+
+/** Whatever these change, any test may notice. */
+const EVERYTHING = /^(package(-lock)?\.json|tsconfig.*\.json|scripts\/(lib|node-test|test))/;
+/** How tests say that some of them are left to the rest: see packages/store/src/testing/sample.ts. */
+const LEAVES = /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|currentPart)\b[^}]*\}\s*from/;
+
+/** Those of the test files that have something to do in this part. */
+export function filesOfPart(files, part, { reachedFrom, textOf }) {
+  if (part === "everyday") return files.filter((file) => !isThorough(file));
+  if (part !== "rest") return files;
+  return files.filter((file) => {
+    if (isThorough(file)) return true;
+    const own = [...reachedFrom(relative(ROOT, file))].filter(
+      (path) => !path.startsWith("packages/store/src/testing/"),
+    );
+    return own.some((path) => LEAVES.test(textOf(path)));
+  });
+}
+
+/** Paths that differ from `ref`, with what is not committed; empty `ref`: from where the branch has left main. */
+export async function changedPaths(ref) {
+  const base = ref === "" ? await branchPoint() : ref;
+  const differs = await git("diff", "--name-only", base);
+  const added = await git("ls-files", "--others", "--exclude-standard");
+  return [...differs.split("\n"), ...added.split("\n")].filter((path) => path !== "");
+}
+
+async function branchPoint() {
+  for (const main of ["@{upstream}", "origin/HEAD", "origin/main", "main"]) {
+    const found = await git("merge-base", "HEAD", main).catch(() => "");
+    if (found !== "") return found;
+  }
+  return "HEAD";
+}
+
+/** The tests that a change can reach: those that import or start what has changed, or name what they read of it. */
+export function filesReached(files, changed, { reachedFrom, textOf }) {
+  if (changed.some((path) => EVERYTHING.test(path))) return files;
+  return files.filter((file) => {
+    const reached = reachedFrom(relative(ROOT, file));
+    const texts = [...reached].map(textOf);
+    return changed.some(
+      (path) => reached.has(path) || (!isModule(path) && texts.some((text) => reads(text, path))),
+    );
+  });
+}
+
+const isModule = (path) => /\.(ts|mjs)$/.test(path);
+
+/** Whether a source names the file, or the folder at the root that it is below, as one does who walks through it. */
+function reads(text, path) {
+  return text.includes(basename(path)) || text.includes(`"${path.split("/")[0]}"`);
+}
