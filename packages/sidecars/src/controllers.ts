@@ -13,6 +13,7 @@ import { runResize } from "./resize/index.ts";
 import { runSnapshot } from "./snapshot/index.ts";
 import { runSnapshotContent, type SnapshotOptions } from "./snapshot-content/index.ts";
 import { runSourceProtection } from "./source-protection/index.ts";
+import { runVolumeGroup, type VolumeGroupOptions } from "./volume-group/index.ts";
 
 /** Settings of single controllers; the defaults are those of the sidecars of the Kubernetes project. */
 export interface ControllerOptions {
@@ -20,6 +21,7 @@ export interface ControllerOptions {
   attach?: Partial<AttachOptions>;
   snapshot?: Partial<SnapshotOptions>;
   groupSnapshot?: Partial<GroupSnapshotOptions>;
+  volumeGroup?: Partial<VolumeGroupOptions>;
   capacity?: Partial<CapacityOptions>;
   health?: Partial<HealthOptions>;
   nodeRegistration?: Partial<RegistrationOptions>;
@@ -36,6 +38,8 @@ interface Controller {
   needsGroupKinds?: boolean;
   /** It waits until VolumeGroupRestores can be stored, too. */
   needsRestoreKind?: boolean;
+  /** It waits until VolumeGroups can be stored. */
+  needsVolumeGroupKinds?: boolean;
   /** Resolves after the signal, when its last work has ended. */
   run(context: SidecarContext, options: ControllerOptions, signal: AbortSignal): Promise<void>;
 }
@@ -50,6 +54,7 @@ export type ControllerName =
   | "snapshot"
   | "group-snapshot"
   | "group-restore"
+  | "volume-group"
   | "capacity"
   | "health"
   | "node-registration";
@@ -106,6 +111,13 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     needsGroupKinds: true,
     needsRestoreKind: true,
     run: (context, _options, signal) => runGroupRestore(context, signal),
+  },
+  /** Members come and go: a driver that cannot modify groups has none that could be kept as they should be. */
+  "volume-group": {
+    supported: ({ volumeGroups }) =>
+      volumeGroups.has("VOLUME_GROUP") && volumeGroups.has("MODIFY_VOLUME_GROUP"),
+    needsVolumeGroupKinds: true,
+    run: (context, options, signal) => runVolumeGroup(context, options.volumeGroup ?? {}, signal),
   },
   capacity: {
     supported: ({ can }) => can.has("GET_CAPACITY"),

@@ -2,3 +2,4 @@ export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./cont
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
 export * from "./group-restore/api.ts";
 export { type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";
+export * from "./volume-group/api.ts";

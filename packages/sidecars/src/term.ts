@@ -21,6 +21,7 @@ import { VolumeGroupRestores } from "./group-restore/api.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
 import type { SidecarOptions } from "./start.ts";
+import { VolumeGroups } from "./volume-group/api.ts";
 
 type Base = SidecarOptions & {
   driver: Driver;
@@ -89,6 +90,7 @@ async function runController(
   if (controller.needsSnapshotKinds === true) await waitForKinds(context, "hasSnapshotKinds", signal);
   if (controller.needsGroupKinds === true) await waitForKinds(context, "hasGroupKinds", signal);
   if (controller.needsRestoreKind === true) await waitForKinds(context, "hasRestoreKind", signal);
+  if (controller.needsVolumeGroupKinds === true) await waitForKinds(context, "hasVolumeGroupKinds", signal);
   await controller.run(context, base, signal);
 }
 
@@ -127,6 +129,7 @@ async function contextFor(
       (await isServed(store, VolumeAttributesClasses, logger, signal)),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),
     hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
+    hasVolumeGroupKinds: await isServed(store, VolumeGroups, logger, signal),
   };
 }
 
@@ -134,6 +137,7 @@ const KINDS = {
   hasSnapshotKinds: { resource: VolumeSnapshots, called: "snapshot kinds" },
   hasGroupKinds: { resource: VolumeGroupSnapshots, called: "kinds of group snapshots" },
   hasRestoreKind: { resource: VolumeGroupRestores, called: "kinds of group restores" },
+  hasVolumeGroupKinds: { resource: VolumeGroups, called: "kinds of volume groups" },
 } as const;
 
 /** A cluster without these kinds lacks what they are for, and nothing else. */

@@ -32,4 +32,6 @@ export interface SidecarContext {
   hasGroupKinds: boolean;
   /** VolumeGroupRestores are installed. */
   hasRestoreKind: boolean;
+  /** VolumeGroups, their contents and classes are installed. */
+  hasVolumeGroupKinds: boolean;
 }

@@ -27,6 +27,7 @@ test("[CSI-051] what a driver says about itself becomes plain values", async (t)
     topology: true,
     expansion: "offline",
     groupSnapshots: false,
+    volumeGroups: new Set(),
     can: new Set(["CREATE_DELETE_VOLUME", "EXPAND_VOLUME"]),
     nodeExpansion: false,
   });

@@ -16,6 +16,15 @@ export type ControllerCapability =
   | "MODIFY_VOLUME"
   | "GET_SNAPSHOT";
 
+/** Names of the add-ons' Capability.VolumeGroup.Type. */
+export type VolumeGroupCapability =
+  | "VOLUME_GROUP"
+  | "LIMIT_VOLUME_TO_ONE_VOLUME_GROUP"
+  | "DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES"
+  | "MODIFY_VOLUME_GROUP"
+  | "GET_VOLUME_GROUP"
+  | "LIST_VOLUME_GROUPS";
+
 /** What a driver says about itself, as plain values for decisions. */
 export interface DriverInfo {
   name: string;
@@ -31,6 +40,8 @@ export interface DriverInfo {
   can: ReadonlySet<ControllerCapability>;
   /** CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT of the GroupController service. */
   groupSnapshots: boolean;
+  /** What it can do with volume groups, by the add-ons' Identity service; empty where that is not served. */
+  volumeGroups: ReadonlySet<VolumeGroupCapability>;
   /** NodeExpandVolume is implemented, as far as this socket can tell. */
   nodeExpansion: boolean;
 }

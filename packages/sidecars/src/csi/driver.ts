@@ -1,6 +1,6 @@
-import { Code, type CsiClient, v1 } from "@mooring/csi";
+import { addons, Code, type CsiClient, v1 } from "@mooring/csi";
 import { callFailure } from "./codes.ts";
-import type { ControllerCapability, DriverInfo } from "./driver-info.ts";
+import type { ControllerCapability, DriverInfo, VolumeGroupCapability } from "./driver-info.ts";
 
 /** A driver that answers: what it said about itself, and how to call it. */
 export interface Driver {
@@ -37,6 +37,7 @@ export async function describeDriver(
       controller &&
       services.has(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE) &&
       (await hasGroupSnapshots(client, options)),
+    volumeGroups: controller ? await volumeGroupCapabilities(client, options) : new Set(),
     nodeExpansion: await hasNodeExpansion(client, options),
   };
 }
@@ -72,6 +73,22 @@ async function hasGroupSnapshots(
   );
   const { CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT: wanted } = v1.GroupControllerServiceCapability_RPC_Type;
   return capabilities.some(({ type }) => type.case === "rpc" && type.value.type === wanted);
+}
+
+/** The service of volume groups is announced by the add-ons' Identity alone: csi.v1 has no name for it. */
+async function volumeGroupCapabilities(
+  client: CsiClient,
+  options: { signal: AbortSignal; timeoutMs: number },
+): Promise<Set<VolumeGroupCapability>> {
+  const { capabilities } = await ifServed(() => client.addonsIdentity.getCapabilities({}, options), {
+    capabilities: [],
+  });
+  const names = capabilities.flatMap(({ type }) =>
+    type.case === "volumeGroup" ? [addons.Capability_VolumeGroup_Type[type.value.type]] : [],
+  );
+  return new Set(
+    names.filter((name) => name !== undefined && name !== "UNKNOWN"),
+  ) as Set<VolumeGroupCapability>;
 }
 
 /** A socket of a controller plugin need not serve the Node service. */

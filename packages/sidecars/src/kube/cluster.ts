@@ -44,6 +44,15 @@ import { type VolumeGroupRestore, VolumeGroupRestores } from "../group-restore/a
 import { groupOf } from "../group-restore/group-of.ts";
 import { dataSourceOf } from "../provision/data-source.ts";
 import { intentOf, recordSelector } from "../provision/record.ts";
+import {
+  type VolumeGroup,
+  type VolumeGroupClass,
+  VolumeGroupClasses,
+  type VolumeGroupContent,
+  VolumeGroupContents,
+  VolumeGroups,
+} from "../volume-group/api.ts";
+import { lockOf } from "../volume-group/lock.ts";
 import { type Indexers, ObjectCache } from "./cache.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
@@ -84,6 +93,8 @@ export class Cluster {
       indexers: {
         uid: (claim) => some(claim.metadata.uid),
         namespace: (claim) => some(claim.metadata.namespace),
+        /** UID of the VolumeGroup that has the claim. */
+        volumeGroup: (claim) => some(lockOf(claim)?.uid),
         /** Claims without a volume, by class. */
         pendingClass: (claim) => (claim.spec?.volumeName ? [] : some(claim.spec?.storageClassName)),
         /** Claims without a volume, by data source: `VolumeSnapshot:ns/name`. */
@@ -245,6 +256,31 @@ export class Cluster {
         failedIn: ({ metadata, status }) => (status?.phase === "Failed" ? some(metadata.namespace) : []),
       },
     });
+  }
+
+  get volumeGroups(): ObjectCache<VolumeGroup> {
+    return this.#cache(VolumeGroups, {
+      indexers: {
+        namespace: ({ metadata }) => some(metadata.namespace),
+        /** The empty string: those that take a default class. */
+        className: ({ spec }) => [spec.volumeGroupClassName ?? ""],
+        /** The content that it wants to bring in. */
+        content: ({ spec }) => some(spec.source.volumeGroupContentName),
+      },
+    });
+  }
+
+  get volumeGroupContents(): ObjectCache<VolumeGroupContent> {
+    return this.#cache(VolumeGroupContents, {
+      indexers: {
+        group: ({ spec }) => [keyOf({ metadata: spec.volumeGroupRef })],
+        groupUid: ({ spec }) => some(spec.volumeGroupRef.uid),
+      },
+    });
+  }
+
+  get volumeGroupClasses(): ObjectCache<VolumeGroupClass> {
+    return this.#cache(VolumeGroupClasses, {});
   }
 
   #cache<T extends KubeObject>(

@@ -31,6 +31,7 @@ export function driverInfo(can: ControllerCapability[], changes: Changes<DriverI
     can: new Set(can),
     controllerElsewhere: false,
     groupSnapshots: false,
+    volumeGroups: new Set(),
     nodeExpansion: false,
   };
   return { ...info, ...changes };

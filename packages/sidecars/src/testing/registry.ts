@@ -25,6 +25,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { VolumeGroupRestores } from "../group-restore/api.ts";
+import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
 const WITH_STATUS = [
   KubeVolumeAttachments,
@@ -35,7 +36,9 @@ const WITH_STATUS = [
   Pods,
   VolumeGroupRestores,
   VolumeGroupSnapshotContents,
+  VolumeGroupContents,
   VolumeGroupSnapshots,
+  VolumeGroups,
   VolumeSnapshotContents,
   VolumeSnapshots,
 ];
@@ -48,6 +51,7 @@ const WITHOUT_STATUS = [
   Secrets,
   StorageClasses,
   VolumeAttributesClasses,
+  VolumeGroupClasses,
   VolumeGroupSnapshotClasses,
   VolumeSnapshotClasses,
 ];

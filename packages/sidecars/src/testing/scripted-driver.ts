@@ -6,6 +6,7 @@ import type { ControllerCapability, DriverInfo } from "../csi/driver-info.ts";
 import { Backend, type BackendGroup, type BackendSnapshot, type BackendVolume } from "./backend.ts";
 import { FaultPlan } from "./faults.ts";
 import { DRIVER } from "./objects.ts";
+import { VolumeGroupBackend, type VolumeGroupMethod, volumeGroupService } from "./volume-groups.ts";
 
 const EVERYTHING: ControllerCapability[] = [
   "CREATE_DELETE_VOLUME",
@@ -33,6 +34,8 @@ export interface ScriptedDriverOptions {
   snapshotPolls?: number;
   /** Serves GroupController. */
   groups?: boolean;
+  /** Serves volumegroup.Controller, and what of it besides creating and deleting. */
+  volumeGroups?: readonly VolumeGroupMethod[];
 }
 
 /** A group snapshot in an answer. */
@@ -49,6 +52,9 @@ export interface WireGroup {
  */
 export class ScriptedDriver {
   readonly backend = new Backend();
+  readonly volumeGroups = new VolumeGroupBackend();
+  /** Entries on a page of ListVolumeGroups. */
+  pageSize = 1_000;
   readonly faults = new FaultPlan();
   /** Every call that came in. */
   readonly calls: { method: string; request: object }[] = [];
@@ -110,6 +116,16 @@ export class ScriptedDriver {
     const on = this.#on;
     return {
       ...(this.groups ? { groupController: this.#groupController() } : {}),
+      ...(this.#options.volumeGroups === undefined
+        ? {}
+        : {
+            volumeGroup: volumeGroupService(
+              this.volumeGroups,
+              this.#options.volumeGroups,
+              on,
+              () => this.pageSize,
+            ),
+          }),
       identity: {
         getPluginInfo: () => ({ name: this.#options.name ?? DRIVER, vendorVersion: "1.0" }),
         getPluginCapabilities: () => ({ capabilities: this.#pluginCapabilities() }),

@@ -9,7 +9,12 @@ import type {
   VolumeAttachment,
   VolumeSet,
 } from "@mooring/engine";
-import type { VolumeGroupRestore } from "@mooring/sidecars";
+import type {
+  VolumeGroup,
+  VolumeGroupClass,
+  VolumeGroupContent,
+  VolumeGroupRestore,
+} from "@mooring/sidecars";
 import type { KubeObject } from "@mooring/store";
 import { conditions, error, type Full, metadata, time } from "./full.ts";
 
@@ -264,6 +269,63 @@ const share: Full<ShareManager> = {
   status: { state: "running", nodeID: "n", endpoint: "nfs://10.0.0.1:20490/v", size: 1, error },
 };
 
+/** A group that is brought in has no class. */
+const volumeGroup: Omit<Full<VolumeGroup>, "spec"> & {
+  spec: Omit<Full<VolumeGroup["spec"]>, "volumeGroupClassName">;
+} = {
+  ...ours,
+  kind: "VolumeGroup",
+  spec: {
+    source: {
+      volumeGroupContentName: "c",
+      selector: {
+        matchLabels: { a: "b" },
+        matchExpressions: [{ key: "k", operator: "In", values: ["v"] }],
+      },
+      claimNames: ["n"],
+    },
+  },
+  status: {
+    boundVolumeGroupContentName: "c",
+    creationTime: time,
+    ready: true,
+    memberCount: 1,
+    observedGeneration: 1,
+    members: [{ claimName: "n", state: "Joined", reason: "R", message: "m", volumeHandle: "h" }],
+    omitted: 1,
+    conditions,
+  },
+};
+
+const groupPolicies = {
+  driver: "d",
+  deletionPolicy: "Delete" as const,
+  deleteMembers: "true" as const,
+  driftPolicy: "Report" as const,
+  maxMembers: 1,
+  parameters: { a: "b" },
+};
+const volumeGroupClass: Full<VolumeGroupClass> = { ...ours, kind: "VolumeGroupClass", ...groupPolicies };
+const volumeGroupContent: Full<VolumeGroupContent> = {
+  ...ours,
+  kind: "VolumeGroupContent",
+  spec: {
+    ...groupPolicies,
+    volumeGroupClassName: "c",
+    secretRef: { name: "s", namespace: "n" },
+    volumeGroupRef: { name: "g", namespace: "n", uid: "u" },
+    source: { volumeGroupHandle: "h" },
+  },
+  status: {
+    volumeGroupHandle: "h",
+    volumeGroupContext: { a: "b" },
+    volumeHandles: ["v"],
+    drift: { missing: ["a"], extra: ["v"] },
+    creationTime: time,
+    ready: true,
+  },
+};
+
 /** One of each kind of Mooring's own group, with every field. */
 export const MOORING_SAMPLES: readonly KubeObject[] = [
   volume,
@@ -276,4 +338,7 @@ export const MOORING_SAMPLES: readonly KubeObject[] = [
   job,
   share,
   groupRestore,
+  volumeGroup,
+  volumeGroupClass,
+  volumeGroupContent,
 ];

@@ -1,0 +1,337 @@
+import { Code } from "@mooring/csi";
+import {
+  failpoint,
+  isConflict,
+  isStatus,
+  type KubeObject,
+  keyOf,
+  type PersistentVolumeClaim,
+} from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { callFailure } from "../csi/codes.ts";
+import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
+import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
+import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "./api.ts";
+import { answerOf, lookAt } from "./calls.ts";
+import { lockFor } from "./lock.ts";
+import {
+  backendNameOf,
+  GROUP_DRIVER,
+  MEMBER_FINALIZER,
+  MEMBER_OF,
+  VOLUME_GROUP_BEING_CREATED,
+  VOLUME_GROUP_CONTENT_FINALIZER,
+  VOLUME_GROUP_FINALIZER,
+} from "./names.ts";
+import type { RecordStep } from "./record.ts";
+import { setQuestion } from "./report.ts";
+import type { VolumeGroupStep } from "./step.ts";
+import type { StorageMemory } from "./storage-memory.ts";
+import type { VolumeGroupView } from "./view.ts";
+
+const gap = (name: string) => failpoint(`sidecars/volume-group/${name}`);
+const gaps = {
+  guarded: gap("group-guarded"),
+  contentMade: gap("content-made"),
+  bound: gap("content-bound"),
+  marked: gap("marked-being-created"),
+  created: gap("group-created"),
+  recorded: gap("recorded"),
+  held: gap("claim-held"),
+  modified: gap("group-modified"),
+  released: gap("claim-released"),
+  told: gap("status-written"),
+  claimDeleted: gap("claim-deleted"),
+  deleted: gap("group-deleted"),
+  contentDeleted: gap("content-deleted"),
+  contentReleased: gap("content-released"),
+  groupReleased: gap("group-released"),
+};
+
+/** Makes one change: to an object, or by one call to the driver. */
+export class VolumeGroupSteps {
+  readonly #context: SidecarContext;
+  readonly #memory: StorageMemory;
+  readonly #signal: AbortSignal;
+
+  constructor(context: SidecarContext, memory: StorageMemory, signal: AbortSignal) {
+    this.#context = context;
+    this.#memory = memory;
+    this.#signal = signal;
+  }
+
+  async apply(step: VolumeGroupStep, view: VolumeGroupView): Promise<void> {
+    const { content, group } = view;
+    if (group !== undefined && (await this.#applyToGroup(step, view, group))) return;
+    if (step.do === "release-claim") return this.#release(step.claim);
+    if (step.do === "delete-claim") {
+      await deleteObject(this.#context.store, this.#context.cluster.claims, step.claim);
+      return gaps.claimDeleted();
+    }
+    if (content === undefined) return;
+    if (await this.#call(step, view, content)) return;
+    await this.#applyToContent(step, content, group);
+  }
+
+  async #applyToGroup(step: VolumeGroupStep, view: VolumeGroupView, group: VolumeGroup): Promise<boolean> {
+    const { cluster, driver, store } = this.#context;
+    const change = (what: MetadataChange) => patchMetadata(store, cluster.volumeGroups, group, what);
+    switch (step.do) {
+      case "guard-group":
+        await change({
+          addFinalizers: [VOLUME_GROUP_FINALIZER],
+          annotations: { [GROUP_DRIVER]: driver.info.name },
+        });
+        gaps.guarded();
+        return true;
+      case "create-content":
+        cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
+        gaps.contentMade();
+        return true;
+      case "hold-claim":
+        await this.#hold(step, view, group);
+        return true;
+      case "write-status":
+        await this.#tell(step, view, group);
+        return true;
+      case "release-group":
+        await change({ removeFinalizers: [VOLUME_GROUP_FINALIZER] });
+        gaps.groupReleased();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  async #applyToContent(
+    step: VolumeGroupStep,
+    content: VolumeGroupContent,
+    group: VolumeGroup | undefined,
+  ): Promise<void> {
+    const { cluster, store } = this.#context;
+    const contents = cluster.volumeGroupContents;
+    switch (step.do) {
+      case "bind-content": {
+        const finalizers = new Set([...(content.metadata.finalizers ?? []), VOLUME_GROUP_CONTENT_FINALIZER]);
+        const volumeGroupRef = { uid: group?.metadata.uid };
+        const bound = { metadata: { finalizers: [...finalizers] }, spec: { volumeGroupRef } };
+        await patchObject(store, contents, content, bound);
+        return gaps.bound();
+      }
+      case "mark-being-created":
+        await patchMetadata(store, contents, content, {
+          annotations: { [VOLUME_GROUP_BEING_CREATED]: "yes" },
+          guarded: true,
+        });
+        this.#memory.marked(content.metadata.uid ?? "");
+        return gaps.marked();
+      case "record":
+        return this.#record(step, content, group);
+      case "delete-content":
+        await deleteObject(store, contents, content);
+        return gaps.contentDeleted();
+      case "release-content":
+        await patchMetadata(store, contents, content, { removeFinalizers: [VOLUME_GROUP_CONTENT_FINALIZER] });
+        return gaps.contentReleased();
+    }
+  }
+
+  /** Finalizer and mark come in one write that insists on the claim we have seen: of two groups, one gets it. */
+  async #hold(
+    { claim, handle }: { claim: PersistentVolumeClaim; handle: string },
+    { content }: VolumeGroupView,
+    group: VolumeGroup,
+  ): Promise<void> {
+    try {
+      await this.#patchClaim(claim, {
+        addFinalizers: [MEMBER_FINALIZER],
+        annotations: { [MEMBER_OF]: lockFor(group, handle) },
+      });
+      gaps.held();
+    } catch (error) {
+      // A rule of the cluster forbids it: this claim stays out, the others do not wait for it.
+      if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;
+      this.#memory.refuse(
+        content?.metadata.uid ?? "",
+        handle,
+        `the claim cannot be protected: ${error.message}`,
+      );
+    }
+  }
+
+  async #release(claim: PersistentVolumeClaim): Promise<void> {
+    await this.#patchClaim(claim, {
+      removeFinalizers: [MEMBER_FINALIZER],
+      annotations: { [MEMBER_OF]: null },
+    });
+    gaps.released();
+  }
+
+  async #patchClaim(claim: PersistentVolumeClaim, change: MetadataChange): Promise<void> {
+    const { cluster, store } = this.#context;
+    try {
+      await patchMetadata(store, cluster.claims, claim, change);
+    } catch (error) {
+      // The next look has to see what is in the way.
+      if (isStatus(error, "Conflict", "NotFound", "Invalid")) await cluster.claims.refresh(keyOf(claim));
+      throw error;
+    }
+  }
+
+  async #tell(
+    { news, status }: Extract<VolumeGroupStep, { do: "write-status" }>,
+    { candidates }: VolumeGroupView,
+    group: VolumeGroup,
+  ): Promise<void> {
+    const { cluster, events, store } = this.#context;
+    // Fields that are not said any more go.
+    const gone = Object.keys(group.status ?? {}).filter((key) => !(key in status));
+    const cleared = Object.fromEntries(gone.map((key) => [key, null]));
+    await patchStatus(store, cluster.volumeGroups, group, { ...cleared, ...status });
+    for (const { claimName, message, reason, type } of news) {
+      const claim = candidates.find((each) => each.claim.metadata.name === claimName)?.claim;
+      const subject: KubeObject | undefined = claimName === undefined ? group : claim;
+      if (subject !== undefined) events.event(subject, type, reason, message);
+    }
+    gaps.told();
+  }
+
+  async #record(
+    step: RecordStep,
+    content: VolumeGroupContent,
+    group: VolumeGroup | undefined,
+  ): Promise<void> {
+    const { cluster, events, store } = this.#context;
+    const uid = content.metadata.uid ?? "";
+    try {
+      await patchStatus(store, cluster.volumeGroupContents, content, step.status);
+    } catch (error) {
+      // Another process has written after its own call: which of the two calls came last, only the driver knows.
+      if (isConflict(error)) this.#memory.settled(uid, "doubtful");
+      throw error;
+    }
+    this.#memory.settled(uid, "recorded");
+    if (step.repaired !== undefined)
+      events.event(group ?? content, "Warning", "MembershipDrift", step.repaired);
+    gaps.recorded();
+  }
+
+  /** True when the step was a call to the driver. */
+  async #call(step: VolumeGroupStep, view: VolumeGroupView, content: VolumeGroupContent): Promise<boolean> {
+    const { driver } = this.#context;
+    const { volumeGroup } = driver.client;
+    const uid = content.metadata.uid ?? "";
+    const memory = this.#memory;
+    switch (step.do) {
+      case "create-group":
+        await this.#attempt(
+          view,
+          content,
+          (failure) => memory.createFailed(uid, failure),
+          async (secrets, options) => {
+            const name = backendNameOf(content.spec.volumeGroupRef.uid ?? "");
+            const request = { name, parameters: content.spec.parameters ?? {}, secrets };
+            const made = await volumeGroup.createVolumeGroup(request, options);
+            gaps.created();
+            memory.created(uid, answerOf(made.volumeGroup));
+          },
+        );
+        return true;
+      case "look":
+        await this.#attempt(
+          view,
+          content,
+          ({ message }) => memory.failed(uid, "look", step.handle, message),
+          async (secrets, options) => {
+            const canGet = driver.info.volumeGroups.has("GET_VOLUME_GROUP");
+            const found = await lookAt(driver.client, step.handle, { canGet, secrets }, options);
+            if (found === undefined)
+              memory.vanished(uid, step.handle, `volume group ${step.handle} does not exist`);
+            else memory.looked(uid, found);
+          },
+        );
+        return true;
+      case "modify":
+        await this.#modify(step, view, content);
+        return true;
+      case "delete-group":
+        await this.#attempt(
+          view,
+          content,
+          ({ code, message }) => {
+            // Drivers exist that answer so for what is gone already.
+            if (code === Code.NOT_FOUND) memory.deleted(uid);
+            else memory.failed(uid, "delete", step.handle, message);
+          },
+          async (secrets, options) => {
+            await volumeGroup.deleteVolumeGroup({ volumeGroupId: step.handle, secrets }, options);
+            gaps.deleted();
+            memory.deleted(uid);
+          },
+        );
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  async #modify(
+    step: Extract<VolumeGroupStep, { do: "modify" }>,
+    view: VolumeGroupView,
+    content: VolumeGroupContent,
+  ): Promise<void> {
+    const { volumeGroup } = this.#context.driver.client;
+    const uid = content.metadata.uid ?? "";
+    const { handle: volumeGroupId, volumeHandles: volumeIds } = step;
+    await this.#attempt(
+      view,
+      content,
+      (failure) => {
+        // Nobody can look, and there was nothing in the request but the group.
+        const isGone = !view.canLook && failure.code === Code.NOT_FOUND && volumeIds.length === 0;
+        if (isGone) this.#memory.vanished(uid, volumeGroupId, failure.message);
+        else this.#memory.modifyFailed(uid, failure, step);
+      },
+      async (secrets, options) => {
+        const changed = await volumeGroup.modifyVolumeGroupMembership(
+          { volumeGroupId, volumeIds, secrets },
+          options,
+        );
+        gaps.modified();
+        this.#memory.modified(uid, answerOf(changed.volumeGroup), volumeIds);
+      },
+    );
+    this.#context.logger.debug(
+      { group: volumeGroupId, volumes: volumeIds.length, set: setQuestion(volumeIds) },
+      "asked for members",
+    );
+  }
+
+  /** One call. What is taken away must not wait for a secret that is gone. */
+  async #attempt(
+    { group }: VolumeGroupView,
+    content: VolumeGroupContent,
+    failed: (failure: ReturnType<typeof callFailure>) => void,
+    call: (
+      secrets: Record<string, string>,
+      options: { signal: AbortSignal; timeoutMs: number },
+    ) => Promise<void>,
+  ): Promise<void> {
+    const { events, logger, store, timeoutMs } = this.#context;
+    const isEnding = group === undefined || group.metadata.deletionTimestamp !== undefined;
+    const read = isEnding ? readSecretIfAny : readSecret;
+    try {
+      await call(await read(store, content.spec.secretRef, this.#signal), {
+        signal: this.#signal,
+        timeoutMs,
+      });
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const { message } = callFailure(error);
+      failed(error instanceof SecretMissing ? { code: Code.UNAUTHENTICATED, message } : callFailure(error));
+      logger.warn({ content: content.metadata.name, error: message }, "a call about a volume group failed");
+      // A group says it in its conditions; a content that is left has nobody else to say it.
+      if (group === undefined) events.event(content, "Warning", "CallFailed", message);
+    }
+  }
+}

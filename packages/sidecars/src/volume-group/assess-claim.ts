@@ -1,0 +1,89 @@
+import { isDeleting } from "@mooring/store";
+import type { VolumeGroup } from "./api.ts";
+import { asksFor, takesWhatIsThere } from "./concerns.ts";
+import { lockOf } from "./lock.ts";
+import { FOREIGN_FINALIZERS, WANTED_GROUP } from "./names.ts";
+import type { Candidate, StorageView } from "./view.ts";
+
+/** What a claim is to a group. */
+export type Verdict =
+  /** It is held, and its volume belongs into the group. `lost`: the PersistentVolume is gone. */
+  | { kind: "member"; handle: string; lost: boolean }
+  /** It is held, and its volume has to leave. */
+  | { kind: "leave"; handle: string; reason: string; message: string }
+  /** It is not held yet, and can be. */
+  | { kind: "join"; handle: string }
+  /** It becomes a member by itself when it can be. */
+  | { kind: "wait"; reason: string; message: string }
+  /** It cannot be a member. `handle`: it is held all the same, and has to be let go. */
+  | { kind: "left-out"; reason: string; message: string; handle?: string };
+
+export interface Surroundings {
+  group: VolumeGroup;
+  driver: string;
+  /** The volumes that are in the group. */
+  actual: ReadonlySet<string>;
+  refused: StorageView["refused"];
+}
+
+/** Undefined: it is none of the group's business. */
+export function assessClaim(around: Surroundings, candidate: Candidate): Verdict | undefined {
+  const lock = lockOf(candidate.claim);
+  if (lock?.uid === around.group.metadata.uid) return assessHeld(around, candidate, lock?.handle ?? "");
+  if (isDeleting(candidate.claim)) return undefined;
+  return assessNew(around, candidate);
+}
+
+function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: string): Verdict {
+  const leave = (reason: string, message: string): Verdict => ({ kind: "leave", handle, reason, message });
+  if (isDeleting(claim)) return leave("ClaimDeleted", "the claim is being deleted");
+  const elsewhere = wishElsewhere(around.group, claim.metadata.annotations);
+  if (elsewhere !== undefined) return leave("NamesAnotherGroup", elsewhere);
+  const { actual, group, refused } = around;
+  const isAskedFor = asksFor(group, claim) || (takesWhatIsThere(group) && actual.has(handle));
+  if (!isAskedFor) return leave("NotSelected", "the group does not ask for this claim any more");
+  const refusal = refused.get(handle);
+  if (refusal !== undefined && !actual.has(handle))
+    return { kind: "left-out", reason: "RefusedByDriver", message: refusal.message, handle };
+  return { kind: "member", handle, lost: volume === undefined };
+}
+
+function assessNew({ driver, group, refused }: Surroundings, { claim, owner, volume }: Candidate): Verdict {
+  const leftOut = (reason: string, message: string): Verdict => ({ kind: "left-out", reason, message });
+  const wait = (reason: string, message: string): Verdict => ({ kind: "wait", reason, message });
+  const elsewhere = wishElsewhere(group, claim.metadata.annotations);
+  if (elsewhere !== undefined) return leftOut("NamesAnotherGroup", elsewhere);
+  if (owner !== undefined)
+    return leftOut(
+      "InAnotherGroup",
+      `the claim is in VolumeGroup ${owner}; it stays there until that lets it go`,
+    );
+  const foreign = FOREIGN_FINALIZERS.find((name) => claim.metadata.finalizers?.includes(name) === true);
+  if (foreign !== undefined)
+    return leftOut("InAnotherGroup", `another operator has the claim in a group (finalizer ${foreign})`);
+  const name = claim.spec?.volumeName;
+  if (claim.status?.phase !== "Bound" || !name) return wait("NotBound", "the claim has no volume yet");
+  if (volume === undefined) return wait("VolumeMissing", `PersistentVolume ${name} does not exist`);
+  if (volume.spec?.claimRef?.uid !== claim.metadata.uid)
+    return wait("NotBound", `PersistentVolume ${name} is not bound to the claim`);
+  const { csi } = volume.spec ?? {};
+  if (csi?.driver !== driver)
+    return leftOut(
+      "OtherDriver",
+      `its volume is of ${csi?.driver ?? "no CSI driver"}, the group is of ${driver}`,
+    );
+  const refusal = refused.get(csi.volumeHandle);
+  if (refusal !== undefined) return leftOut("RefusedByDriver", refusal.message);
+  return { kind: "join", handle: csi.volumeHandle };
+}
+
+/** A claim that names its group is for that one only. */
+function wishElsewhere(
+  { metadata: { name } }: VolumeGroup,
+  annotations: Record<string, string> | undefined,
+): string | undefined {
+  const wish = annotations?.[WANTED_GROUP];
+  return wish === undefined || wish === "" || wish === name
+    ? undefined
+    : `the claim asks for VolumeGroup ${wish} (annotation ${WANTED_GROUP})`;
+}

@@ -1,0 +1,74 @@
+import { Code, type CsiClient, type volumegroup } from "@mooring/csi";
+import { callFailure } from "../csi/codes.ts";
+import type { GroupAnswer } from "./view.ts";
+
+interface CallOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** How often a list is begun anew before the driver is believed to be unable to give one. */
+const MOST_STARTS = 5;
+
+export function answerOf(group: volumegroup.VolumeGroup | undefined): GroupAnswer {
+  const { volumeGroupContext = {}, volumeGroupId = "", volumes = [] } = group ?? {};
+  if (volumeGroupId === "") throw new Error("the driver answered without an id of the group");
+  return {
+    handle: volumeGroupId,
+    context: { ...volumeGroupContext },
+    volumeHandles: [...new Set(volumes.map(({ volumeId }) => volumeId))].sort(),
+  };
+}
+
+/** What is in a group now; undefined: there is no such group. */
+export async function lookAt(
+  { volumeGroup }: CsiClient,
+  volumeGroupId: string,
+  { canGet, secrets }: { canGet: boolean; secrets: Record<string, string> },
+  options: CallOptions,
+): Promise<GroupAnswer | undefined> {
+  if (!canGet) return (await listGroups(volumeGroup, secrets, options)).get(volumeGroupId);
+  try {
+    const found = await volumeGroup.controllerGetVolumeGroup({ volumeGroupId, secrets }, options);
+    return answerOf(found.volumeGroup);
+  } catch (error) {
+    if (callFailure(error).code === Code.NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * All groups by id. Pages need not fit together: a group that comes twice counts once (the later one), and a list whose
+ * token has expired (ABORTED) begins again.
+ */
+export async function listGroups(
+  client: Pick<CsiClient["volumeGroup"], "listVolumeGroups">,
+  secrets: Record<string, string>,
+  options: CallOptions,
+): Promise<Map<string, GroupAnswer>> {
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await allPages(client, secrets, options);
+    } catch (error) {
+      if (callFailure(error).code !== Code.ABORTED || starts >= MOST_STARTS) throw error;
+    }
+  }
+}
+
+async function allPages(
+  client: Pick<CsiClient["volumeGroup"], "listVolumeGroups">,
+  secrets: Record<string, string>,
+  options: CallOptions,
+): Promise<Map<string, GroupAnswer>> {
+  const groups = new Map<string, GroupAnswer>();
+  let startingToken = "";
+  do {
+    const page = await client.listVolumeGroups({ startingToken, secrets }, options);
+    for (const { volumeGroup } of page.entries) {
+      const answer = answerOf(volumeGroup);
+      groups.set(answer.handle, answer);
+    }
+    startingToken = page.nextToken;
+  } while (startingToken !== "");
+  return groups;
+}

@@ -1,0 +1,46 @@
+import { apiVersionOf } from "@mooring/store";
+import {
+  type VolumeGroup,
+  type VolumeGroupClass,
+  type VolumeGroupContent,
+  VolumeGroupContents,
+} from "./api.ts";
+import { contentNameOf, VOLUME_GROUP_CONTENT_FINALIZER } from "./names.ts";
+import { driverParameters, groupSecretOf } from "./secrets.ts";
+
+/**
+ * The content of a group that is to be made: all that its whole life needs, so that class and secret may go. Throws
+ * TemplateError for a class that nobody can mean.
+ */
+export function contentFor(group: VolumeGroup, groupClass: VolumeGroupClass): VolumeGroupContent {
+  const name = contentNameOf(group);
+  const { name: groupName, namespace = "", uid = "" } = group.metadata;
+  const { deleteMembers, deletionPolicy, driftPolicy, driver, maxMembers, metadata } = groupClass;
+  const secretRef = groupSecretOf(groupClass, name, group);
+  const parameters = driverParameters(groupClass);
+  return {
+    apiVersion: apiVersionOf(VolumeGroupContents),
+    kind: "VolumeGroupContent",
+    metadata: { name, finalizers: [VOLUME_GROUP_CONTENT_FINALIZER] },
+    spec: {
+      driver,
+      deletionPolicy,
+      ...(deleteMembers === undefined ? {} : { deleteMembers }),
+      ...(driftPolicy === undefined ? {} : { driftPolicy }),
+      ...(maxMembers === undefined ? {} : { maxMembers }),
+      volumeGroupClassName: metadata.name,
+      ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+      ...(secretRef === undefined ? {} : { secretRef }),
+      volumeGroupRef: { name: groupName, namespace, uid },
+    },
+  };
+}
+
+/** A content is for one group: one that has its name but not its uid has come later. */
+export function isFor(
+  { spec: { volumeGroupRef: ref } }: VolumeGroupContent,
+  { metadata }: VolumeGroup,
+): boolean {
+  const isNamed = ref.name === metadata.name && ref.namespace === metadata.namespace;
+  return isNamed && (ref.uid === undefined || ref.uid === metadata.uid);
+}

@@ -1,0 +1,74 @@
+import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
+import { requirementsOf, takesWhatIsThere } from "./concerns.ts";
+import { repairs } from "./drift.ts";
+import { type Membership, membershipOf } from "./membership.ts";
+import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
+import { recordAnswer, recordDrift } from "./record.ts";
+import { isPaused, report, setQuestion } from "./report.ts";
+import { beginning, standing, truth } from "./status.ts";
+import type { Decision } from "./step.ts";
+import type { VolumeGroupView } from "./view.ts";
+
+/** A group that is wanted and has its content: make it, then let its members be who should be. */
+export function decideBound(
+  view: VolumeGroupView,
+  group: VolumeGroup,
+  content: VolumeGroupContent,
+): Decision {
+  const { now, storage } = view;
+  const membership = membershipOf(view, group, content);
+  if (storage.answer !== undefined) return recordAnswer(content, storage.answer, membership, now);
+  const handle = content.status?.volumeGroupHandle ?? content.spec.source?.volumeGroupHandle;
+  const isOurs = content.spec.source === undefined;
+  if (handle === undefined || (storage.gone && isOurs && repairs(content)))
+    return decideCreation(view, content) ?? tell(view, group, content, membership);
+  const question = view.canLook && (!storage.certain || storage.due || storage.gone);
+  if (question && !isPaused(view, "look", handle)) return { do: "look", handle };
+  const isKnown = content.status?.volumeHandles !== undefined && (storage.certain || !view.canLook);
+  if (!isKnown || storage.gone) return tell(view, group, content, membership);
+  return decideMembers(view, handle, content, membership) ?? tell(view, group, content, membership);
+}
+
+/** The mark comes first: after a crash nobody could tell whether the driver was asked. */
+function decideCreation(view: VolumeGroupView, { metadata }: VolumeGroupContent): Decision | undefined {
+  if (metadata.annotations?.[VOLUME_GROUP_BEING_CREATED] === undefined) return { do: "mark-being-created" };
+  return isPaused(view, "create", "") ? undefined : { do: "create-group" };
+}
+
+function decideMembers(
+  view: VolumeGroupView,
+  handle: string,
+  content: VolumeGroupContent,
+  membership: Membership,
+): Decision | undefined {
+  const { actual, drift, hold, leaving, target } = membership;
+  const { certain } = view.storage;
+  const [next] = hold;
+  // Protected before it is a member: a claim that is deleted in between can still be taken out.
+  if (next !== undefined) return { do: "hold-claim", ...next };
+  const forgotten = recordDrift(content, drift);
+  if (forgotten !== undefined) return forgotten;
+  const isSame = target.length === actual.size && target.every((each) => actual.has(each));
+  // Nobody knows whether a call of an earlier life still holds a volume that is to go: asking again tells.
+  const isUnclear = !certain && leaving.length > 0;
+  if ((!isSame || isUnclear) && !isPaused(view, "modify", setQuestion(target)))
+    return { do: "modify", handle, volumeHandles: target, added: target.filter((each) => !actual.has(each)) };
+  const free = leaving.find((each) => certain && !actual.has(each.handle));
+  return free === undefined ? undefined : { do: "release-claim", claim: free.claim };
+}
+
+/** Says how the group stands; there is nothing else to do now. */
+function tell(
+  view: VolumeGroupView,
+  group: VolumeGroup,
+  content: VolumeGroupContent,
+  membership: Membership,
+): Decision {
+  if (content.status?.volumeGroupHandle === undefined)
+    return report(view, beginning(view.storage), membership.members);
+  const conditions = standing(view, content, membership);
+  const requirements = requirementsOf(group);
+  if (!takesWhatIsThere(group) && "error" in requirements)
+    conditions.Degraded = truth(true, "SelectorInvalid", `spec.source.selector: ${requirements.error}`);
+  return report(view, conditions, membership.members);
+}

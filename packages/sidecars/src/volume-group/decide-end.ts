@@ -1,0 +1,149 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE } from "../common/steps.ts";
+import type { VolumeGroupContent } from "./api.ts";
+import { isFor } from "./content-for.ts";
+import { lockOf } from "./lock.ts";
+import {
+  MEMBER_FINALIZER,
+  VOLUME_GROUP_BEING_CREATED,
+  VOLUME_GROUP_CONTENT_FINALIZER,
+  VOLUME_GROUP_FINALIZER,
+} from "./names.ts";
+import { recordAnswer } from "./record.ts";
+import { isPaused, report, setQuestion } from "./report.ts";
+import { ending } from "./status.ts";
+import type { Decision } from "./step.ts";
+import type { Candidate, VolumeGroupView } from "./view.ts";
+
+/**
+ * The way out, for a group that is being deleted and for a content whose group is gone. It needs neither class nor
+ * secret: everything is in the content. Without a content nothing is known of the storage system, and nothing is done to it.
+ */
+export function decideEnd(view: VolumeGroupView): Decision {
+  const content = ownContent(view);
+  if (content === undefined) return releaseClaims(view) ?? releaseGroup(view);
+  if (content.spec.driver !== view.driver) return DONE;
+  const { storage } = view;
+  if (storage.answer !== undefined) return recordAnswer(content, storage.answer, { desired: [] }, view.now);
+  const isUsed = content.spec.volumeGroupRef.uid !== undefined;
+  if (!isUsed) return isDeleting(content) ? releaseContent(content) : DONE;
+  if (isNowhere(view, content)) return cleanUp(view, content);
+  return content.spec.deletionPolicy === "Retain" ? retain(view, content) : remove(view, content);
+}
+
+/** A group that was never bound to a content has no say in it. */
+function ownContent({ content, group }: VolumeGroupView): VolumeGroupContent | undefined {
+  if (content === undefined || group === undefined) return content;
+  return isFor(content, group) && content.spec.volumeGroupRef.uid !== undefined ? content : undefined;
+}
+
+/** Nothing on the storage system is left, or ever was. */
+function isNowhere({ storage }: VolumeGroupView, content: VolumeGroupContent): boolean {
+  if (storage.gone) return true;
+  if (handleOf(content) !== undefined) return false;
+  const wasTried = content.metadata.annotations?.[VOLUME_GROUP_BEING_CREATED] !== undefined;
+  return !wasTried || storage.failures.get("create")?.conclusive === true;
+}
+
+const handleOf = ({ spec, status }: VolumeGroupContent): string | undefined =>
+  status?.volumeGroupHandle ?? spec.source?.volumeGroupHandle;
+
+/** The claims that the group holds. */
+function heldBy({ candidates, content, group }: VolumeGroupView): { each: Candidate; handle: string }[] {
+  const uid = group?.metadata.uid ?? content?.spec.volumeGroupRef.uid;
+  return candidates.flatMap((each) => {
+    const lock = lockOf(each.claim);
+    return lock !== undefined && lock.uid === uid ? [{ each, handle: lock.handle }] : [];
+  });
+}
+
+function releaseClaims(view: VolumeGroupView): Decision | undefined {
+  const [first] = heldBy(view);
+  return first === undefined ? undefined : { do: "release-claim", claim: first.each.claim };
+}
+
+function releaseGroup({ group }: VolumeGroupView): Decision {
+  return group !== undefined && hasFinalizer(group, VOLUME_GROUP_FINALIZER) ? { do: "release-group" } : DONE;
+}
+
+function releaseContent(content: VolumeGroupContent): Decision {
+  return hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER) ? { do: "release-content" } : DONE;
+}
+
+/** The group stays on the storage system as it is, and its content with it until somebody deletes that. */
+function retain(view: VolumeGroupView, content: VolumeGroupContent): Decision {
+  const released = releaseClaims(view);
+  if (released !== undefined) return released;
+  if (isDeleting(content) && hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER))
+    return { do: "release-content" };
+  return releaseGroup(view);
+}
+
+function cleanUp(view: VolumeGroupView, content: VolumeGroupContent): Decision {
+  const released = releaseClaims(view);
+  if (released !== undefined) return released;
+  // A content that somebody has made, and wants to keep, is theirs.
+  const isTheirs = content.spec.source !== undefined && content.spec.deletionPolicy === "Retain";
+  if (!isDeleting(content)) return isTheirs ? releaseGroup(view) : { do: "delete-content" };
+  if (hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER)) return { do: "release-content" };
+  return releaseGroup(view);
+}
+
+/** First the volumes leave, unless they are to be deleted by explicit word; then the group goes; then the claims are free. */
+function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
+  const { canLook, group, storage } = view;
+  // Content left of a retained group stays until somebody deletes it; one of a deleted group goes by itself.
+  if (group === undefined && content.spec.source !== undefined && !isDeleting(content))
+    return releaseClaims(view) ?? DONE;
+  const handle = handleOf(content);
+  if (handle === undefined)
+    return isPaused(view, "create", "") ? waits(view, "finds out what was made") : { do: "create-group" };
+  if (canLook && !storage.certain)
+    return isPaused(view, "look", handle)
+      ? waits(view, "looks what is in the group")
+      : { do: "look", handle };
+  const doomed = content.spec.deleteMembers === "true" ? doomedOf(view) : [];
+  const alive = doomed.find(({ each }) => !isDeleting(each.claim));
+  if (alive !== undefined) return { do: "delete-claim", claim: alive.each.claim };
+  const used = doomed.find(({ each }) =>
+    each.claim.metadata.finalizers?.some((name) => name !== MEMBER_FINALIZER),
+  );
+  if (used !== undefined)
+    return waits(view, `waits until claim ${used.each.claim.metadata.name} is no longer in use`);
+  return empty(
+    view,
+    content,
+    handle,
+    doomed.map((each) => each.handle),
+  );
+}
+
+function empty(
+  view: VolumeGroupView,
+  content: VolumeGroupContent,
+  handle: string,
+  doomed: readonly string[],
+): Decision {
+  const { storage } = view;
+  const actual = content.status?.volumeHandles ?? [];
+  const keep = actual.filter((each) => doomed.includes(each)).sort();
+  const isClear = storage.certain && keep.length === actual.length;
+  if (!isClear && !isPaused(view, "modify", setQuestion(keep)))
+    return { do: "modify", handle, volumeHandles: keep, added: [] };
+  const free = heldBy(view).find((each) => storage.certain && !actual.includes(each.handle));
+  if (free !== undefined) return { do: "release-claim", claim: free.each.claim };
+  if (!isClear) return waits(view, "takes the volumes out of the group");
+  return isPaused(view, "delete", handle) ? waits(view, "deletes the group") : { do: "delete-group", handle };
+}
+
+/** Claims whose volumes go with the group. One that is to be retained is taken out of the group instead. */
+function doomedOf(view: VolumeGroupView): { each: Candidate; handle: string }[] {
+  return heldBy(view).filter(
+    ({ each: { volume } }) => volume?.spec?.persistentVolumeReclaimPolicy === "Delete",
+  );
+}
+
+function waits(view: VolumeGroupView, what: string): Decision {
+  const failure = [...view.storage.failures.values()][0];
+  return report(view, ending(`the group is being deleted: it ${what}`, failure?.message));
+}

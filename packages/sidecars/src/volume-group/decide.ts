@@ -1,0 +1,116 @@
+import { hasFinalizer, isDeleting } from "@mooring/store";
+import { DONE } from "../common/steps.ts";
+import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
+import { contentFor, isFor } from "./content-for.ts";
+import { decideBound } from "./decide-bound.ts";
+import { decideEnd } from "./decide-end.ts";
+import { GROUP_DRIVER, VOLUME_GROUP_CONTENT_FINALIZER, VOLUME_GROUP_FINALIZER } from "./names.ts";
+import { report } from "./report.ts";
+import { type Conditions, obstacle } from "./status.ts";
+import type { Decision } from "./step.ts";
+import type { VolumeGroupView } from "./view.ts";
+
+/** The next step for one VolumeGroup and its content, or for a content that is left of one. */
+export function decideVolumeGroup(view: VolumeGroupView): Decision {
+  const { group } = view;
+  if (group === undefined) return decideEnd(view);
+  const isOurs = ownership(view, group);
+  if (isOurs === false) return DONE;
+  if (isDeleting(group)) return isOurs === undefined ? DONE : decideEnd(view);
+  if (isOurs === undefined) return unknownDriver(view, group);
+  return decideLive(view, group);
+}
+
+/** Undefined: nobody can know yet whose group it is. */
+function ownership(
+  { content, driver, groupClass }: VolumeGroupView,
+  group: VolumeGroup,
+): boolean | undefined {
+  const marked = group.metadata.annotations?.[GROUP_DRIVER];
+  const isImport = group.spec.source.volumeGroupContentName !== undefined;
+  const of = marked ?? (isImport ? content?.spec.driver : groupClass?.driver);
+  return of === undefined ? undefined : of === driver;
+}
+
+function unknownDriver(view: VolumeGroupView, { spec }: VolumeGroup): Decision {
+  const { source, volumeGroupClassName: name } = spec;
+  if (source.volumeGroupContentName !== undefined)
+    return report(
+      view,
+      obstacle("ContentMissing", `VolumeGroupContent ${source.volumeGroupContentName} does not exist`),
+    );
+  const message =
+    name === undefined
+      ? "there is no default VolumeGroupClass: mark one, or delete the group and name one in spec.volumeGroupClassName"
+      : `VolumeGroupClass ${name} does not exist`;
+  return report(view, obstacle("ClassMissing", message));
+}
+
+function decideLive(view: VolumeGroupView, group: VolumeGroup): Decision {
+  const { content } = view;
+  const isImport = group.spec.source.volumeGroupContentName !== undefined;
+  const wrong = isImport ? wrongImport(view, group, content) : wrongClass(view, group, content);
+  if (wrong !== undefined) return report(view, wrong);
+  const isMarked = group.metadata.annotations?.[GROUP_DRIVER] === view.driver;
+  if (!isMarked || !hasFinalizer(group, VOLUME_GROUP_FINALIZER)) return { do: "guard-group" };
+  if (content === undefined) {
+    // Checked above: a group without a content has a class that one can be made of.
+    const groupClass = view.groupClass;
+    return groupClass === undefined ? DONE : { do: "create-content", content: contentFor(group, groupClass) };
+  }
+  const isBound =
+    content.spec.volumeGroupRef.uid !== undefined && hasFinalizer(content, VOLUME_GROUP_CONTENT_FINALIZER);
+  if (!isBound) return isDeleting(content) ? report(view, contentGoes(content)) : { do: "bind-content" };
+  return decideBound(view, group, content);
+}
+
+const contentGoes = ({ metadata }: VolumeGroupContent): Conditions =>
+  obstacle("ContentDeleting", `VolumeGroupContent ${metadata.name} is being deleted`);
+
+function wrongImport(
+  { canLook, driver }: VolumeGroupView,
+  group: VolumeGroup,
+  content: VolumeGroupContent | undefined,
+): Conditions | undefined {
+  const name = group.spec.source.volumeGroupContentName;
+  if (content === undefined) return obstacle("ContentMissing", `VolumeGroupContent ${name} does not exist`);
+  const mismatch = (what: string) => obstacle("ContentMismatch", `VolumeGroupContent ${name} ${what}`);
+  const { source, volumeGroupRef } = content.spec;
+  if (content.spec.driver !== driver) return mismatch(`is of driver ${content.spec.driver}`);
+  if (!isFor(content, group))
+    return mismatch(
+      `is for VolumeGroup ${volumeGroupRef.namespace}/${volumeGroupRef.name}, or one that is gone`,
+    );
+  if (source === undefined && content.status?.volumeGroupHandle === undefined)
+    return mismatch("names no group of the storage system (spec.source.volumeGroupHandle)");
+  if (!canLook) return mismatch("cannot be brought in: the driver can neither get nor list groups");
+  return undefined;
+}
+
+function wrongClass(
+  { driver, groupClass }: VolumeGroupView,
+  group: VolumeGroup,
+  content: VolumeGroupContent | undefined,
+): Conditions | undefined {
+  if (content !== undefined)
+    return content.spec.driver === driver && isFor(content, group)
+      ? undefined
+      : obstacle(
+          "ContentMismatch",
+          `VolumeGroupContent ${content.metadata.name} exists and is not of this group`,
+        );
+  if (groupClass === undefined)
+    return obstacle("ClassMissing", `VolumeGroupClass ${group.spec.volumeGroupClassName} does not exist`);
+  if (groupClass.driver !== driver)
+    return obstacle(
+      "ClassMismatch",
+      `the class is of driver ${groupClass.driver}, the group is of ${driver}`,
+    );
+  try {
+    contentFor(group, groupClass);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return obstacle("ClassInvalid", `VolumeGroupClass ${groupClass.metadata.name}: ${why}`);
+  }
+}

@@ -1,0 +1,22 @@
+import type { PersistentVolumeClaim } from "@mooring/store";
+import type { VolumeGroup } from "./api.ts";
+import { MEMBER_OF } from "./names.ts";
+
+/** Whose member a claim is. The handle stays known when the PersistentVolume is lost. */
+export interface Lock {
+  name: string;
+  uid: string;
+  handle: string;
+}
+
+/** Handles may contain anything, so they come last. */
+const LOCK = /^([^/]+)\/([^/]+)\/(.+)$/s;
+
+export function lockOf({ metadata }: PersistentVolumeClaim): Lock | undefined {
+  const [, name, uid, handle] = LOCK.exec(metadata.annotations?.[MEMBER_OF] ?? "") ?? [];
+  return name === undefined || uid === undefined || handle === undefined ? undefined : { name, uid, handle };
+}
+
+export function lockFor({ metadata }: VolumeGroup, handle: string): string {
+  return `${metadata.name}/${metadata.uid}/${handle}`;
+}

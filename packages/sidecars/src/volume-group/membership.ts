@@ -1,0 +1,149 @@
+import type { PersistentVolumeClaim } from "@mooring/store";
+import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
+import { assessClaim, type Surroundings, type Verdict } from "./assess-claim.ts";
+import { type Drift, pruned } from "./drift.ts";
+import type { Candidate, VolumeGroupView } from "./view.ts";
+
+/** What is to be done about the members of a group, and how each of them stands. */
+export interface Membership {
+  /** Volumes that were in the group when the driver was last asked. */
+  actual: ReadonlySet<string>;
+  /** Volumes of claims that are held and belong into the group, sorted. */
+  desired: string[];
+  drift: Drift;
+  hold: { claim: PersistentVolumeClaim; handle: string }[];
+  /** The whole set for the next call, sorted. */
+  target: string[];
+  /** Held claims that no longer belong to the group. */
+  leaving: { claim: PersistentVolumeClaim; handle: string }[];
+  members: GroupMember[];
+}
+
+interface Judged {
+  candidate: Candidate;
+  verdict: Verdict;
+}
+
+export function membershipOf(
+  view: VolumeGroupView,
+  group: VolumeGroup,
+  content: VolumeGroupContent,
+): Membership {
+  const actual = new Set(content.status?.volumeHandles);
+  const around = { group, driver: view.driver, actual, refused: view.storage.refused };
+  const judged = limited(judge(around, view.candidates), actual, content.spec.maxMembers);
+  const held = judged.flatMap(({ verdict }) => (verdict.kind === "member" ? [verdict.handle] : []));
+  const desired = [...new Set(held)].sort();
+  const drift = pruned(content.status?.drift, desired, actual);
+  return {
+    actual,
+    desired,
+    drift,
+    hold: judged.flatMap(({ candidate: { claim }, verdict }) =>
+      verdict.kind === "join" ? [{ claim, handle: verdict.handle }] : [],
+    ),
+    target: targetOf(actual, desired, drift, view.storage.limit),
+    leaving: judged.flatMap(({ candidate: { claim }, verdict }) => {
+      const leaves = verdict.kind === "leave" || verdict.kind === "left-out";
+      return leaves && verdict.handle !== undefined ? [{ claim, handle: verdict.handle }] : [];
+    }),
+    members: [
+      ...judged.map((each) => memberOf(each, actual, drift)),
+      ...unknownNames(group, view.candidates),
+    ].sort((a, b) => (a.claimName < b.claimName ? -1 : 1)),
+  };
+}
+
+/** The set for one call: who leaves leaves at once, of those who come only so many as the driver takes together. */
+function targetOf(
+  actual: ReadonlySet<string>,
+  desired: readonly string[],
+  drift: Drift,
+  limit: number,
+): string[] {
+  const wanted = new Set([...desired.filter((handle) => !drift.missing.includes(handle)), ...drift.extra]);
+  const added = [...wanted].filter((handle) => !actual.has(handle)).sort();
+  const kept = [...actual].filter((handle) => wanted.has(handle));
+  return [...kept, ...added.slice(0, limit)].sort();
+}
+
+/** Oldest first, so that who came first is in when there is room for some only. */
+function judge(around: Surroundings, candidates: readonly Candidate[]): Judged[] {
+  const age = ({ claim: { metadata } }: Candidate) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
+  return [...candidates]
+    .sort((a, b) => (age(a) < age(b) ? -1 : 1))
+    .flatMap((candidate) => {
+      const verdict = assessClaim(around, candidate);
+      return verdict === undefined ? [] : [{ candidate, verdict }];
+    });
+}
+
+/** Members keep their places; of those who come, only so many as there are places, and each volume once. */
+function limited(
+  judged: readonly Judged[],
+  actual: ReadonlySet<string>,
+  most: number = DEFAULT_MAX_MEMBERS,
+): Judged[] {
+  const taken = new Set<string>();
+  for (const { verdict } of judged)
+    if (verdict.kind === "member" || verdict.kind === "leave") taken.add(verdict.handle);
+  return judged.map((each) => {
+    if (each.verdict.kind !== "join") return each;
+    const { handle } = each.verdict;
+    const leftOut = (reason: string, message: string): Judged => ({
+      ...each,
+      verdict: { kind: "left-out", reason, message },
+    });
+    if (taken.has(handle)) return leftOut("VolumeTwice", `another claim of the group has volume ${handle}`);
+    if (taken.size >= most && !actual.has(handle))
+      return leftOut("TooManyMembers", `the group has ${taken.size} members, and may have ${most}`);
+    taken.add(handle);
+    return each;
+  });
+}
+
+function memberOf(
+  { candidate: { claim }, verdict }: Judged,
+  actual: ReadonlySet<string>,
+  drift: Drift,
+): GroupMember {
+  const claimName = claim.metadata.name;
+  const { kind } = verdict;
+  if (kind === "wait" || (kind === "left-out" && verdict.handle === undefined))
+    return {
+      claimName,
+      state: kind === "wait" ? "Waiting" : "LeftOut",
+      reason: verdict.reason,
+      message: verdict.message,
+    };
+  const volumeHandle = verdict.handle ?? "";
+  const is = (state: GroupMember["state"], reason: string, message: string): GroupMember => ({
+    ...{ claimName, state, reason, message, volumeHandle },
+  });
+  if (kind === "leave") return is("Leaving", verdict.reason, verdict.message);
+  if (kind === "left-out") return is("LeftOut", verdict.reason, verdict.message);
+  if (kind === "member" && verdict.lost)
+    return is(
+      "Lost",
+      "VolumeMissing",
+      "the PersistentVolume is gone; its volume stays in the group until the claim is deleted",
+    );
+  if (drift.missing.includes(volumeHandle))
+    return is("Drifted", "TakenOut", "somebody has taken the volume out of the group on the storage system");
+  return actual.has(volumeHandle)
+    ? is("Joined", "Joined", "the volume is in the group")
+    : is("Joining", "Joining", "the volume is about to be put into the group");
+}
+
+/** Names in the spec of claims that are not there. */
+function unknownNames({ spec }: VolumeGroup, candidates: readonly Candidate[]): GroupMember[] {
+  const known = new Set(candidates.map(({ claim }) => claim.metadata.name));
+  return [...new Set(spec.source.claimNames)]
+    .filter((name) => !known.has(name))
+    .map((claimName) => ({
+      claimName,
+      state: "Waiting",
+      reason: "ClaimMissing",
+      message: "there is no such claim in the namespace",
+    }));
+}

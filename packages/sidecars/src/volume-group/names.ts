@@ -1,0 +1,29 @@
+import type { VolumeGroup } from "./api.ts";
+
+const PREFIX = "storage.mooring.dev/";
+
+/** On a VolumeGroup: it has, or may have, a content and members. */
+export const VOLUME_GROUP_FINALIZER = `${PREFIX}volume-group`;
+/** On a content: there is, or may be, a group on the storage system. */
+export const VOLUME_GROUP_CONTENT_FINALIZER = `${PREFIX}volume-group-content`;
+/** On a claim: its volume is, or may be, in a group. */
+export const MEMBER_FINALIZER = `${PREFIX}volume-group-member`;
+/** On a claim: whose member it is, `<name>/<uid>/<volume handle>`. Set together with the finalizer. */
+export const MEMBER_OF = `${PREFIX}volume-group-member`;
+/** On a claim, by its owner: the name of the group that it is to be a member of, and of no other. */
+export const WANTED_GROUP = `${PREFIX}volume-group`;
+/** On a VolumeGroup: its driver, so that the group does not need its class to end. Set together with the finalizer. */
+export const GROUP_DRIVER = `${PREFIX}volume-group-driver`;
+/** On a content: a CreateVolumeGroup call may have had an effect. Written before the call. */
+export const VOLUME_GROUP_BEING_CREATED = `${PREFIX}volume-group-being-created`;
+export const DEFAULT_VOLUME_GROUP_CLASS = `${PREFIX}is-default-class`;
+
+/** Finalizers by which operators of other makers hold the members of their groups. */
+export const FOREIGN_FINALIZERS = [
+  "volumegroup.storage.ibm.io/pvc-protection",
+  "replication.storage.openshift.io",
+] as const;
+
+export const contentNameOf = ({ metadata }: VolumeGroup): string => `vgcontent-${metadata.uid}`;
+/** What the driver knows a group by until it has given an id. */
+export const backendNameOf = (groupUid: string): string => `volumegroup-${groupUid}`;

@@ -1,0 +1,60 @@
+import type { GroupMember } from "./api.ts";
+import type { GroupStatus } from "./status.ts";
+
+export interface News {
+  /** A claim by name; absent: the group itself. */
+  claimName?: string;
+  type: "Normal" | "Warning";
+  reason: string;
+  message: string;
+}
+
+const OF_MEMBER: Partial<Record<GroupMember["state"], { type: News["type"]; reason: string }>> = {
+  Joined: { type: "Normal", reason: "JoinedVolumeGroup" },
+  LeftOut: { type: "Warning", reason: "LeftOutOfVolumeGroup" },
+  Lost: { type: "Warning", reason: "VolumeMissing" },
+  Drifted: { type: "Warning", reason: "TakenOutOfVolumeGroup" },
+};
+
+/** What a new status says that the last one did not: each change is told once, on the object that it is about. */
+export function newsOf(groupName: string, before: GroupStatus | undefined, after: GroupStatus): News[] {
+  return [...ofGroup(before, after), ...ofMembers(groupName, before, after), ...ofLeavers(before, after)];
+}
+
+function ofGroup(before: GroupStatus | undefined, after: GroupStatus): News[] {
+  const of = (status: GroupStatus | undefined, type: string) =>
+    status?.conditions?.find((condition) => condition.type === type);
+  const news: News[] = [];
+  const [bound, degraded] = [of(after, "Bound"), of(after, "Degraded")];
+  if (bound?.status === "True" && of(before, "Bound")?.status !== "True")
+    news.push({ type: "Normal", reason: "GroupBound", message: bound.message });
+  const was = of(before, "Degraded");
+  if (degraded === undefined) return news;
+  const { message, reason } = degraded;
+  if (degraded.status === "True" && (was?.status !== "True" || was.reason !== reason))
+    news.push({ type: "Warning", reason, message });
+  if (degraded.status === "False" && was?.status === "True")
+    news.push({ type: "Normal", reason: "Recovered", message });
+  return news;
+}
+
+function ofMembers(groupName: string, before: GroupStatus | undefined, after: GroupStatus): News[] {
+  const known = new Map(before?.members?.map((member) => [member.claimName, member]));
+  return (after.members ?? []).flatMap(({ claimName, message, reason, state }) => {
+    const was = known.get(claimName);
+    const told = OF_MEMBER[state];
+    if (told === undefined || (was?.state === state && was.reason === reason)) return [];
+    return [{ claimName, ...told, message: `VolumeGroup ${groupName}: ${message}` }];
+  });
+}
+
+function ofLeavers(before: GroupStatus | undefined, after: GroupStatus): News[] {
+  const now = new Map(after.members?.map(({ claimName, state }) => [claimName, state]));
+  return (before?.members ?? []).flatMap(({ claimName, state }) => {
+    const next = now.get(claimName);
+    const left = state === "Joined" && (next === undefined || next === "LeftOut" || next === "Waiting");
+    return left
+      ? [{ type: "Normal", reason: "MemberLeft", message: `claim ${claimName} is no longer in the group` }]
+      : [];
+  });
+}

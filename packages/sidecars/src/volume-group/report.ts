@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from "node:util";
+import { DONE, type Rest } from "../common/steps.ts";
+import type { GroupMember } from "./api.ts";
+import { newsOf } from "./news.ts";
+import { type Conditions, statusOf } from "./status.ts";
+import type { Decision } from "./step.ts";
+import type { CallName, VolumeGroupView } from "./view.ts";
+
+/** Writes the status, if it says anything new; else rests until a pause is over. */
+export function report(
+  view: VolumeGroupView,
+  conditions: Conditions,
+  members: readonly GroupMember[] = view.group?.status?.members ?? [],
+): Decision {
+  const { group } = view;
+  if (group === undefined) return rest(view);
+  const status = statusOf(view, conditions, members);
+  if (isDeepStrictEqual(status, group.status)) return rest(view);
+  return { do: "write-status", status, news: newsOf(group.metadata.name, group.status, status) };
+}
+
+/** Until the first pause is over, or the next look is due. */
+function rest({ canLook, content, storage }: VolumeGroupView): Rest {
+  const pauses = [
+    ...[...storage.failures.values()].map(({ pauseMs }) => pauseMs),
+    ...[...storage.refused.values()].map(({ pauseMs }) => pauseMs),
+    ...(canLook && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
+  ].filter((ms) => Number.isFinite(ms));
+  return pauses.length === 0 ? DONE : { do: "wait", ms: Math.max(1, Math.min(...pauses)) };
+}
+
+/** Whether this question must not be asked now. */
+export function isPaused({ storage }: VolumeGroupView, call: CallName, question: string): boolean {
+  const failure = storage.failures.get(call);
+  return failure !== undefined && failure.question === question && failure.pauseMs > 0;
+}
+
+export const setQuestion = (volumeHandles: readonly string[]): string => [...volumeHandles].sort().join("\n");

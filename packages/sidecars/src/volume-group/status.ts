@@ -1,0 +1,125 @@
+import type { Condition } from "@mooring/store";
+import type { GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
+import { driftMessage, isNone } from "./drift.ts";
+import type { Membership } from "./membership.ts";
+import type { StorageView, VolumeGroupView } from "./view.ts";
+
+export type GroupStatus = NonNullable<VolumeGroup["status"]>;
+
+/** What a condition says. */
+export interface Truth {
+  is: boolean;
+  reason: string;
+  message: string;
+}
+
+export const truth = (is: boolean, reason: string, message: string): Truth => ({ is, reason, message });
+
+export type Conditions = Record<"Bound" | "Ready" | "MembersSynced" | "Degraded", Truth>;
+
+/** Claims that are not members and are listed all the same; an object must not grow without end. */
+const MOST_OTHERS = 200;
+
+/** Nothing can be done for the group before somebody does something. */
+export function obstacle(reason: string, message: string): Conditions {
+  return {
+    Bound: truth(false, reason, message),
+    Ready: truth(false, reason, message),
+    MembersSynced: truth(false, reason, message),
+    Degraded: truth(true, reason, message),
+  };
+}
+
+/** The group is not on the storage system yet. */
+export function beginning({ failures }: StorageView): Conditions {
+  const failure = failures.get("create") ?? failures.get("look");
+  if (failure !== undefined) return obstacle("CallFailed", failure.message);
+  const message = "the group is being made";
+  return { ...obstacle("Creating", message), Degraded: truth(false, "Creating", message) };
+}
+
+export function standing(
+  { storage }: VolumeGroupView,
+  content: VolumeGroupContent,
+  membership: Membership,
+): Conditions {
+  const { members } = membership;
+  const bound = truth(true, "Bound", `bound to VolumeGroupContent ${content.metadata.name}`);
+  const failure = [...storage.failures.values()][0];
+  const pending = members.filter(({ state }) => ["Joining", "Leaving", "Drifted"].includes(state));
+  const synced =
+    pending.length === 0 && storage.certain
+      ? truth(true, "Synced", `${membership.actual.size} volumes are in the group`)
+      : truth(
+          false,
+          failure === undefined ? "Changing" : "CallFailed",
+          failure?.message ?? `not settled: ${pending.map(({ claimName }) => claimName).join(", ")}`,
+        );
+  if (storage.gone) {
+    const missing = obstacle("GroupMissing", "the group does not exist on the storage system any more");
+    return { ...missing, Bound: bound };
+  }
+  return {
+    Bound: bound,
+    Ready: truth(true, "Ready", "the group is there"),
+    MembersSynced: synced,
+    Degraded: degraded(membership, failure?.message),
+  };
+}
+
+function degraded({ drift, members }: Membership, failure: string | undefined): Truth {
+  const named = (...states: GroupMember["state"][]) =>
+    members.filter(({ state }) => states.includes(state)).map((each) => each.claimName);
+  if (failure !== undefined) return truth(true, "CallFailed", failure);
+  if (!isNone(drift)) return truth(true, "MembershipDrift", driftMessage(drift));
+  const lost = named("Lost");
+  if (lost.length > 0)
+    return truth(true, "VolumesMissing", `claims without their volume: ${lost.join(", ")}`);
+  const out = named("LeftOut");
+  if (out.length === 0) return truth(false, "AsAsked", "nothing is wrong");
+  const names = out.slice(0, 10).join(", ");
+  return truth(
+    true,
+    "ClaimsLeftOut",
+    `${out.length} claims are left out: ${names}${out.length > 10 ? ", ..." : ""}`,
+  );
+}
+
+/** The group ends. */
+export function ending(message: string, failure: string | undefined): Conditions {
+  return {
+    Bound: truth(false, "Deleting", message),
+    Ready: truth(false, "Deleting", message),
+    MembersSynced: truth(false, "Deleting", message),
+    Degraded: failure === undefined ? truth(false, "Deleting", message) : truth(true, "CallFailed", failure),
+  };
+}
+
+/** The whole status, from what holds and who is in it. */
+export function statusOf(
+  { content, group, now }: VolumeGroupView,
+  conditions: Conditions,
+  members: readonly GroupMember[],
+): GroupStatus {
+  const { generation } = group?.metadata ?? {};
+  const isOther = ({ state }: GroupMember) => state === "LeftOut" || state === "Waiting";
+  let others = 0;
+  const listed = members.filter((each) => !isOther(each) || ++others <= MOST_OTHERS);
+  const created = content?.status?.creationTime ?? group?.status?.creationTime;
+  const bound = conditions.Bound.is ? content?.metadata.name : group?.status?.boundVolumeGroupContentName;
+  return {
+    ...(bound === undefined ? {} : { boundVolumeGroupContentName: bound }),
+    ...(created === undefined ? {} : { creationTime: created }),
+    ready: conditions.Ready.is,
+    memberCount: content?.status?.volumeHandles?.length ?? 0,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    members: listed,
+    ...(others > MOST_OTHERS ? { omitted: others - MOST_OTHERS } : {}),
+    conditions: Object.entries(conditions).map(([type, { is, message, reason }]): Condition => {
+      const status = is ? "True" : "False";
+      const before = group?.status?.conditions?.find((condition) => condition.type === type);
+      const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+      return { type, status, reason, message, lastTransitionTime };
+    }),
+  };
+}

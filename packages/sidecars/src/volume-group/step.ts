@@ -1,0 +1,24 @@
+import type { PersistentVolumeClaim } from "@mooring/store";
+import type { Rest } from "../common/steps.ts";
+import type { VolumeGroupContent } from "./api.ts";
+import type { News } from "./news.ts";
+import type { RecordStep } from "./record.ts";
+import type { GroupStatus } from "./status.ts";
+
+export type VolumeGroupStep =
+  | { do: "guard-group" }
+  | { do: "create-content"; content: VolumeGroupContent }
+  | { do: "bind-content" }
+  | { do: "mark-being-created" }
+  | { do: "create-group" }
+  | { do: "look"; handle: string }
+  | RecordStep
+  | { do: "hold-claim"; claim: PersistentVolumeClaim; handle: string }
+  | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
+  | { do: "release-claim"; claim: PersistentVolumeClaim }
+  | { do: "write-status"; status: GroupStatus; news: News[] }
+  | { do: "delete-claim"; claim: PersistentVolumeClaim }
+  | { do: "delete-group"; handle: string }
+  | { do: "delete-content" | "release-content" | "release-group" };
+
+export type Decision = VolumeGroupStep | Rest;

@@ -1,0 +1,244 @@
+import { Code } from "@mooring/csi";
+import { Backoff, type BackoffOptions } from "../common/backoff.ts";
+import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
+import { setQuestion } from "./report.ts";
+import type { CallName, GroupAnswer, StorageView } from "./view.ts";
+
+interface Known {
+  certain: boolean;
+  /** Milliseconds since the epoch of the last look; 0: never. */
+  lookedAt: number;
+  answer?: GroupAnswer;
+  gone: boolean;
+  limit: number;
+  failures: Map<CallName, { question: string; message: string; conclusive: boolean }>;
+  /** `others`: only together with just these members is it refused for good. */
+  refused: Map<string, { message: string; others?: string }>;
+  /** Sets that the driver has called impossible, the newest last. */
+  impossible: { volumeHandles: readonly string[]; message: string }[];
+  /** A create call of this life, or of an earlier one, may have had an effect that nobody has confirmed. */
+  uncertain: boolean;
+}
+
+/** Refusals of what was asked for: no repetition of the same request will be taken. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  Code.INVALID_ARGUMENT,
+  Code.NOT_FOUND,
+  Code.ALREADY_EXISTS,
+  Code.RESOURCE_EXHAUSTED,
+  Code.FAILED_PRECONDITION,
+  Code.OUT_OF_RANGE,
+]);
+/** More is forgotten: it would only be asked once more. */
+const MOST_IMPOSSIBLE = 16;
+/** A CreateVolumeGroup that is refused so is never sent again as it is ("CreateVolumeGroup Errors"). */
+const FINAL: ReadonlySet<number> = new Set([Code.INVALID_ARGUMENT, Code.ALREADY_EXISTS]);
+
+/** What the driver has said in this life about each group, by the uid of its content. */
+export class StorageMemory {
+  readonly #known = new Map<string, Known>();
+  readonly #pauses: Backoff;
+  readonly #now: () => number;
+  readonly #periodMs: number;
+
+  /** `periodMs`: between two looks at a group. */
+  constructor({ periodMs, ...pauses }: BackoffOptions & { periodMs: number }) {
+    this.#pauses = new Backoff(pauses);
+    this.#now = pauses.now;
+    this.#periodMs = periodMs;
+  }
+
+  forget(uid: string): void {
+    const known = this.#known.get(uid);
+    for (const name of known?.failures.keys() ?? []) this.#pauses.reset(`${uid} ${name}`);
+    for (const handle of known?.refused.keys() ?? []) this.#pauses.reset(`${uid}/${handle}`);
+    this.#known.delete(uid);
+  }
+
+  /** `actual`: the volumes in the group, as far as is on record. */
+  view(uid: string, actual: readonly string[]): StorageView {
+    const known = this.#of(uid);
+    const dueMs = Math.max(0, known.lookedAt + this.#periodMs - this.#now());
+    const failures = [...known.failures].map(([name, { question, ...rest }]) => {
+      const pauseMs = this.#pauses.remaining(`${uid} ${name}`, question);
+      return [name, { question, ...rest, pauseMs }] as const;
+    });
+    const together = setQuestion(actual);
+    const refused = [...known.refused].flatMap(([handle, { message, others }]) => {
+      const pauseMs =
+        others === undefined
+          ? this.#pauses.remaining(`${uid}/${handle}`, "")
+          : others === together
+            ? Number.POSITIVE_INFINITY
+            : 0;
+      return pauseMs > 0 ? [[handle, { message, pauseMs }] as const] : [];
+    });
+    return {
+      certain: known.certain,
+      due: dueMs === 0,
+      dueMs,
+      ...(known.answer === undefined ? {} : { answer: known.answer }),
+      gone: known.gone,
+      failures: new Map(failures),
+      limit: known.limit,
+      refused: new Map(refused),
+    };
+  }
+
+  /** The mark on the content is of this life: no call was made before it. */
+  marked(uid: string): void {
+    this.#of(uid).uncertain = false;
+  }
+
+  created(uid: string, answer: GroupAnswer): void {
+    const known = this.#of(uid);
+    // An answer to a creation need not name the members.
+    Object.assign(known, { answer, gone: false, certain: false, uncertain: false });
+    this.#settle(uid, "create");
+    this.#settle(uid, "look");
+  }
+
+  looked(uid: string, answer: GroupAnswer): void {
+    Object.assign(this.#of(uid), { answer, gone: false, certain: true, lookedAt: this.#now() });
+    this.#settle(uid, "look");
+  }
+
+  /** `wanted`: the set that was asked for. */
+  modified(uid: string, answer: GroupAnswer, wanted: readonly string[]): void {
+    const known = this.#of(uid);
+    Object.assign(known, {
+      answer,
+      gone: false,
+      certain: true,
+      lookedAt: this.#now(),
+      limit: known.limit * 2,
+    });
+    for (const handle of wanted) this.#accept(uid, handle);
+    this.#concludeFrom(uid, wanted);
+    const question = setQuestion(wanted);
+    if (setQuestion(answer.volumeHandles) === question) {
+      this.#settle(uid, "modify");
+      return;
+    }
+    const given = answer.volumeHandles.join(", ") || "none";
+    this.#fail(
+      uid,
+      "modify",
+      question,
+      `the driver answered with other members than it was asked for: ${given}`,
+    );
+  }
+
+  /** The driver says that the group does not exist. */
+  vanished(uid: string, question: string, message: string): void {
+    Object.assign(this.#of(uid), { gone: true, certain: true });
+    this.#fail(uid, "look", question, message);
+  }
+
+  deleted(uid: string): void {
+    Object.assign(this.#of(uid), { gone: true, certain: true });
+    for (const name of [...this.#of(uid).failures.keys()]) this.#settle(uid, name);
+  }
+
+  /** The answer is on record, or nobody knows any more whether it is the last word. */
+  settled(uid: string, outcome: "recorded" | "doubtful"): void {
+    const known = this.#of(uid);
+    delete known.answer;
+    if (outcome === "doubtful") known.certain = false;
+  }
+
+  createFailed(uid: string, failure: CallFailure): void {
+    const known = this.#of(uid);
+    const uncertain = isUncertain(failure);
+    known.uncertain ||= uncertain;
+    const conclusive = provesNothingMade(failure, uncertain, known.uncertain);
+    const never = failure.code !== undefined && FINAL.has(failure.code);
+    this.#fail(uid, "create", "", failure.message, {
+      conclusive,
+      atLeastMs: never ? Number.POSITIVE_INFINITY : 0,
+    });
+  }
+
+  failed(uid: string, call: "look" | "delete", question: string, message: string): void {
+    this.#fail(uid, call, question, message);
+  }
+
+  /** One volume that is refused must not keep the others out: fewer are asked for until it is found. */
+  modifyFailed(
+    uid: string,
+    failure: CallFailure,
+    { added, volumeHandles }: { added: readonly string[]; volumeHandles: readonly string[] },
+  ): void {
+    const known = this.#of(uid);
+    const { code, message } = failure;
+    const isRefusal = code !== undefined && REFUSALS.has(code);
+    if (!isRefusal || code === Code.NOT_FOUND) known.certain = false;
+    const [first, ...more] = added;
+    if (code === Code.INVALID_ARGUMENT)
+      known.impossible = [...known.impossible, { volumeHandles, message }].slice(-MOST_IMPOSSIBLE);
+    if (!isRefusal || first === undefined) {
+      this.#fail(uid, "modify", setQuestion(volumeHandles), message);
+      return;
+    }
+    if (more.length > 0) {
+      known.limit = Math.ceil(added.length / 2);
+      return;
+    }
+    const others = volumeHandles.filter((handle) => handle !== first);
+    this.refuse(uid, first, message, code === Code.INVALID_ARGUMENT ? setQuestion(others) : undefined);
+  }
+
+  /** A volume is not taken; `others`: never in the company of these. */
+  refuse(uid: string, handle: string, message: string, others?: string): void {
+    this.#of(uid).refused.set(handle, { message, ...(others === undefined ? {} : { others }) });
+    this.#pauses.fail(`${uid}/${handle}`, "");
+  }
+
+  /** A set is possible that lacks one volume of an impossible one: it is that one, and nobody has to ask again. */
+  #concludeFrom(uid: string, possible: readonly string[]): void {
+    const known = this.#of(uid);
+    for (const { message, volumeHandles } of known.impossible) {
+      const [culprit, ...more] = volumeHandles.filter((handle) => !possible.includes(handle));
+      const isOneMore = more.length === 0 && volumeHandles.length === possible.length + 1;
+      if (culprit !== undefined && isOneMore) this.refuse(uid, culprit, message, setQuestion(possible));
+    }
+  }
+
+  #accept(uid: string, handle: string): void {
+    this.#of(uid).refused.delete(handle);
+    this.#pauses.reset(`${uid}/${handle}`);
+  }
+
+  #settle(uid: string, name: CallName): void {
+    this.#of(uid).failures.delete(name);
+    this.#pauses.reset(`${uid} ${name}`);
+  }
+
+  #fail(
+    uid: string,
+    name: CallName,
+    question: string,
+    message: string,
+    { atLeastMs = 0, conclusive = false }: { atLeastMs?: number; conclusive?: boolean } = {},
+  ): void {
+    this.#of(uid).failures.set(name, { question, message, conclusive });
+    this.#pauses.fail(`${uid} ${name}`, question, atLeastMs);
+  }
+
+  #of(uid: string): Known {
+    const known = this.#known.get(uid);
+    if (known !== undefined) return known;
+    const fresh: Known = {
+      certain: false,
+      lookedAt: 0,
+      gone: false,
+      limit: Number.POSITIVE_INFINITY,
+      failures: new Map(),
+      refused: new Map(),
+      impossible: [],
+      uncertain: true,
+    };
+    this.#known.set(uid, fresh);
+    return fresh;
+  }
+}

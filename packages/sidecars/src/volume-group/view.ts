@@ -1,0 +1,65 @@
+import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+
+/** A claim that a group may have to do with. */
+export interface Candidate {
+  claim: PersistentVolumeClaim;
+  volume: PersistentVolume | undefined;
+  /** Name of another group that is there and has the claim. */
+  owner?: string;
+}
+
+/** What the driver has said about a group since this process began. */
+export interface StorageView {
+  /** The driver was asked in this life, and nothing has been left unclear since. */
+  certain: boolean;
+  /** The time between two looks is over. */
+  due: boolean;
+  /** Milliseconds until then. */
+  dueMs: number;
+  /** Not on record yet. */
+  answer?: GroupAnswer;
+  /** The driver says that there is no such group. */
+  gone: boolean;
+  /** By call: the last one failed. */
+  failures: ReadonlyMap<CallName, CallTrouble>;
+  /** How many volumes may be added by one call. */
+  limit: number;
+  /** Volume handle -> why the driver does not take it, and milliseconds until it is asked again (may be Infinity). */
+  refused: ReadonlyMap<string, { message: string; pauseMs: number }>;
+}
+
+export type CallName = "create" | "look" | "modify" | "delete";
+
+export interface CallTrouble {
+  /** What was asked: another question may be asked at once. */
+  question: string;
+  message: string;
+  /** Milliseconds until the same may be asked again; Infinity: never. */
+  pauseMs: number;
+  /** Of a creation: it proves that nothing was made. */
+  conclusive: boolean;
+}
+
+export interface GroupAnswer {
+  handle: string;
+  context: Record<string, string>;
+  /** Sorted. */
+  volumeHandles: string[];
+}
+
+export interface VolumeGroupView {
+  /** The driver that this process works for. */
+  driver: string;
+  /** Get or List: the driver can be asked what is in a group. */
+  canLook: boolean;
+  group: VolumeGroup | undefined;
+  /** The class that it names, or the default one. */
+  groupClass: VolumeGroupClass | undefined;
+  /** The content that it is, or should be, bound to; without a group: the content that is left. */
+  content: VolumeGroupContent | undefined;
+  candidates: readonly Candidate[];
+  storage: StorageView;
+  /** RFC 3339. */
+  now: string;
+}
