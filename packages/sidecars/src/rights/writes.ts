@@ -16,6 +16,7 @@ import {
 } from "@mooring/store";
 import type { ControllerName } from "../controllers.ts";
 import { VolumeGroupRestores } from "../group-restore/api.ts";
+import { VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
 /** A right to change objects. What is read needs none here: an informer says itself what it may not list or watch. */
 export interface Right {
@@ -60,6 +61,13 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   "group-restore": [
     status(VolumeGroupRestores),
     { resource: PersistentVolumeClaims, verbs: ["create", "patch"] },
+  ],
+  "volume-group": [
+    patch(VolumeGroups),
+    status(VolumeGroups),
+    { resource: VolumeGroupContents, verbs: ["create", "patch", "delete"] },
+    status(VolumeGroupContents),
+    { resource: PersistentVolumeClaims, verbs: ["patch", "delete"] },
   ],
   capacity: [{ resource: CSIStorageCapacities, verbs: ["create", "patch", "delete"], inNamespace: true }],
   health: [patch(PersistentVolumeClaims)],
