@@ -155,7 +155,7 @@ test("a cluster without the snapshot kinds has volumes all the same", async (t) 
   await h.store.create(PersistentVolumeClaims, plainClaim("two", { dataSource }));
   await h.until("it is told", async () => {
     const { items } = await h.store.list(Events);
-    return items.some(({ message }) => message === "snapshot snap does not exist");
+    return items.some(({ message }) => message === "waiting: snapshot snap does not exist");
   });
 });
 

@@ -4,7 +4,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { ATTACHED_NODE_ID, attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
-import { callFailure, isInfeasible } from "../csi/codes.ts";
+import { callFailure, leastPause } from "../csi/codes.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import type { AttachAnswer, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
@@ -168,8 +168,8 @@ export class AttachEffects {
     question: string,
   ): Promise<void> {
     const { events, logger, now, retry } = this.#context;
-    const hopeless = isInfeasible({ message, ...(code === undefined ? {} : { code }) });
-    this.pauses.fail(uid, question, hopeless ? retry.infeasibleMs : 0);
+    const failure = { message, ...(code === undefined ? {} : { code }) };
+    this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
     const { name } = attachment.metadata;
     logger.warn({ attachment: name, code, error: message }, `${phase} failed`);
     const reason = phase === "attach" ? "FailedAttachVolume" : "FailedDetachVolume";

@@ -24,7 +24,10 @@ export class Backoff {
     this.#options = options;
   }
 
-  /** Notes a failure; returns the pause in milliseconds. `atLeastMs` lengthens it (infeasible requests). */
+  /**
+   * Notes a failure; returns the pause in milliseconds. `atLeastMs` lengthens it (infeasible requests); an infinite one ends
+   * only with another question.
+   */
   fail(id: string, question: string, atLeastMs = 0): number {
     const { startMs, maxMs, now } = this.#options;
     const before = this.#pauses.get(id);

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@mooring/store";
-import { type CallFailure, callFailure, isInfeasible, isUncertain } from "../csi/codes.ts";
+import { type CallFailure, callFailure, isUncertain, leastPause } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { patchStatus } from "../kube/patch.ts";
 import { Backoff } from "./backoff.ts";
@@ -72,7 +72,7 @@ export class ContentCalls<C extends Content, Answer> {
       const { retry, logger } = this.#context;
       this.answers.set(uid, { kind: "failed", failure });
       if (isUncertain(failure)) this.uncertainty.note(uid);
-      this.pauses.fail(uid, question, isInfeasible(failure) ? retry.infeasibleMs : 0);
+      this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
       logger.warn({ content: name, code: failure.code, error: failure.message }, reason);
       await this.complain(content, reason, failure.message);
     }

@@ -3,7 +3,7 @@ import { isConflict, isStatus } from "@mooring/store";
 /** A decision to do nothing more now. */
 export type Rest =
   | { do: "done" }
-  /** Look again after that many milliseconds, or when something changes. */
+  /** Look again after that many milliseconds, or when something changes; infinite: only then. */
   | { do: "wait"; ms: number };
 
 export const DONE: Rest = { do: "done" };
@@ -35,7 +35,8 @@ export async function runSteps<View, Step extends { do: string }>(
     signal.throwIfAborted();
     const view = await loop.look(fresh);
     const step = loop.decide(view);
-    if (isRest(step)) return step.do === "wait" ? { requeueAfterMs: step.ms } : undefined;
+    if (isRest(step))
+      return step.do === "wait" && step.ms !== Infinity ? { requeueAfterMs: step.ms } : undefined;
     try {
       await loop.apply(step, view);
       fresh = false;

@@ -43,6 +43,20 @@ export function isInfeasible({ code }: CallFailure): boolean {
   return code === Code.INVALID_ARGUMENT || code === Code.UNIMPLEMENTED;
 }
 
+/**
+ * The driver does not have the call, or not now: it must not be repeated (sections "Error Scheme" and "CreateVolume
+ * Errors"). What may be asked again is what the driver can do, and that happens when it comes back.
+ */
+export function isNotImplemented({ code }: CallFailure): boolean {
+  return code === Code.UNIMPLEMENTED;
+}
+
+/** Least pause after a failure in milliseconds; infinite where the same call must not be repeated at all. */
+export function leastPause(failure: CallFailure, infeasibleMs: number, infeasible = isInfeasible): number {
+  if (isNotImplemented(failure)) return Number.POSITIVE_INFINITY;
+  return infeasible(failure) ? infeasibleMs : 0;
+}
+
 /** ControllerExpandVolume has two more codes that say so. */
 export function isExpandInfeasible(failure: CallFailure): boolean {
   return isInfeasible(failure) || failure.code === Code.OUT_OF_RANGE || failure.code === Code.NOT_FOUND;

@@ -11,7 +11,13 @@ import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
-import { callFailure, isCreateVolumeUncertain, isInfeasible } from "../csi/codes.ts";
+import {
+  callFailure,
+  isCreateVolumeUncertain,
+  isInfeasible,
+  isNotImplemented,
+  leastPause,
+} from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
@@ -20,6 +26,9 @@ import type { Answer, ProvisionStep, ProvisionView } from "./decide.ts";
 import type { Intent, SourceRef } from "./intent.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
 import { gaps, recordFor, recordKey } from "./record.ts";
+
+/** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */
+const SOURCE_COMES_MS = 60_000;
 
 /** Makes the changes that {@link decideProvision} asks for, and remembers what the driver answered. */
 export class ProvisionEffects {
@@ -46,7 +55,9 @@ export class ProvisionEffects {
         );
         return void this.pauses.fail(uid, question, this.#context.retry.infeasibleMs);
       case "report":
-        this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
+        if (step.pending === true && this.#isYoung(view.claim))
+          this.#event(view.claim, "Normal", "WaitForDataSource", `waiting: ${step.error}`);
+        else this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
         return void this.pauses.fail(uid, question);
       case "reschedule":
         return this.#reschedule(view, step.error);
@@ -63,6 +74,12 @@ export class ProvisionEffects {
       case "close-record":
         return this.#close(step.intent, step.outcome, view, uid);
     }
+  }
+
+  /** It may have come before what it is made from, in the same `kubectl apply`. */
+  #isYoung(claim: PersistentVolumeClaim | undefined): boolean {
+    const madeAt = Date.parse(claim?.metadata.creationTimestamp ?? "");
+    return this.#context.now() - madeAt < SOURCE_COMES_MS;
   }
 
   /** Without the annotation the scheduler chooses again, and not this node for the same reason. */
@@ -135,7 +152,7 @@ export class ProvisionEffects {
       const failure = callFailure(error);
       this.answers.set(uid, { kind: "failed", failure });
       const infeasible = isInfeasible(failure);
-      this.pauses.fail(uid, question, infeasible ? retry.infeasibleMs : 0);
+      this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
       const uncertain = isCreateVolumeUncertain(failure);
       if (uncertain) this.uncertainty.note(uid);
       logger.warn(
@@ -148,7 +165,9 @@ export class ProvisionEffects {
           view.claim,
           "Warning",
           "ProvisioningFailed",
-          "Volume provisioning failed with infeasible error. Retries will be delayed.",
+          isNotImplemented(failure)
+            ? "The driver does not implement the call, which is not repeated until the claim or its class changes."
+            : "Volume provisioning failed with infeasible error. Retries will be delayed.",
         );
     }
   }
@@ -168,9 +187,10 @@ export class ProvisionEffects {
       gaps.volumeRemoved();
     } catch (cause) {
       if (this.#context.cluster.signal.aborted) throw cause;
-      const { code, message } = callFailure(cause);
+      const failure = callFailure(cause);
+      const { code, message } = failure;
       this.#context.logger.warn({ claim: intent.claim, handle, code, error: message }, "DeleteVolume failed");
-      return void this.pauses.fail(uid, question);
+      return void this.pauses.fail(uid, question, leastPause(failure, 0));
     }
     if (error === undefined) this.pauses.reset(uid);
     else {

@@ -42,7 +42,10 @@ export interface SourceObjects {
 
 export type SourceResult =
   | { source: NonNullable<CreateVolumeArguments["source"]>; ref: SourceRef }
-  | { error: string };
+  /** `pending`: it is being made, or may be about to be. */
+  | { error: string; pending?: true };
+
+const notYet = (error: string): SourceResult => ({ error, pending: true });
 
 const modeOf = (claim: PersistentVolumeClaim): string => claim.spec?.volumeMode ?? "Filesystem";
 const requestOf = (claim: PersistentVolumeClaim): bigint =>
@@ -56,22 +59,22 @@ export function snapshotSource(
   driver: string,
   preventModeConversion: boolean,
 ): SourceResult {
-  if (snapshot === undefined) return { error: `snapshot ${name} does not exist` };
+  if (snapshot === undefined) return notYet(`snapshot ${name} does not exist`);
   const { namespace = "", uid = "", deletionTimestamp, finalizers = [] } = snapshot.metadata;
   if (deletionTimestamp !== undefined && !finalizers.includes(SNAPSHOT_SOURCE_FINALIZER))
     return { error: `snapshot ${name} is being deleted` };
   const contentName = snapshot.status?.boundVolumeSnapshotContentName;
-  if (!contentName) return { error: `snapshot ${name} is not bound` };
+  if (!contentName) return notYet(`snapshot ${name} is not bound`);
   if (content === undefined)
-    return { error: `snapshot content ${contentName} of snapshot ${name} does not exist` };
+    return notYet(`snapshot content ${contentName} of snapshot ${name} does not exist`);
   const ref = content.spec.volumeSnapshotRef;
   if (ref.uid !== uid || ref.namespace !== namespace || ref.name !== name)
     return { error: `snapshot ${name} and its content ${contentName} do not refer to each other` };
   if (content.spec.driver !== driver)
     return { error: `snapshot ${name} is of driver ${content.spec.driver}, the claim is for ${driver}` };
-  if (snapshot.status?.readyToUse !== true) return { error: `snapshot ${name} is not ready to use` };
+  if (snapshot.status?.readyToUse !== true) return notYet(`snapshot ${name} is not ready to use`);
   const snapshotId = content.status?.snapshotHandle;
-  if (!snapshotId) return { error: `snapshot content ${contentName} has no snapshot handle` };
+  if (!snapshotId) return notYet(`snapshot content ${contentName} has no snapshot handle`);
   const { restoreSize } = snapshot.status;
   if (restoreSize !== undefined && requestOf(claim) < parseQuantity(restoreSize))
     return { error: `the requested size is smaller than snapshot ${name}, which restores to ${restoreSize}` };
@@ -98,8 +101,8 @@ export function cloneSource(
   { claim: source, volume }: SourceObjects,
   driver: string,
 ): SourceResult {
-  if (source === undefined) return { error: `source claim ${name} does not exist` };
-  if (source.status?.phase !== "Bound") return { error: `source claim ${name} is not bound` };
+  if (source === undefined) return notYet(`source claim ${name} does not exist`);
+  if (source.status?.phase !== "Bound") return notYet(`source claim ${name} is not bound`);
   if (source.metadata.deletionTimestamp !== undefined)
     return { error: `source claim ${name} is being deleted` };
   if (claim.spec?.storageClassName === undefined || source.spec?.storageClassName === undefined)
@@ -107,7 +110,7 @@ export function cloneSource(
   if (requestOf(claim) < requestOf(source))
     return { error: `the requested size is smaller than source claim ${name}` };
   const volumeName = source.spec.volumeName ?? "";
-  if (volume === undefined) return { error: `volume ${volumeName} of source claim ${name} does not exist` };
+  if (volume === undefined) return notYet(`volume ${volumeName} of source claim ${name} does not exist`);
   if (volume.spec?.csi === undefined) return { error: `volume ${volumeName} is not a CSI volume` };
   if (volume.spec.csi.driver !== driver)
     return {
@@ -117,7 +120,7 @@ export function cloneSource(
   const owner = volume.spec.claimRef;
   if (owner?.uid !== uid || owner.namespace !== namespace || owner.name !== name)
     return { error: `volume ${volumeName} does not belong to source claim ${name}` };
-  if (volume.status?.phase !== "Bound") return { error: `volume ${volumeName} is not bound` };
+  if (volume.status?.phase !== "Bound") return notYet(`volume ${volumeName} is not bound`);
   if ((volume.spec.volumeMode ?? "Filesystem") !== modeOf(claim))
     return { error: `source claim ${name} and the claim have different volume modes` };
   return {

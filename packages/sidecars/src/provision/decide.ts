@@ -45,7 +45,8 @@ export interface ProvisionView {
 
 export type ProvisionStep =
   | { do: "announce-populator"; what: string }
-  | { do: "report"; error: string }
+  /** `pending`: time alone may help. */
+  | { do: "report"; error: string; pending?: true }
   | { do: "reschedule"; error: string }
   | { do: "protect-source"; source: SourceRef }
   | { do: "open-record"; intent: Intent }
@@ -70,7 +71,10 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
     return { do: "report", error: `volume ${view.volume.metadata.name} exists and belongs to another claim` };
   if (plan === undefined) return DONE;
   if (plan.kind === "foreign") return { do: "announce-populator", what: plan.what };
-  if (plan.kind === "error") return { do: "report", error: plan.error };
+  if (plan.kind === "error") {
+    const { error, pending } = plan;
+    return { do: "report", error, ...(pending === undefined ? {} : { pending }) };
+  }
   if (plan.kind === "reschedule") return { do: "reschedule", error: plan.error };
   const { intent } = plan;
   if (intent.source !== undefined && !view.sourceProtected)

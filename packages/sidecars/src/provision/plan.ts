@@ -65,15 +65,22 @@ export interface PlanInput {
 
 export type Plan =
   | { kind: "intent"; intent: Intent }
-  | { kind: "error"; error: string }
+  /** `pending`: the data source is on its way; nothing has to be changed. */
+  | { kind: "error"; error: string; pending?: true }
   /** The chosen node cannot be used: ask the scheduler for another. */
   | { kind: "reschedule"; error: string }
   | { kind: "foreign"; what: string };
 
 /** Ends planning from inside a helper. */
-class Rejection extends Error {}
-const reject = (message: string): never => {
-  throw new Rejection(message);
+class Rejection extends Error {
+  readonly pending: boolean;
+  constructor(message: string, pending: boolean) {
+    super(message);
+    this.pending = pending;
+  }
+}
+const reject = (message: string, pending = false): never => {
+  throw new Rejection(message, pending);
 };
 
 /** Turns a claim into one CreateVolume call, or says why that cannot be. */
@@ -81,6 +88,8 @@ export function plan(input: PlanInput): Plan {
   try {
     return planOrThrow(input);
   } catch (error) {
+    if (error instanceof Rejection && error.pending)
+      return { kind: "error", error: error.message, pending: true };
     if (error instanceof Rejection || error instanceof TemplateError)
       return { kind: "error", error: error.message };
     throw error;
@@ -196,7 +205,7 @@ function contentSource(input: PlanInput, source: ReturnType<typeof dataSourceOf>
   if (source.kind === "PersistentVolumeClaim")
     result = cloneSource(claim, source.name, input.source, driver.name);
   if (result === undefined) return undefined;
-  return "error" in result ? reject(result.error) : result;
+  return "error" in result ? reject(result.error, result.pending) : result;
 }
 
 function topologyOf(input: PlanInput) {

@@ -4,7 +4,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
-import { callFailure } from "../csi/codes.ts";
+import { callFailure, leastPause } from "../csi/codes.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
@@ -109,8 +109,9 @@ class Reclaimer {
       this.#pauses.reset(uid);
     } catch (error) {
       if (signal.aborted) throw error;
-      const { code, message } = callFailure(error);
-      this.#pauses.fail(uid, "delete");
+      const failure = callFailure(error);
+      const { code, message } = failure;
+      this.#pauses.fail(uid, "delete", leastPause(failure, 0));
       logger.warn({ volume: volume.metadata.name, code, error: message }, "DeleteVolume failed");
       events.event(volume, "Warning", "VolumeFailedDelete", message);
     }

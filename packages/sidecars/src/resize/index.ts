@@ -13,7 +13,7 @@ import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
-import { callFailure, isExpandInfeasible, isUncertain } from "../csi/codes.ts";
+import { callFailure, isExpandInfeasible, isUncertain, leastPause } from "../csi/codes.ts";
 import { objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret } from "../secrets/read.ts";
 import {
@@ -201,7 +201,7 @@ class Resizer {
     const { logger, retry } = this.#context;
     const failure = callFailure(error);
     const infeasible = isExpandInfeasible(failure);
-    this.#pauses.fail(uid, resizeQuestion(view), infeasible ? retry.infeasibleMs : 0);
+    this.#pauses.fail(uid, resizeQuestion(view), leastPause(failure, retry.infeasibleMs, isExpandInfeasible));
     const { name, namespace } = claim.metadata;
     logger.warn(
       { claim: `${namespace}/${name}`, code: failure.code, error: failure.message },

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code } from "@mooring/csi";
+import {
+  CSINodes,
+  Events,
+  type KubeObject,
+  KubeVolumeAttachments,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Resource,
+  VolumeSnapshotClasses,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { PV_FINALIZER } from "../common/names.ts";
+import { type Harness, startHarness } from "../testing/harness.ts";
+import { csiNode, DRIVER, persistentVolume, snapshotClass } from "../testing/objects.ts";
+import { pvc, start, vs } from "../testing/snapshot-world.ts";
+
+/** Pauses so short that a repetition would come many times while the rest of the test runs. */
+const sidecars = { retry: { startMs: 1, maxMs: 2, infeasibleMs: 2 } };
+const objects: [Resource, KubeObject][] = [[CSINodes, csiNode("n1")]];
+
+function refuse(h: Harness, method: string): void {
+  const times = Number.POSITIVE_INFINITY;
+  h.driver.faults.add({ method, code: Code.UNIMPLEMENTED, message: `${method} is not there`, times });
+}
+const told = (h: Harness, message: RegExp) =>
+  h.until(`an event ${message}`, async () =>
+    (await h.store.list(Events)).items.some((event) => message.test(event.message ?? "")),
+  );
+/** Touches the object again and again: each touch wakes its controller, and must not lead to a call. */
+async function touch(h: Harness, resource: Resource, name: string, namespace?: string): Promise<void> {
+  for (let n = 0; n < 20; n += 1) {
+    const body = { metadata: { annotations: { touched: String(n) } } };
+    await h.store.patch(resource, namespace === undefined ? { name } : { name, namespace }, {
+      type: "merge",
+      body,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+const attachment = {
+  apiVersion: "storage.k8s.io/v1",
+  kind: "VolumeAttachment",
+  metadata: { name: "a" },
+  spec: { attacher: DRIVER, nodeName: "n1", source: { persistentVolumeName: "pv" } },
+};
+async function volume(h: Harness): Promise<void> {
+  const { id } = h.driver.backend.createVolume({ name: "v", bytes: 1n, fingerprint: "", topology: [] });
+  const { metadata, ...rest } = persistentVolume("pv", { csi: { driver: DRIVER, volumeHandle: id } });
+  await h.store.create(PersistentVolumes, { ...rest, metadata: { name: metadata.name } });
+}
+
+test("[CSI-129] CreateVolume is called once when the driver does not implement it, until the claim is another", async (t) => {
+  const h = await startHarness(t, { sidecars });
+  refuse(h, "CreateVolume");
+  await h.store.create(PersistentVolumeClaims, pvc("data"));
+  await told(h, /does not implement the call, which is not repeated/);
+  await touch(h, PersistentVolumeClaims, "data", "default");
+  assert.equal(h.driver.called("CreateVolume"), 1);
+  h.driver.faults.clear();
+  await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
+  await h.store.create(PersistentVolumeClaims, pvc("data"));
+  await h.until(
+    "the new claim has a volume",
+    async () => (await h.find(PersistentVolumeClaims, "data", "default"))?.status?.phase === "Bound",
+  );
+  assert.equal(h.driver.called("CreateVolume"), 2);
+});
+
+test("[CSI-139] DeleteVolume is called once when the driver does not implement it", async (t) => {
+  const h = await startHarness(t, { sidecars });
+  await h.store.create(PersistentVolumeClaims, pvc("data"));
+  const name = await h.until("the claim has a volume", async () => {
+    const { status, spec } = (await h.find(PersistentVolumeClaims, "data", "default")) ?? {};
+    return status?.phase === "Bound" && spec?.volumeName;
+  });
+  refuse(h, "DeleteVolume");
+  await h.store.delete(PersistentVolumeClaims, { name: "data", namespace: "default" });
+  await told(h, /DeleteVolume is not there/);
+  await touch(h, PersistentVolumes, name);
+  assert.equal(h.driver.called("DeleteVolume"), 1);
+  assert.ok((await h.find(PersistentVolumes, name))?.metadata.finalizers?.includes(PV_FINALIZER));
+});
+
+test("[CSI-162] ControllerPublishVolume is called once when the driver does not implement it", async (t) => {
+  const h = await startHarness(t, { sidecars, objects });
+  refuse(h, "ControllerPublishVolume");
+  await volume(h);
+  await h.store.create(KubeVolumeAttachments, attachment);
+  await told(h, /ControllerPublishVolume is not there/);
+  await touch(h, KubeVolumeAttachments, "a");
+  assert.equal(h.driver.called("ControllerPublishVolume"), 1);
+});
+
+test("[CSI-176] ControllerUnpublishVolume is called once when the driver does not implement it", async (t) => {
+  const h = await startHarness(t, { sidecars, objects });
+  await volume(h);
+  await h.store.create(KubeVolumeAttachments, attachment);
+  await h.until(
+    "it is attached",
+    async () => (await h.find(KubeVolumeAttachments, "a"))?.status?.attached === true,
+  );
+  refuse(h, "ControllerUnpublishVolume");
+  await h.store.delete(KubeVolumeAttachments, { name: "a" });
+  await told(h, /ControllerUnpublishVolume is not there/);
+  await touch(h, KubeVolumeAttachments, "a");
+  assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
+});
+
+test("neither growth nor a snapshot is asked for twice of a driver that does not implement it", async (t) => {
+  const h = await start(t, { sidecars, objects: [[VolumeSnapshotClasses, snapshotClass()]] });
+  refuse(h, "ControllerExpandVolume");
+  refuse(h, "CreateSnapshot");
+  const body = { spec: { resources: { requests: { storage: "2Gi" } } } };
+  await h.store.patch(PersistentVolumeClaims, { name: "src", namespace: "default" }, { type: "merge", body });
+  await h.store.create(VolumeSnapshots, vs("snap"));
+  await told(h, /ControllerExpandVolume is not there/);
+  await told(h, /CreateSnapshot is not there/);
+  await touch(h, PersistentVolumeClaims, "src", "default");
+  await touch(h, VolumeSnapshots, "snap", "default");
+  assert.deepEqual([h.driver.called("ControllerExpandVolume"), h.driver.called("CreateSnapshot")], [1, 1]);
+});
+
+test("a restore and a clone that are made before their sources are no failures", async (t) => {
+  const h = await startHarness(t, { sidecars, objects: [[VolumeSnapshotClasses, snapshotClass()]] });
+  const apiGroup = "snapshot.storage.k8s.io";
+  const claims = {
+    restored: { dataSource: { apiGroup, kind: "VolumeSnapshot", name: "snap" } },
+    cloned: { dataSource: { kind: "PersistentVolumeClaim", name: "src" } },
+  };
+  for (const [name, spec] of Object.entries(claims))
+    await h.store.create(PersistentVolumeClaims, pvc(name, spec));
+  await told(h, /^waiting: snapshot snap does not exist$/);
+  await told(h, /^waiting: source claim src does not exist$/);
+  await h.store.create(PersistentVolumeClaims, pvc("src"));
+  await h.until(
+    "the source is bound",
+    async () => (await h.find(PersistentVolumeClaims, "src", "default"))?.status?.phase === "Bound",
+  );
+  await h.store.create(VolumeSnapshots, vs("snap"));
+  for (const name of Object.keys(claims)) {
+    await h.until(
+      `${name} is bound`,
+      async () => (await h.find(PersistentVolumeClaims, name, "default"))?.status?.phase === "Bound",
+    );
+  }
+  const { items } = await h.store.list(Events);
+  const warnings = items.filter(({ type }) => type === "Warning").map(({ message }) => message);
+  assert.deepEqual(warnings, []);
+});
+
+test("a data source that does not come is a failure after a minute", async (t) => {
+  const now = () => Date.now() + 61_000;
+  const h = await startHarness(t, { sidecars: { ...sidecars, now } });
+  const dataSource = { kind: "PersistentVolumeClaim", name: "src" };
+  await h.store.create(PersistentVolumeClaims, pvc("cloned", { dataSource }));
+  await h.until("a warning", async () =>
+    (await h.store.list(Events)).items.some(
+      ({ type, message }) => type === "Warning" && message === "source claim src does not exist",
+    ),
+  );
+});
