@@ -56,7 +56,7 @@ async function runFiles(files, compiled, wanted) {
   const stop = interruptible();
   const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
   const items = files.map((file, number) => {
-    const { seconds, ...lane } = laneOf(file);
+    const { seconds, ...lane } = laneOf(file, part);
     const name = relative(ROOT, file);
     return { ...lane, name, number, program: compiled.pathOf(file), seconds: times[name] ?? seconds };
   });

@@ -8,19 +8,18 @@ const git = async (...args) => (await promisify(execFile)("git", args, { cwd: RO
 
 /** Whatever these change, any test may notice. */
 const EVERYTHING = /^(package(-lock)?\.json|tsconfig.*\.json|scripts\/(lib|node-test|test))/;
+const HELPERS = "packages/store/src/testing/";
 /** How tests say that some of them are left to the rest: see packages/store/src/testing/sample.ts. */
 const LEAVES = /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|currentPart)\b[^}]*\}\s*from/;
 
-/** Those of the test files that have something to do in this part. */
-export function filesOfPart(files, part, { reachedFrom, textOf }) {
+/** Those of the test files that have something to do in this part; `graph` is asked for the rest only. */
+export function filesOfPart(files, part, graph) {
   if (part === "everyday") return files.filter((file) => !isThorough(file));
   if (part !== "rest") return files;
   return files.filter((file) => {
     if (isThorough(file)) return true;
-    const own = [...reachedFrom(relative(ROOT, file))].filter(
-      (path) => !path.startsWith("packages/store/src/testing/"),
-    );
-    return own.some((path) => LEAVES.test(textOf(path)));
+    const reached = [...graph.reachedFrom(relative(ROOT, file))];
+    return reached.some((path) => !path.startsWith(HELPERS) && LEAVES.test(graph.textOf(path)));
   });
 }
 
