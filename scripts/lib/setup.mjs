@@ -14,7 +14,12 @@ const SYSTEM = [
   { command: "mkfs.btrfs", package: "btrfs-progs", why: "makes btrfs pools and volumes" },
   { command: "mkfs.ext4", package: "e2fsprogs", why: "makes, checks and grows ext4 volumes" },
   { command: "losetup", package: "mount", why: "puts a block device on an image" },
-  { command: "bwrap", package: "bubblewrap", why: "runs containers as processes in their own namespaces" },
+  { command: "runc", package: "runc", why: "runs containers, as in Kubernetes" },
+  {
+    command: "perl",
+    package: "perl-base",
+    why: "stays with a container, or a shared volume, when Mooring is killed",
+  },
   { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", why: "serves volumes that several nodes use" },
   { command: "nfs-cat", package: "libnfs-utils", why: "looks at shared volumes without a kernel's help" },
   { command: "sqlite3", package: "sqlite3", why: "the demo's workload is a database under constant writes" },

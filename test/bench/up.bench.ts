@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, open, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -32,29 +32,33 @@ async function image(path: string): Promise<void> {
   await file.close();
 }
 
+/** What a container needs that runc's own example describes, with a volume; returns its removal. */
+async function rawBundle(folder: string): Promise<() => Promise<void>> {
+  const [rootfs, volume] = [join(folder, "rootfs"), join(folder, "volume")];
+  for (const each of [rootfs, volume]) await mkdir(each);
+  await command("mount", ["--bind", "--make-private", "/", rootfs]);
+  await command("runc", ["spec", "--bundle", folder]);
+  const spec = JSON.parse(await readFile(join(folder, "config.json"), "utf8"));
+  spec.process = { ...spec.process, terminal: false, args: ["true"] };
+  spec.root = { path: rootfs, readonly: true };
+  spec.mounts.push({ destination: "/mnt", type: "bind", source: volume, options: ["rbind", "rw"] });
+  spec.linux.namespaces = spec.linux.namespaces.filter(({ type }: { type: string }) => type !== "network");
+  await writeFile(join(folder, "config.json"), JSON.stringify(spec));
+  return async () => {
+    await command("umount", [rootfs]);
+  };
+}
+
 /** The same work by hand: an image; then device, file system, mount, and a process in namespaces of its own. */
 async function rawAttach(folder: string, round: number): Promise<void> {
   const path = join(folder, `raw-${round}`);
-  const target = `${path}.mount`;
-  await mkdir(target);
+  const target = join(folder, "volume");
   const { stdout } = await command("losetup", ["-f", "--show", "--direct-io=on", "-b", "4096", path]);
   const device = stdout.trim();
   try {
     await command("mkfs.ext4", ["-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", device]);
     await command("mount", [device, target]);
-    await command("bwrap", [
-      "--ro-bind",
-      "/",
-      "/",
-      "--dev",
-      "/dev",
-      "--bind",
-      target,
-      "/mnt",
-      "--unshare-pid",
-      "--",
-      "true",
-    ]);
+    await command("runc", ["run", "--bundle", folder, `mooring-bench-${process.pid}`]);
     await command("umount", [target]);
   } finally {
     await command("losetup", ["-d", device]);
@@ -119,7 +123,8 @@ async function measure(up: Up): Promise<Measurement[]> {
   await mkdir(raw, { recursive: true });
   const rawImage = await time(ROUNDS, (round) => image(join(raw, `raw-${round}`)));
   const claims = await time(ROUNDS, (round) => bound(store, round));
-  const rawMount = await time(ROUNDS, (round) => rawAttach(raw, round));
+  const removeBundle = await rawBundle(raw);
+  const rawMount = await time(ROUNDS, (round) => rawAttach(raw, round)).finally(removeBundle);
   const pods = await time(ROUNDS, (round) => mounted(store, round));
   await store.delete(Namespaces, { name: namespace });
   await rm(raw, { recursive: true });
@@ -140,7 +145,7 @@ async function measure(up: Up): Promise<Measurement[]> {
       unit: "ms",
       value: pods,
       baseline: rawMount,
-      baselineName: "loop, mkfs, mount, bwrap",
+      baselineName: "loop, mkfs, mount, runc",
     },
   ];
 }

@@ -8,6 +8,7 @@ import { ROOT, setUp } from "../../scripts/lib/setup.mjs";
 
 await setUp("npm run test:conformance", [
   { command: "linux.uml", package: "user-mode-linux", why: "runs a kernel with an NFS client as a program" },
+  { command: "bwrap", package: "bubblewrap", why: "ends that kernel's processes with the test" },
   { command: "modprobe", package: "kmod", why: "loads the NFS client in that kernel" },
   { command: "mount.nfs4", package: "nfs-common", why: "mounts shared volumes, as nodes do" },
   { command: "ip", package: "iproute2", why: "connects that kernel with the node that serves the volume" },

@@ -13,7 +13,8 @@ const TOOLS: readonly { command: string; package: string; needed: boolean }[] = 
   { command: "mkfs.btrfs", package: "btrfs-progs", needed: false },
   { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", needed: false },
   { command: "mount.nfs4", package: "nfs-common", needed: false },
-  { command: "bwrap", package: "bubblewrap", needed: true },
+  { command: "runc", package: "runc", needed: true },
+  { command: "perl", package: "perl-base", needed: true },
 ];
 const CAP_SYS_ADMIN = 21n;
 const CAP_SYS_RESOURCE = 24n;

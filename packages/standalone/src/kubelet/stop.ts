@@ -31,7 +31,7 @@ export async function stopPods({ view, runtime, volumes, manager, nodeName }: St
       const spec =
         object === undefined ? undefined : rolesOf(object).find((each) => each.spec.name === name)?.spec;
       if (spec !== undefined) await runPreStop(runtime, spec, id, graceMs, none);
-      await runtime.stop(id, { graceMs: Math.max(0, until - Date.now()) });
+      await runtime.stop(id, { graceMs: Math.max(0, until - Date.now()), shutdown: true });
     }),
   );
   const here = view.pods.byIndex("node", nodeName).map(({ metadata }) => metadata.uid ?? "");

@@ -15,6 +15,8 @@ import type { ContainerMount } from "./runtime.ts";
 export interface BaseRoot {
   readonly path: string;
   readonly extra: readonly ContainerMount[];
+  /** System folders that are mounts of their own in it; the root's being read-only does not make them so. */
+  readonly layers: readonly string[];
   /**
    * Makes sure that something can be mounted there, and returns where that is once links of the image are resolved
    * (`/var/run/x` is `/run/x`).
@@ -37,7 +39,7 @@ const gaps = {
 const SYSTEM_FOLDERS = ["/usr", "/usr/local", "/opt", "/srv", "/home", "/root", "/var", "/var/lib", "/nix"];
 const REFRESH_MS = 1000;
 /** Mounted fresh in each container; the sandbox makes what is needed in them. */
-const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
+export const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 
 export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot> {
   const path = join(folder, "root");
@@ -49,6 +51,9 @@ export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot
   return {
     path,
     extra: await outsideLinks(path),
+    layers: (await host.mounts.list())
+      .filter(({ target }) => target.startsWith(`${path}/`))
+      .map(({ target }) => target.slice(path.length)),
     refresh: atMostEvery(REFRESH_MS, () => dropCaches(host, path)),
     mountPoint: (target, kind) => makeMountPoint(path, target, kind),
   };

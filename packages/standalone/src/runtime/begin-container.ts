@@ -1,13 +1,15 @@
 import { chmod, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { failpoint, type Logger } from "@mooring/store";
-import type { BaseRoot } from "./base-root.ts";
-import { bubblewrapOptions, containerCommand } from "./bubblewrap.ts";
+import { type BaseRoot, FRESH } from "./base-root.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type Container, type ContainerContext, superviseContainer } from "./container.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
 import { logFolderOf } from "./log-paths.ts";
+import { hidingMounts } from "./private-paths.ts";
+import type { RunFolder } from "./run-folder.ts";
 import type { ContainerConfig } from "./runtime.ts";
+import { writeBundle } from "./write-bundle.ts";
 
 const afterRecord = failpoint("standalone/runtime/recorded");
 const afterLaunch = failpoint("standalone/runtime/launched");
@@ -19,7 +21,7 @@ export interface RuntimeContext {
   /** Root folder of the logs. */
   logs: string;
   bootID: string;
-  hidden: readonly string[];
+  run: RunFolder;
   /** Where one container's things are, and whom to tell. */
   of(record: ContainerRecord): ContainerContext;
 }
@@ -35,14 +37,22 @@ export async function beginContainer(
   await mkdir(logFolderOf(context.logs, record), { recursive: true, mode: 0o750 });
   await writeRecord(own.files, record);
   await root.refresh();
-  const mounted = await resolveTargets(root, await withMessageFile(config, own.files));
-  const hidden = await Promise.all(context.hidden.map((folder) => root.mountPoint(folder, "directory")));
+  const { cgroups, run } = context;
+  const { uid } = config.pod;
+  await writeBundle(own.files, await resolveTargets(root, await withMessageFile(config, own.files)), {
+    root: root.path,
+    layers: root.layers,
+    extra: root.extra,
+    hidden: await hidingMounts(await hiddenIn(root, await run.hidden())),
+    cgroup: cgroups.path(uid, config.id),
+    unified: cgroups.unified,
+  });
   afterRecord();
   const child = await launch({
+    id: config.id,
     files: own.files,
-    cgroup: await context.cgroups.create(config.pod.uid, config.id),
-    options: bubblewrapOptions(mounted, { root: root.path, hidden, extra: root.extra }),
-    command: containerCommand(config),
+    cgroup: await cgroups.create(uid, config.id),
+    root: run.runc,
     logFile: own.logFile,
   });
   afterLaunch();
@@ -50,7 +60,7 @@ export async function beginContainer(
     return await superviseContainer(record, own, child);
   } catch (error) {
     // Nobody would know of it any more.
-    await discard(context, record, own.files);
+    await discard(own, record);
     throw error;
   }
 }
@@ -60,36 +70,42 @@ export async function adoptContainer(
   context: RuntimeContext,
   { record, files }: { record: ContainerRecord; files: ContainerFiles },
 ): Promise<Container | undefined> {
+  const own = context.of(record);
   if (record.exit === undefined && record.bootID !== context.bootID) {
     const lost = await forgetProcesses(record, files, context.bootID);
     return superviseContainer(lost, context.of(lost));
   }
   if (record.exit === undefined && (await readMonitor(files)) === undefined) {
     // Killed between the record and the launch: as if this start had never been asked for.
-    await discard(context, record, files);
+    await discard(own, record);
     return undefined;
   }
-  return superviseContainer(record, context.of(record));
+  return superviseContainer(record, own);
 }
 
 async function discard(
-  { cgroups }: RuntimeContext,
+  { cgroups, files, cleanUp }: ContainerContext,
   record: ContainerRecord,
-  files: ContainerFiles,
 ): Promise<void> {
   // First: a launcher that has not come to it yet ends without this file, and those that have are killed.
   await rm(files.status, { force: true });
   await cgroups.kill(record.pod.uid, record.id);
+  await cleanUp();
   await cgroups.remove(record.pod.uid, record.id);
   await rm(files.folder, { recursive: true, force: true });
 }
 
+/** Where they would be seen: what is below a fresh folder of the container's own is not there anyway. */
+async function hiddenIn(root: BaseRoot, folders: readonly string[]): Promise<string[]> {
+  const places = await Promise.all(folders.map((folder) => root.mountPoint(folder, "directory")));
+  return places.filter((place) => !FRESH.some((fresh) => `${place}/`.startsWith(`${fresh}/`)));
+}
+
 function recordOf(config: ContainerConfig, bootID: string): ContainerRecord {
-  const { id, pod, name, attempt, user, workingDir, terminationMessage } = config;
+  const { id, pod, name, attempt, terminationMessage } = config;
   return {
-    ...{ id, pod, name, attempt, user, bootID },
+    ...{ id, pod, name, attempt, bootID },
     createdAt: new Date().toISOString(),
-    ...(workingDir === undefined ? {} : { workingDir }),
     ...(terminationMessage?.fromLog === true ? { messageFromLog: true } : {}),
   };
 }
@@ -102,7 +118,7 @@ async function forgetProcesses(
 ): Promise<ContainerRecord> {
   await rm(files.pid, { force: true });
   const { init: _, ...rest } = record;
-  return { ...rest, bootID };
+  return { ...rest, bootID, shutdown: true };
 }
 
 /** A file of its own for the container's last words; everyone in it may write to it. */
@@ -121,5 +137,11 @@ async function resolveTargets(root: BaseRoot, config: ContainerConfig): Promise<
       return { ...mount, target: await root.mountPoint(mount.target, kind) };
     }),
   );
-  return { ...config, mounts };
+  const devices = await Promise.all(
+    config.devices.map(async (device) => ({
+      ...device,
+      target: await root.mountPoint(device.target, "file"),
+    })),
+  );
+  return { ...config, mounts, devices };
 }

@@ -1,21 +1,30 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rmdir, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
  * One control group per pod and, in it, one per container: the way to find every process of a pod, whatever it
  * forked. Uses the version 2 hierarchy (also the one of a hybrid machine, which has no controllers but can kill and
- * freeze), else version 1's freezer.
+ * freeze), else version 1's freezer. runc makes the groups of a container in the hierarchies that have controllers.
  */
 export interface Cgroups {
-  /** Makes the group and returns the folder whose `cgroup.procs` a process writes itself into. */
-  create(podUID: string, container: string): Promise<string>;
+  /** The version 2 hierarchy is the only one. */
+  readonly unified: boolean;
+  /** Path of a container's group below the root of each hierarchy. */
+  path(podUID: string, container: string): string;
+  /**
+   * Makes the group of a container's monitor, which outlives the container, and returns the folder whose `cgroup.procs` it
+   * writes itself into; `container`: the same for the container's own first process, where runc does not do that.
+   */
+  create(podUID: string, container: string): Promise<{ monitor: string; container?: string }>;
   /** Process ids of the pod, or of one container of it. */
   processes(podUID: string, container?: string): Promise<number[]>;
   /** SIGKILL to all; resolves when the group is empty. */
   kill(podUID: string, container?: string): Promise<void>;
   freeze(podUID: string, frozen: boolean): Promise<void>;
+  /** The kernel has killed a process of the container for want of memory. */
+  outOfMemory(podUID: string, container: string): Promise<boolean>;
   /** Removes an empty group; one that does not exist is fine. */
   remove(podUID: string, container?: string): Promise<void>;
   pods(): Promise<string[]>;
@@ -23,37 +32,47 @@ export interface Cgroups {
   close(): Promise<void>;
 }
 
+const MOUNTED = "/sys/fs/cgroup";
+/** Container ids have no such character. */
+const MONITOR = "~monitor";
 const HIERARCHIES = [
   { path: "/sys/fs/cgroup", version: 2 },
   { path: "/sys/fs/cgroup/unified", version: 2 },
   { path: "/sys/fs/cgroup/freezer", version: 1 },
 ] as const;
 
+/** What is the state folder's own on the machine. */
+export function cgroupName(stateDir: string): string {
+  return `mooring-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
+}
+
 /** The groups of one state folder; several may be in use on one machine. */
 export async function openCgroups(stateDir: string): Promise<Cgroups> {
-  const name = `mooring-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
+  const name = cgroupName(stateDir);
   for (const { path, version } of HIERARCHIES) {
     const marker = version === 2 ? "cgroup.controllers" : "cgroup.procs";
     if (!(await exists(join(path, marker)))) continue;
     const root = join(path, name);
     await mkdir(root, { recursive: true });
-    return cgroupsAt(root, version);
+    return cgroupsAt(root, version, path);
   }
   throw new Error("no cgroup hierarchy is mounted below /sys/fs/cgroup: mount one (cgroup2) and start again");
 }
 
-function cgroupsAt(root: string, version: 1 | 2): Cgroups {
+function cgroupsAt(root: string, version: 1 | 2, home: string): Cgroups {
+  const name = basename(root);
+  const unified = home === MOUNTED;
   const pathOf = (podUID: string, container?: string) =>
     container === undefined ? join(root, podUID) : join(root, podUID, container);
 
   async function foldersOf(podUID: string, container?: string): Promise<string[]> {
-    if (container !== undefined) return [pathOf(podUID, container)];
+    if (container !== undefined) return [pathOf(podUID, container), pathOf(podUID, container) + MONITOR];
     const pod = pathOf(podUID);
     return [pod, ...(await subfolders(pod)).map((child) => join(pod, child))];
   }
 
   async function processes(podUID: string, container?: string): Promise<number[]> {
-    const folders = await foldersOf(podUID, container);
+    const folders = container === undefined ? await foldersOf(podUID) : [pathOf(podUID, container)];
     const lists = await Promise.all(folders.map((folder) => readList(join(folder, "cgroup.procs"))));
     return lists.flat();
   }
@@ -66,6 +85,13 @@ function cgroupsAt(root: string, version: 1 | 2): Cgroups {
     const isFrozen = version === 2 ? /^frozen 1$/m : /^FROZEN$/m;
     const report = join(path, version === 2 ? "cgroup.events" : "freezer.state");
     await poll(async () => isFrozen.test(await readFile(report, "utf8")) === frozen);
+  }
+
+  /** runc makes the groups above a container's in each hierarchy, and leaves them. */
+  async function removeElsewhere(path: string): Promise<void> {
+    if (unified) return;
+    for (const hierarchy of await subfolders(MOUNTED))
+      await removeFolder(join(MOUNTED, hierarchy, name, path));
   }
 
   async function killOnce(podUID: string, container?: string): Promise<void> {
@@ -84,10 +110,15 @@ function cgroupsAt(root: string, version: 1 | 2): Cgroups {
   }
 
   return {
+    unified,
+    path: (podUID, container) => `/${name}/${podUID}/${container}`,
     async create(podUID, container) {
-      const path = pathOf(podUID, container);
-      await mkdir(path, { recursive: true });
-      return path;
+      const own = pathOf(podUID, container);
+      const monitor = own + MONITOR;
+      await mkdir(monitor, { recursive: true });
+      if (version === 1 || unified) return { monitor };
+      await mkdir(own, { recursive: true });
+      return { monitor, container: own };
     },
     processes,
     async kill(podUID, container) {
@@ -101,13 +132,23 @@ function cgroupsAt(root: string, version: 1 | 2): Cgroups {
       });
     },
     freeze: setFrozen,
+    async outOfMemory(podUID, container) {
+      const path = join(name, podUID, container);
+      const file = unified
+        ? join(MOUNTED, path, "memory.events")
+        : join(MOUNTED, "memory", path, "memory.oom_control");
+      return /^oom_kill [1-9]/m.test(await readFile(file, "utf8").catch(() => ""));
+    },
     async remove(podUID, container) {
       const folders = await foldersOf(podUID, container);
       for (const folder of folders.reverse()) await removeFolder(folder);
+      if (container === undefined) await removeElsewhere(podUID);
     },
     pods: () => subfolders(root),
     async close() {
-      if ((await subfolders(root)).length === 0) await removeFolder(root);
+      if ((await subfolders(root)).length > 0) return;
+      await removeElsewhere("");
+      await removeFolder(root);
     },
   };
 }

@@ -12,13 +12,13 @@ export interface ContainerRecord {
   createdAt: string;
   /** Process ids mean something only while the kernel is the same. */
   bootID: string;
-  user: { uid: number; gid: number; groups: readonly number[] };
-  workingDir?: string;
   /** Take the end of the log for the termination message of a container that failed and left none. */
   messageFromLog?: boolean;
   startedAt?: string;
   /** The container's process 1 as the machine sees it. */
   init?: ProcessIdentity;
+  /** Its end was asked for because Mooring stops. */
+  shutdown?: true;
   exit?: ContainerExit;
 }
 
@@ -27,17 +27,23 @@ export interface ContainerFiles {
   readonly folder: string;
   readonly pid: string;
   readonly status: string;
-  readonly args: string;
+  /** runc's folder for it; in memory. */
+  readonly bundle: string;
+  /** Why runc could not start it. */
+  readonly runcLog: string;
+  readonly runcPid: string;
   /** What the container has to say about its end. */
   readonly message: string;
 }
 
-export function containerFiles(folder: string): ContainerFiles {
+export function containerFiles(folder: string, bundle: string): ContainerFiles {
   return {
     folder,
     pid: join(folder, "pid"),
     status: join(folder, "status"),
-    args: join(folder, "args"),
+    bundle,
+    runcLog: join(bundle, "runc.log"),
+    runcPid: join(bundle, "pid"),
     message: join(folder, "message"),
   };
 }
@@ -52,11 +58,12 @@ export async function writeRecord(files: ContainerFiles, record: ContainerRecord
 /** All containers below `root`; a folder without a record is one whose start or removal was cut short, and goes. */
 export async function readRecords(
   root: string,
+  filesOf: (id: string) => ContainerFiles,
 ): Promise<{ record: ContainerRecord; files: ContainerFiles }[]> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const found: { record: ContainerRecord; files: ContainerFiles }[] = [];
   for (const name of await readdir(root)) {
-    const files = containerFiles(join(root, name));
+    const files = filesOf(name);
     try {
       const record: ContainerRecord = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
       found.push({ record, files });
@@ -74,15 +81,25 @@ export async function readMonitor(files: ContainerFiles): Promise<ProcessIdentit
   return pid === undefined || startTicks === undefined ? undefined : { pid: Number(pid), startTicks };
 }
 
-/** What bubblewrap reported: the process id of the container's init, and how the container ended. */
-export async function readStatus(
-  files: ContainerFiles,
-): Promise<{ init?: number; exitCode?: number; at?: Date }> {
+export interface MonitorStatus {
+  /** The container's first process. */
+  init?: number;
+  exitCode?: number;
+  /** It could not be started. */
+  failed?: true;
+  /** When it ended, or failed to start. */
+  at?: Date;
+}
+
+/** What the monitor has written down so far. */
+export async function readStatus(files: ContainerFiles): Promise<MonitorStatus> {
   const text = await readFile(files.status, "utf8").catch(() => "");
   const init = /"child-pid":\s*(\d+)/.exec(text)?.[1];
   const exitCode = /"exit-code":\s*(\d+)/.exec(text)?.[1];
+  const failed = /"failed":/.test(text);
   return {
     ...(init === undefined ? {} : { init: Number(init) }),
+    ...(failed ? { failed, at: (await stat(files.status)).mtime } : {}),
     ...(exitCode === undefined ? {} : { exitCode: Number(exitCode), at: (await stat(files.status)).mtime }),
   };
 }

@@ -3,22 +3,10 @@ import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { failpoint, type Logger } from "@mooring/store";
 import type { Cgroups } from "./cgroups.ts";
-import {
-  type ContainerFiles,
-  type ContainerRecord,
-  readMonitor,
-  readStatus,
-  writeRecord,
-} from "./container-files.ts";
+import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { keepStamps } from "./log-stamps.ts";
-import {
-  findInNamespace,
-  isAlive,
-  type ProcessIdentity,
-  programOf,
-  signalProcess,
-} from "./process-identity.ts";
-import type { ContainerStatus } from "./runtime.ts";
+import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesTerm } from "./process-identity.ts";
+import type { ContainerExit, ContainerStatus, StopOptions } from "./runtime.ts";
 import { explainExit } from "./start-error.ts";
 import { changesOf, waitForExit, waitForInit } from "./watch-exit.ts";
 
@@ -27,15 +15,14 @@ const afterSignal = failpoint("standalone/runtime/term-sent");
 
 const RETRY_MS = 1000;
 
-const LAUNCHERS = new Set(["bwrap", "setpriv"]);
+/** 128 + the number of SIGKILL, and of SIGTERM. */
+const [KILLED, TERMINATED] = [137, 143];
 
 /** One container that was started, now or by an earlier run of Mooring. */
 export interface Container {
   status(): ContainerStatus;
   record(): ContainerRecord;
-  /** The container's program: number 2 in its pid namespace. */
-  main(): Promise<ProcessIdentity | undefined>;
-  stop(graceMs: number, signal?: AbortSignal): Promise<void>;
+  stop(options: StopOptions): Promise<void>;
   /** Settles when it has ended and nothing of it runs any more. */
   readonly ended: Promise<void>;
   /** Stops looking; the container goes on. */
@@ -51,6 +38,8 @@ export interface ContainerContext {
   logger: Logger;
   /** After each change that status() shows. */
   changed: () => void;
+  /** Removes what runc keeps of a container that has ended. */
+  cleanUp(): Promise<void>;
 }
 
 /** Takes charge of a container that was launched (`child`) or found (no child), and waits until its start is decided. */
@@ -62,6 +51,7 @@ export async function superviseContainer(
   const { files, logFile, cgroups, logger, changed } = context;
   const closing = new AbortController();
   let record = initial;
+  let terminated = false;
   const stopStamps = await keepStamps(logFile).catch(() => async () => {});
   const next = changesOf(files, child, closing.signal);
 
@@ -76,7 +66,7 @@ export async function superviseContainer(
     const init = record.init ?? (await waitForInit(files, child, next));
     if (init === undefined) return;
     if (record.init === undefined) await save({ init });
-    await waitForProgram(init, files, closing.signal);
+    await waitForProgram(init, closing.signal);
     await save({ startedAt: child === undefined ? record.createdAt : new Date().toISOString() });
   }
 
@@ -94,8 +84,23 @@ export async function superviseContainer(
     await killAll();
     await stopStamps();
     const startedAt = record.startedAt ?? record.createdAt;
-    await save({ startedAt, exit: await explainExit(exit, record, files, logFile) });
+    const explained = await explainExit(await wasOutOfMemory(exit), record, files, logFile);
+    await save({ startedAt, exit: { ...explained, ...(record.shutdown ? { shutdown: true } : {}) } });
+    await context.cleanUp();
     await cgroups.remove(record.pod.uid, record.id);
+  }
+
+  async function wasOutOfMemory(exit: ContainerExit): Promise<ContainerExit> {
+    if (exit.code !== KILLED) return exit;
+    if (terminated) return { ...exit, code: TERMINATED };
+    return (await cgroups.outOfMemory(record.pod.uid, record.id)) ? { ...exit, reason: "OOMKilled" } : exit;
+  }
+
+  /** What SIGTERM does to a program that has not said otherwise: the kernel spares the first process of a namespace. */
+  async function terminate(init: ProcessIdentity): Promise<void> {
+    if (await survivesTerm(init)) await signalProcess(init, "SIGTERM");
+    else terminated = await signalProcess(init, "SIGKILL");
+    afterSignal();
   }
 
   /** A process in an uninterruptible wait outlives its SIGKILL; the container has not ended before it has. */
@@ -127,13 +132,11 @@ export async function superviseContainer(
   return {
     status: () => statusOf(record),
     record: () => record,
-    main: async () => (record.init === undefined ? undefined : findInNamespace(record.init.pid, 2)),
     ended,
-    async stop(graceMs, signal) {
-      const main = record.init === undefined ? undefined : await findInNamespace(record.init.pid, 2);
-      if (record.exit === undefined && graceMs > 0 && main !== undefined) {
-        await signalProcess(main, "SIGTERM");
-        afterSignal();
+    async stop({ graceMs, signal, shutdown }) {
+      if (record.exit === undefined && shutdown) await save({ shutdown });
+      if (record.exit === undefined && graceMs > 0 && record.init !== undefined) {
+        await terminate(record.init);
         await within(ended, graceMs, signal);
       }
       if (record.exit === undefined) await killAll();
@@ -147,6 +150,7 @@ export async function superviseContainer(
     async forget() {
       closing.abort();
       await stopStamps();
+      await context.cleanUp();
       await cgroups.remove(record.pod.uid, record.id);
       for (const suffix of ["", ".times", ".begin"]) await rm(`${logFile}${suffix}`, { force: true });
       await rm(files.folder, { recursive: true, force: true });
@@ -162,18 +166,9 @@ async function untilGone(init: ProcessIdentity): Promise<void> {
   }
 }
 
-/** Until the program has taken the launcher's place, a signal would hit the launcher. */
-async function waitForProgram(
-  init: ProcessIdentity,
-  files: ContainerFiles,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let wait = 1; await isAlive(init); wait = Math.min(wait * 2, 20)) {
-    // It may have ended already, and something that it left behind keeps the init alive.
-    if ((await readStatus(files)).exitCode !== undefined) return;
-    const main = await findInNamespace(init.pid, 2);
-    const program = main === undefined ? undefined : await programOf(main.pid);
-    if (program !== undefined && !LAUNCHERS.has(program)) return;
+/** Until the program has taken the place of runc's own first process, a signal would hit that. */
+async function waitForProgram(init: ProcessIdentity, signal: AbortSignal): Promise<void> {
+  for (let wait = 1; (await isAlive(init)) && (await isRunc(init.pid)); wait = Math.min(wait * 2, 20)) {
     await sleep(wait, undefined, { signal });
   }
 }

@@ -92,8 +92,8 @@ test("a half-made root goes with the next stop, also when no container was start
 
 test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
   await startAndDie(config("exec sleep 1000"));
-  const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"));
-  // As if bubblewrap had not said anything yet, and nobody had heard of its process.
+  const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"), "");
+  // As if its monitor had not said anything yet, and nobody had heard of its process.
   await copyFile(files.status, `${files.status}.said`);
   await truncate(files.status);
   const {
@@ -113,14 +113,15 @@ test("a container whose sandbox was still being made when its starter was killed
 });
 
 test("a launcher that comes to it only after its start was given up does nothing", async () => {
-  const files = containerFiles(join(stateDir, "container"));
+  const files = containerFiles(join(stateDir, "container"), join(stateDir, "bundle"));
   const cgroup = join(stateDir, "cgroup");
-  for (const folder of [files.folder, cgroup]) await mkdir(folder);
+  for (const folder of [files.folder, files.bundle, cgroup]) await mkdir(folder);
+  const root = join(stateDir, "runc");
   // Opening a pipe waits for its other end: the launcher stands still before its first step.
   const gate = join(cgroup, "cgroup.procs");
   execFileSync("mkfifo", [gate]);
-  const late = { files, cgroup, options: ["--ro-bind", "/", "/"], logFile: join(stateDir, "log") };
-  const child = await launch({ ...late, command: ["/bin/touch", join(stateDir, "ran")] });
+  const late = { id: "late", files, cgroup: { monitor: cgroup }, root, logFile: join(stateDir, "log") };
+  const child = await launch(late);
   const exit = once(child, "exit");
   child.ref();
   await rm(files.status);

@@ -1,66 +1,59 @@
-import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import type { ContainerRecord } from "./container-files.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { RUNC } from "./runc.ts";
 import type { ExecResult } from "./runtime.ts";
+import { readProcess } from "./write-bundle.ts";
 
 const KEEP_BYTES = 16 * 1024;
 
-/** Joins the group, so that what a probe leaves behind is found like everything else of the container. */
-const SCRIPT = `echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
-
-/** Variables that the tools before the container's own program would act upon, outside of the container. */
-const UNSAFE = /^(?:LD_|GCONV_PATH|MALLOC_|LOCPATH|NLSPATH|TZDIR|MOORING_)/;
+/** Joins the group, where runc does not, so that what a probe leaves behind is found like everything else of the container. */
+const SCRIPT = `[ -z "$MOORING_CGROUP" ] || echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
 
 export interface ExecTarget {
-  record: ContainerRecord;
-  /** Host process id of the container's init. */
-  init: number;
+  id: string;
+  /** Folder of the control group to join; empty: runc does that. */
   cgroup: string;
-  env: Readonly<Record<string, string>>;
+  /** `--root` of runc. */
+  root: string;
+  bundle: string;
 }
 
-/** Runs a program in the namespaces of a running container, as the container's user. */
+/** Runs a program in a running container, with no more rights than the container's own program was given. */
 export async function execInContainer(
   target: ExecTarget,
   argv: readonly string[],
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<ExecResult> {
-  const { uid, gid, groups } = target.record.user;
-  const membership = groups.length === 0 ? ["--clear-groups"] : ["--groups", groups.join(",")];
-  const inside = target.record.workingDir ?? "/";
-  const child = spawn(
-    "/bin/sh",
-    [
-      ...["-c", SCRIPT, "mooring-exec"],
-      ...[
-        "/usr/bin/nsenter",
-        "--target",
-        `${target.init}`,
-        "--mount",
-        "--pid",
-        "--ipc",
-        "--uts",
-        "--root",
-        `--wdns=${inside}`,
-      ],
-      ...[
-        "/usr/bin/setpriv",
-        "--reuid",
-        `${uid}`,
-        "--regid",
-        `${gid}`,
-        ...membership,
-        "--no-new-privs",
-        "--",
-        ...argv,
-      ],
-    ],
-    {
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...safeEnvironment(target.env), MOORING_CGROUP: target.cgroup },
-    },
-  );
+  const name = join(target.bundle, `exec-${randomUUID()}`);
+  const files = { process: `${name}.json`, pid: `${name}.pid` };
+  const own = { ...(await readProcess(target.bundle)), args: argv };
+  await writeFile(files.process, JSON.stringify(own), { mode: 0o600 });
+  try {
+    return await run(start(target, files), files.pid, options);
+  } finally {
+    for (const file of Object.values(files)) await rm(file, { force: true });
+  }
+}
+
+type Running = ChildProcess & { stdout: NodeJS.ReadableStream; stderr: NodeJS.ReadableStream };
+
+function start({ id, cgroup, root }: ExecTarget, files: { process: string; pid: string }): Running {
+  const command = [RUNC, "--root", root, "exec", "--process", files.process, "--pid-file", files.pid, id];
+  return spawn("/bin/sh", ["-c", SCRIPT, "mooring-exec", ...command], {
+    detached: true,
+    cwd: "/",
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", MOORING_CGROUP: cgroup },
+  });
+}
+
+async function run(
+  child: Running,
+  pidFile: string,
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
+): Promise<ExecResult> {
   let output = Buffer.alloc(0);
   const collect = (chunk: Buffer) => {
     output = Buffer.concat([output, chunk]).subarray(-KEEP_BYTES);
@@ -68,38 +61,43 @@ export async function execInContainer(
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
   let timedOut = false;
+  let ending: Promise<void> | undefined;
   const end = () => {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    ending ??= endAll(child, pidFile);
   };
   const timer = setTimeout(() => {
     timedOut = true;
     end();
-  }, options.timeoutMs);
-  options.signal?.addEventListener("abort", end, { once: true });
+  }, timeoutMs);
+  signal?.addEventListener("abort", end, { once: true });
   try {
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.once("error", reject);
       // Not "close": a grandchild may keep the pipe open for ever.
       child.once("exit", (code) => setImmediate(resolve, code ?? 137));
     });
+    await ending;
     return { exitCode, output: output.toString("utf8"), timedOut };
   } finally {
     clearTimeout(timer);
-    options.signal?.removeEventListener("abort", end);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    signal?.removeEventListener("abort", end);
+    for (const stream of [child.stdout, child.stderr] as unknown as { destroy(): void }[]) stream.destroy();
   }
 }
 
-/** The environment that a process was started with. */
-export async function environmentOf(pid: number): Promise<Record<string, string>> {
-  const text = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-  const pairs = text.split("\0").filter((pair) => pair.includes("="));
-  return Object.fromEntries(
-    pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)]),
-  );
+/** runc first, so that it starts nothing more; then what it has started, which does not end with it. */
+async function endAll(child: ChildProcess, pidFile: string): Promise<void> {
+  kill(child.pid);
+  const pid = Number(await readFile(pidFile, "utf8").catch(() => "0"));
+  kill(pid);
 }
 
-function safeEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !UNSAFE.test(name)));
+/** A program that runc starts leads a group of its own. */
+function kill(pid: number | undefined): void {
+  if (pid === undefined || pid <= 0) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }

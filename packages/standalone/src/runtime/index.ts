@@ -1,2 +1,5 @@
+export { controllersHere } from "./controllers.ts";
+export { CAPABILITIES, DEFAULT_CAPABILITIES, ownCapabilities } from "./oci/capabilities.ts";
+export { PIDS_LIMIT } from "./oci/resources.ts";
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 export type * from "./runtime.ts";

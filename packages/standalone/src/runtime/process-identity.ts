@@ -40,23 +40,20 @@ export async function signalProcess(target: ProcessIdentity, signal: NodeJS.Sign
   }
 }
 
-/** The process that is number `inner` in the pid namespace whose init is `init`. */
-export async function findInNamespace(init: number, inner: number): Promise<ProcessIdentity | undefined> {
-  const children = await readProc(`/proc/${init}/task/${init}/children`);
-  for (const word of (children ?? "").split(" ")) {
-    const pid = Number(word);
-    if (pid <= 0) continue;
-    const status = await readProc(`/proc/${pid}/status`);
-    const numbers = /^NSpid:\s+(.*)$/m.exec(status ?? "")?.[1]?.split(/\s+/) ?? [];
-    if (Number(numbers.at(-1)) === inner) return identify(pid);
-  }
-  return undefined;
+/** The first process of a container before it has become the container's program. */
+export async function isRunc(pid: number): Promise<boolean> {
+  const path = await readlink(`/proc/${pid}/exe`).catch(() => "");
+  return basename(path) === "runc" || path.includes("runc_cloned");
 }
 
-/** File name of the program that a process runs; undefined when it has ended. */
-export async function programOf(pid: number): Promise<string | undefined> {
-  const path = await readlink(`/proc/${pid}/exe`).catch(() => undefined);
-  return path === undefined ? undefined : basename(path);
+const SIGTERM_BIT = 1n << 14n;
+
+/** Whether SIGTERM would not end it: it catches it, ignores it, or waits for it where it is blocked. */
+export async function survivesTerm({ pid }: ProcessIdentity): Promise<boolean> {
+  const status = (await readProc(`/proc/${pid}/status`)) ?? "";
+  return [...status.matchAll(/^Sig(?:Cgt|Ign|Blk):\s+([0-9a-f]+)$/gm)].some(
+    ([, mask]) => (BigInt(`0x${mask}`) & SIGTERM_BIT) !== 0n,
+  );
 }
 
 async function readProc(path: string): Promise<string | undefined> {

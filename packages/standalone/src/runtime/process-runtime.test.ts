@@ -93,7 +93,7 @@ test("a container sees the machine read-only, its own processes, host name and e
   const [hostname, greeting, second, pid, touch, tmp, secret] = log.split("\n");
   assert.deepEqual(
     [hostname, greeting, second, pid, tmp],
-    [`pod-${serial}`, "hello $world", "second", "2", "tmp"],
+    [`pod-${serial}`, "hello $world", "second", "1", "tmp"],
   );
   assert.match(touch ?? "", /Read-only file system/);
   assert.match(secret ?? "", /No such file/);
@@ -154,7 +154,7 @@ test("stop sends SIGTERM first, then kills everything that is left, also what wa
 });
 
 test("a signal's exit code is 128 + n", async () => {
-  const { status } = await runToEnd(config("kill -TERM $$"));
+  const { status } = await runToEnd(config("sh -c 'kill -TERM $$'; exit $?"));
   assert.equal(status.exit?.code, 143);
 });
 
@@ -249,9 +249,9 @@ test("after a restart of the machine a container that ran counts as lost, and no
   const folder = join(stateDir, "rebooted");
   const wanted = config("sleep 1000");
   const bystander = spawn("sleep", ["1000"], { stdio: "ignore" });
-  const files = containerFiles(join(folder, "runtime/containers", wanted.id));
+  const files = containerFiles(join(folder, "runtime/containers", wanted.id), "");
   await writeRecord(files, {
-    ...{ id: wanted.id, pod: wanted.pod, name: wanted.name, attempt: 0, user: wanted.user },
+    ...{ id: wanted.id, pod: wanted.pod, name: wanted.name, attempt: 0 },
     createdAt: new Date().toISOString(),
     bootID: "another boot",
     init: (await identify(bystander.pid ?? 0)) ?? assert.fail(),

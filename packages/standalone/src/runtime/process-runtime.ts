@@ -4,14 +4,26 @@ import { createHost, type Host } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
 import { type BaseRoot, closeBaseRoot, openBaseRoot } from "./base-root.ts";
 import { adoptContainer, beginContainer, type RuntimeContext } from "./begin-container.ts";
-import { openCgroups } from "./cgroups.ts";
+import { cgroupName, openCgroups } from "./cgroups.ts";
 import type { Container } from "./container.ts";
 import { type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
-import { environmentOf, execInContainer } from "./exec.ts";
+import { controllersHere } from "./controllers.ts";
+import { execInContainer } from "./exec.ts";
 import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
-import type { ContainerConfig, ContainerStatus, ExecResult, LogOptions, Runtime } from "./runtime.ts";
+import { openRunFolder, type RunFolder } from "./run-folder.ts";
+import { deleteContainer } from "./runc.ts";
+import type {
+  ContainerConfig,
+  ContainerStatus,
+  ExecResult,
+  LogOptions,
+  Runtime,
+  StopOptions,
+} from "./runtime.ts";
+
+const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 
 export interface ProcessRuntimeOptions {
   /** Holds `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
@@ -23,8 +35,9 @@ export interface ProcessRuntimeOptions {
 }
 
 /**
- * Containers as processes of this machine: own mount, pid, ipc and uts namespaces made by bubblewrap, the machine's root
- * file system read-only below the pod's volumes. Containers of an earlier run on the same state folder are taken over.
+ * Containers by runc: own mount, pid, ipc and uts namespaces, control groups, Kubernetes' default capabilities and system
+ * calls; the machine's root file system read-only below the pod's volumes, and its network. Containers of an earlier run
+ * on the same state folder are taken over.
  */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const { stateDir, logger, hidden = [stateDir], host = createHost() } = options;
@@ -32,26 +45,46 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const logs = join(stateDir, "logs");
   const listeners = new Set<(podUID: string) => void>();
   const cgroups = await openCgroups(stateDir);
+  const run = await openRunFolder(cgroupName(stateDir), hidden);
+  const filesOf = (id: string) => containerFiles(join(records, id), run.bundle(id));
+  const controllers = await controllersHere();
+  const missing = WANTED_CONTROLLERS.filter((name) => !controllers.has(name));
+  if (missing.length > 0) {
+    logger.warn(
+      { missing },
+      "control groups lack controllers: containers are not bounded in these, and limits are refused",
+    );
+  }
   const context: RuntimeContext = {
-    ...{ cgroups, logger, logs, hidden },
+    ...{ cgroups, logger, logs, run },
     bootID: await bootID(),
     of: (record) => ({
       ...{ cgroups, logger },
-      files: containerFiles(join(records, record.id)),
+      files: filesOf(record.id),
       logFile: logFileOf(logs, record),
+      cleanUp: () => cleanUp(run, record.id),
       changed: () => {
         for (const listener of listeners) listener(record.pod.uid);
       },
     }),
   };
-  const found = await Promise.all((await readRecords(records)).map((each) => adoptContainer(context, each)));
+  const recorded = await readRecords(records, filesOf);
+  const found = await Promise.all(recorded.map((each) => adoptContainer(context, each)));
   const adopted = found.filter((container) => container !== undefined);
+  const known = new Set(adopted.map((container) => container.record().id));
+  for (const id of await run.bundles()) if (!known.has(id)) await cleanUp(run, id);
   return new ProcessRuntime(
     context,
     { host, baseFolder: join(stateDir, "runtime", "base") },
     listeners,
     adopted,
   );
+}
+
+/** Nothing of it runs any more, or it was never really started. */
+async function cleanUp(run: RunFolder, id: string): Promise<void> {
+  await deleteContainer(run.runc, id);
+  await rm(run.bundle(id), { recursive: true, force: true });
 }
 
 class ProcessRuntime implements Runtime {
@@ -89,8 +122,8 @@ class ProcessRuntime implements Runtime {
     return container.status();
   }
 
-  stop(id: string, { graceMs, signal }: { graceMs: number; signal?: AbortSignal }): Promise<void> {
-    return this.#known(id).stop(graceMs, signal);
+  stop(id: string, options: StopOptions): Promise<void> {
+    return this.#known(id).stop(options);
   }
 
   async exec(
@@ -98,15 +131,11 @@ class ProcessRuntime implements Runtime {
     argv: readonly string[],
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<ExecResult> {
-    const container = this.#known(id);
-    const { pid, state, pod } = container.status();
-    const main = await container.main();
-    if (pid === undefined || main === undefined || state !== "running") {
-      throw new Error(`container ${id} is not running`);
-    }
-    const cgroup = await this.#context.cgroups.create(pod.uid, id);
-    const target = { record: container.record(), init: pid, cgroup, env: await environmentOf(main.pid) };
-    return execInContainer(target, argv, options);
+    const { pid, state, pod } = this.#known(id).status();
+    if (pid === undefined || state !== "running") throw new Error(`container ${id} is not running`);
+    const { cgroups, run } = this.#context;
+    const { container: cgroup = "" } = await cgroups.create(pod.uid, id);
+    return execInContainer({ id, cgroup, root: run.runc, bundle: run.bundle(id) }, argv, options);
   }
 
   async remove(id: string): Promise<void> {
@@ -149,7 +178,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async close(): Promise<void> {
-    const { cgroups } = this.#context;
+    const { cgroups, run } = this.#context;
     const all = [...this.#containers.values()];
     const running = all.some((container) => container.status().state !== "exited");
     await Promise.all(all.map((container) => container.release()));
@@ -159,6 +188,7 @@ class ProcessRuntime implements Runtime {
       if ((await cgroups.processes(uid)).length === 0) await cgroups.remove(uid);
     }
     await cgroups.close();
+    await run.close();
   }
 
   #known(id: string): Container {

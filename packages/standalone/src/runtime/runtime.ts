@@ -13,6 +13,17 @@ export interface ContainerDevice {
   target: string;
 }
 
+/** What a container may use of the machine; what is absent is not bounded. */
+export interface ContainerResources {
+  memoryBytes?: number;
+  /** Thousandths of a processor that it may use at most. */
+  cpuLimitMilli?: number;
+  /** Thousandths of a processor: its weight against others when there is not enough for all. */
+  cpuRequestMilli?: number;
+  /** Processes and threads. */
+  pids?: number;
+}
+
 /** Everything that is needed to start a container; no reference to any object of the API is left in it. */
 export interface ContainerConfig {
   /** Unique on the machine, and the same again when the same start is tried again. Letters, digits, `-`, `_`, `.`. */
@@ -27,8 +38,13 @@ export interface ContainerConfig {
   workingDir?: string;
   hostname: string;
   user: { uid: number; gid: number; groups: readonly number[] };
-  /** Names without `CAP_`; absent: all of them (privileged). */
+  /** Names without `CAP_`; absent: all of them. */
   capabilities?: readonly string[];
+  /** No program in it gains privileges that its parent lacks: no setuid bits, no capabilities of files. */
+  noNewPrivileges?: boolean;
+  /** System calls that it may make; default the runtime's own profile. */
+  seccomp?: "unconfined";
+  resources?: ContainerResources;
   mounts: readonly ContainerMount[];
   devices: readonly ContainerDevice[];
   /** Where the container may write a line about its end; absent: nowhere. */
@@ -38,11 +54,13 @@ export interface ContainerConfig {
 export interface ContainerExit {
   /** 128 + n when signal n ended it. */
   code: number;
-  /** `Completed`, `Error`, `StartError` or `ContainerStatusUnknown`. */
+  /** `Completed`, `Error`, `OOMKilled`, `StartError` or `ContainerStatusUnknown`. */
   reason: string;
   message?: string;
   /** RFC 3339. */
   finishedAt: string;
+  /** It ended because Mooring or the machine stopped: no failing of its own. */
+  shutdown?: true;
 }
 
 export interface ContainerStatus {
@@ -58,6 +76,12 @@ export interface ContainerStatus {
   /** Process id on the machine of the container's init. */
   pid?: number;
   exit?: ContainerExit;
+}
+
+export interface StopOptions {
+  graceMs: number;
+  signal?: AbortSignal;
+  shutdown?: boolean;
 }
 
 export interface LogOptions {
@@ -90,9 +114,12 @@ export interface Runtime {
   get(id: string): ContainerStatus | undefined;
   /** Resolves when the container runs or has failed to; a container of that id that was started before is left alone. */
   start(config: ContainerConfig): Promise<ContainerStatus>;
-  /** SIGTERM to its main process, SIGKILL to everything in it after the grace. Resolves when nothing of it runs. */
-  stop(id: string, options: { graceMs: number; signal?: AbortSignal }): Promise<void>;
-  /** Runs a program in the container's namespaces, as its user. */
+  /**
+   * SIGTERM to its main process, SIGKILL to everything in it after the grace. Resolves when nothing of it runs.
+   * `shutdown`: it is not to blame for its end.
+   */
+  stop(id: string, options: StopOptions): Promise<void>;
+  /** Runs a program in the container as its own programs run: namespaces, user, capabilities, system calls, limits. */
   exec(
     id: string,
     argv: readonly string[],

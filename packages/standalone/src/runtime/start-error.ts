@@ -14,30 +14,33 @@ export async function readEnd(path: string, bytes: number): Promise<string> {
   }
 }
 
-/** Exit codes that our own launcher uses when the program cannot be started; a program may use them too. */
-const LAUNCHER_CODES = new Set([1, 126, 127]);
-const LAUNCHER_LINE = /^(?:bwrap|setpriv|mooring-container): .*$/;
+/** What runc says before what is wrong. */
+const PREFIX =
+  /^(?:runc \w+ failed|unable to start container process|error during container init|container_linux\.go:\d+): /;
+
+/** Kubernetes reports a program that could not be started as StartError with code 128. `log`: runc's, a JSON object a line. */
+export function failedStart(log: string, at: Date): ContainerExit {
+  const messages = log.split("\n").flatMap((line) => {
+    const [, message] = /"level":"(?:error|fatal)","msg":("(?:[^"\\]|\\.)*")/.exec(line) ?? [];
+    return message === undefined ? [] : [String(JSON.parse(message))];
+  });
+  let message = messages.at(-1) ?? "runc could not start the container; the end of its log may say why";
+  while (PREFIX.test(message)) message = message.replace(PREFIX, "");
+  return { code: 128, reason: "StartError", message, finishedAt: at.toISOString() };
+}
 
 /** What Kubernetes keeps of a termination message, and of a log in its place. */
 const MESSAGE_BYTES = 4096;
 const LOG_BYTES = 2048;
 const LOG_LINES = 80;
 
-/**
- * Tells "the program could not be started" from "the program failed": the launcher then has the last word in the log.
- * Kubernetes reports it as StartError with code 128. Else adds what the container itself had to say.
- */
+/** Adds what the container itself had to say about its end. */
 export async function explainExit(
   exit: ContainerExit,
   { messageFromLog }: { messageFromLog?: boolean },
   files: { message: string },
   logFile: string,
 ): Promise<ContainerExit> {
-  if (LAUNCHER_CODES.has(exit.code)) {
-    const text = await readEnd(logFile, MESSAGE_BYTES).catch(() => "");
-    const line = text.trimEnd().split("\n").at(-1) ?? "";
-    if (LAUNCHER_LINE.test(line)) return { ...exit, code: 128, reason: "StartError", message: line };
-  }
   if (exit.message !== undefined) return exit;
   const own = await readEnd(files.message, MESSAGE_BYTES).catch(() => "");
   if (own !== "") return { ...exit, message: own };

@@ -4,6 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ContainerFiles, readMonitor, readStatus } from "./container-files.ts";
 import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
+import { failedStart, readEnd } from "./start-error.ts";
+
+/** Of runc's own words. */
+const LOG_BYTES = 64 * 1024;
 
 /**
  * A process that was never our child tells nobody when it ends without leaving an exit code; this is how long that may
@@ -43,10 +47,10 @@ export async function waitForInit(
 ): Promise<ProcessIdentity | undefined> {
   for (;;) {
     const over = child === undefined ? !(await isMonitored(files)) : hasEnded(child);
-    const { init, exitCode } = await readStatus(files);
+    const { init, at } = await readStatus(files);
     const identity = init === undefined ? undefined : await identify(init);
     if (identity !== undefined) return identity;
-    if (exitCode !== undefined || over) return undefined;
+    if (at !== undefined || over) return undefined;
     await next();
   }
 }
@@ -69,9 +73,9 @@ export async function waitForExit(
   for (;;) {
     // In this order: the status is complete once the monitor is gone.
     const running = monitor !== undefined && (await isAlive(monitor));
-    const { exitCode, at } = await readStatus(files);
-    if (exitCode !== undefined && !running) return exitOf(exitCode, at ?? new Date());
-    if (!running) return lostExit();
+    const { exitCode, failed, at = new Date() } = await readStatus(files);
+    if (!running && failed) return failedStart(await readEnd(files.runcLog, LOG_BYTES).catch(() => ""), at);
+    if (!running) return exitCode === undefined ? lostExit() : exitOf(exitCode, at);
     await next();
   }
 }

@@ -1,27 +1,20 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { ObjectStore, Pod } from "@mooring/store";
-import type { ContainerConfig, ContainerDevice, ContainerMount } from "../../runtime/index.ts";
+import { type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
+import {
+  CAPABILITIES,
+  type ContainerConfig,
+  type ContainerDevice,
+  type ContainerMount,
+  controllersHere,
+  DEFAULT_CAPABILITIES,
+  ownCapabilities,
+  PIDS_LIMIT,
+} from "../../runtime/index.ts";
 import { ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
 import { expandVariables } from "./expand-variables.ts";
 import type { Container, NodeFacts } from "./field-ref.ts";
-
-/** What container runtimes give to root when nothing else is said. */
-const DEFAULT_CAPABILITIES = [
-  ...[
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FSETID",
-    "FOWNER",
-    "MKNOD",
-    "NET_RAW",
-    "SETGID",
-    "SETUID",
-    "SETFCAP",
-    "SETPCAP",
-  ],
-  ...["NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE"],
-];
+import { refusedFields } from "./refused-fields.ts";
 
 export interface ContainerSources {
   store: ObjectStore;
@@ -43,6 +36,9 @@ export async function containerConfig(
   container: Container,
   attempt: number,
 ): Promise<ContainerConfig> {
+  const controllers = await controllersHere();
+  const refused = refusedFields(pod, container, controllers);
+  if (refused.length > 0) throw new ContainerConfigError(`cannot be honoured: ${refused.join("; ")}`);
   const env = await containerEnvironment(sources.store, pod, container, sources.node);
   const argv = [...(container.command ?? []), ...(container.args ?? [])].map((word) =>
     expandVariables(word, env),
@@ -64,7 +60,10 @@ export async function containerConfig(
     workingDir: container.workingDir || "/",
     hostname: hostnameOf(pod),
     user,
-    ...capabilitiesOf(container),
+    capabilities: capabilitiesOf(container),
+    noNewPrivileges: container.securityContext?.allowPrivilegeEscalation === false,
+    ...(seccompOf(pod, container) === "Unconfined" ? { seccomp: "unconfined" } : {}),
+    resources: resourcesOf(container, controllers),
     mounts: await mountsOf(sources, pod, container, env),
     devices: await devicesOf(sources, container),
     terminationMessage: {
@@ -87,15 +86,35 @@ function userOf(pod: Pod, container: Container): ContainerConfig["user"] {
   return { uid, gid: own.runAsGroup ?? all.runAsGroup ?? 0, groups };
 }
 
-function capabilitiesOf({ securityContext }: Container): { capabilities?: string[] } {
-  if (securityContext?.privileged === true) return {};
+function capabilitiesOf({ securityContext }: Container): string[] {
   const { add = [], drop = [] } = securityContext?.capabilities ?? {};
-  const short = (name: string) => name.replace(/^CAP_/, "");
-  if (add.includes("ALL")) return {};
-  const kept = drop.includes("ALL")
-    ? []
-    : DEFAULT_CAPABILITIES.filter((name) => !drop.map(short).includes(name));
-  return { capabilities: [...new Set([...kept, ...add.map(short)])] };
+  const named = (list: readonly string[], all: readonly string[]) =>
+    list.includes("ALL") ? all : list.map((name) => name.replace(/^CAP_/, ""));
+  const all = ownCapabilities();
+  const dropped = named(drop, CAPABILITIES);
+  const kept = DEFAULT_CAPABILITIES.filter((name) => !dropped.includes(name));
+  return [...new Set([...kept, ...named(add, all)])];
+}
+
+function seccompOf(pod: Pod, { securityContext }: Container): string {
+  const profile = securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;
+  return profile?.type ?? "RuntimeDefault";
+}
+
+function resourcesOf(
+  { resources }: Container,
+  controllers: ReadonlySet<string>,
+): NonNullable<ContainerConfig["resources"]> {
+  const { limits = {}, requests = {} } = resources ?? {};
+  const milli = (value: string | number) => Number(parseMilli(String(value)));
+  return {
+    ...(limits.memory === undefined ? {} : { memoryBytes: Number(parseQuantity(String(limits.memory))) }),
+    ...(limits.cpu === undefined ? {} : { cpuLimitMilli: milli(limits.cpu) }),
+    ...(requests.cpu === undefined || !controllers.has("cpu")
+      ? {}
+      : { cpuRequestMilli: milli(requests.cpu) }),
+    ...(controllers.has("pids") ? { pids: PIDS_LIMIT } : {}),
+  };
 }
 
 async function mountsOf(

@@ -1,0 +1,140 @@
+import type { Pod } from "@mooring/store";
+import { CAPABILITIES } from "../../runtime/index.ts";
+import type { Container } from "./field-ref.ts";
+
+type Spec = NonNullable<Pod["spec"]>;
+
+/** Path of a field below the pod or the container, and why its value cannot be honoured; undefined when it can. */
+type Rule<T> = readonly [path: string, refuse: (owner: T) => string | undefined];
+
+const NO_IMAGES = "`image: host` is the machine itself";
+const given = (value: unknown): boolean =>
+  value !== undefined && value !== null && (!Array.isArray(value) || value.length > 0);
+const unless = (honoured: boolean, reason: string): string | undefined => (honoured ? undefined : reason);
+const ifGiven = (value: unknown, reason: string): string | undefined => unless(!given(value), reason);
+const profile = (value: { type?: string } | undefined, known: readonly string[], what: string) =>
+  unless(value?.type === undefined || known.includes(value.type), what);
+
+const NO_APPARMOR = "AppArmor profiles are not applied here; only Unconfined is";
+const NO_LOCALHOST = "profiles of the node are not supported; use RuntimeDefault";
+const NO_SELINUX = "SELinux labels are not applied here";
+const NO_WINDOWS = "this is Linux";
+const SECCOMP = ["RuntimeDefault", "Unconfined"];
+
+const POD_RULES: readonly Rule<Spec>[] = [
+  ["hostPID", (s) => unless(s.hostPID !== true, "containers never see the machine's processes")],
+  ["hostIPC", (s) => unless(s.hostIPC !== true, "containers never share the machine's IPC")],
+  [
+    "shareProcessNamespace",
+    (s) => unless(s.shareProcessNamespace !== true, "each container has its own processes"),
+  ],
+  [
+    "hostUsers",
+    (s) =>
+      unless(s.hostUsers !== false, "user namespaces need id-mapped mounts, which this runc does not make"),
+  ],
+  ["runtimeClassName", (s) => ifGiven(s.runtimeClassName || undefined, "there is one runtime, runc")],
+  ["os.name", (s) => unless((s.os?.name ?? "linux") === "linux", NO_WINDOWS)],
+  ["hostAliases", (s) => ifGiven(s.hostAliases, NO_IMAGES)],
+  ["dnsConfig", (s) => ifGiven(s.dnsConfig, NO_IMAGES)],
+  ["dnsPolicy", (s) => unless(s.dnsPolicy !== "None", NO_IMAGES)],
+  ["securityContext.seLinuxOptions", (s) => ifGiven(s.securityContext?.seLinuxOptions, NO_SELINUX)],
+  ["securityContext.windowsOptions", (s) => ifGiven(s.securityContext?.windowsOptions, NO_WINDOWS)],
+  [
+    "securityContext.sysctls",
+    (s) => ifGiven(s.securityContext?.sysctls, "pods share the machine's network and kernel"),
+  ],
+  [
+    "securityContext.seccompProfile",
+    (s) => profile(s.securityContext?.seccompProfile, SECCOMP, NO_LOCALHOST),
+  ],
+  [
+    "securityContext.appArmorProfile",
+    (s) => profile(s.securityContext?.appArmorProfile, ["Unconfined"], NO_APPARMOR),
+  ],
+];
+
+const CONTAINER_RULES: readonly Rule<Container>[] = [
+  [
+    "securityContext.privileged",
+    (c) => unless(c.securityContext?.privileged !== true, "no container is root on the machine"),
+  ],
+  ["securityContext.seLinuxOptions", (c) => ifGiven(c.securityContext?.seLinuxOptions, NO_SELINUX)],
+  ["securityContext.windowsOptions", (c) => ifGiven(c.securityContext?.windowsOptions, NO_WINDOWS)],
+  [
+    "securityContext.procMount",
+    (c) => unless((c.securityContext?.procMount ?? "Default") === "Default", "/proc is always masked"),
+  ],
+  [
+    "securityContext.seccompProfile",
+    (c) => profile(c.securityContext?.seccompProfile, SECCOMP, NO_LOCALHOST),
+  ],
+  [
+    "securityContext.appArmorProfile",
+    (c) => profile(c.securityContext?.appArmorProfile, ["Unconfined"], NO_APPARMOR),
+  ],
+  ["securityContext.capabilities.add", (c) => unknownCapability(c.securityContext?.capabilities?.add ?? [])],
+  ["lifecycle.postStart", (c) => handler(c.lifecycle?.postStart)],
+  ["lifecycle.preStop", (c) => handler(c.lifecycle?.preStop)],
+  ["tty", (c) => unless(c.tty !== true, "containers have no terminal")],
+  ["stdin", (c) => unless(c.stdin !== true, "containers have no standard input")],
+  ...(["livenessProbe", "readinessProbe", "startupProbe"] as const).map(
+    (name) =>
+      [`${name}.grpc`, (c: Container) => ifGiven(c[name]?.grpc, "use exec, httpGet or tcpSocket")] as const,
+  ),
+  [
+    "volumeMounts",
+    (c) =>
+      unless(
+        (c.volumeMounts ?? []).every(({ mountPropagation = "None" }) => mountPropagation === "None"),
+        "mounts do not spread between containers and the machine: mountPropagation must be None",
+      ),
+  ],
+];
+
+function unknownCapability(names: readonly string[]): string | undefined {
+  const unknown = names.find((name) => name !== "ALL" && !CAPABILITIES.includes(name.replace(/^CAP_/, "")));
+  return unknown === undefined ? undefined : `Linux has no capability ${unknown}`;
+}
+
+function handler(given: NonNullable<Container["lifecycle"]>["postStart"]): string | undefined {
+  return unless(given === undefined || given === null || given.exec !== undefined, "only exec is supported");
+}
+
+/** Limits of these are kept by a controller of control groups. */
+const LIMITED: readonly string[] = ["memory", "cpu"];
+
+function refusedLimits({ resources }: Container, controllers: ReadonlySet<string>): string[] {
+  return Object.keys(resources?.limits ?? {}).flatMap((name) => {
+    const path = `resources.limits[${name}]`;
+    if (!LIMITED.includes(name)) return [`${path}: this resource is not bounded here`];
+    if (controllers.has(name)) return [];
+    return [
+      `${path}: this machine has no ${name} controller for control groups; mount it, or leave the limit out`,
+    ];
+  });
+}
+
+/** What a pod asks for and would not get, each with the path of its field. Nothing that is asked for is ignored. */
+export function refusedFields(pod: Pod, container: Container, controllers: ReadonlySet<string>): string[] {
+  const { spec } = pod;
+  if (spec === undefined) return [];
+  const own = apply(CONTAINER_RULES, container).concat(refusedLimits(container, controllers));
+  return [
+    ...apply(POD_RULES, spec).map((text) => `spec.${text}`),
+    ...own.map((text) => `${pathOf(spec, container)}.${text}`),
+  ];
+}
+
+function apply<T>(rules: readonly Rule<T>[], owner: T): string[] {
+  return rules.flatMap(([path, refuse]) => {
+    const reason = refuse(owner);
+    return reason === undefined ? [] : [`${path}: ${reason}`];
+  });
+}
+
+function pathOf(spec: Spec, { name }: Container): string {
+  const init = (spec.initContainers ?? []).findIndex((each) => each.name === name);
+  if (init >= 0) return `spec.initContainers[${init}]`;
+  return `spec.containers[${spec.containers.findIndex((each) => each.name === name)}]`;
+}

@@ -1,0 +1,48 @@
+import type { ContainerResources } from "../runtime.ts";
+
+interface DeviceRule {
+  allow: boolean;
+  type?: "b" | "c";
+  major?: number;
+  minor?: number;
+  access: string;
+}
+
+/** `linux.resources` of a bundle; runc knows both versions of control groups. */
+export interface OciResources {
+  devices: DeviceRule[];
+  memory?: { limit: number; swap?: number };
+  cpu?: { shares?: number; quota?: number; period?: number };
+  pids?: { limit: number };
+}
+
+/** A pod that forks without end stops itself, not the machine. */
+export const PIDS_LIMIT = 4096;
+const PERIOD_US = 100_000;
+/** The kernel's least. */
+const LEAST_QUOTA_US = 1000;
+const LEAST_SHARES = 2;
+
+/** No device but those of every container (runc adds them: null, zero, random, ...) and the given ones. */
+export function resourcesOf(
+  { memoryBytes, cpuLimitMilli, cpuRequestMilli, pids }: ContainerResources,
+  devices: readonly { major: number; minor: number }[],
+): OciResources {
+  const cpu = {
+    ...(cpuRequestMilli === undefined
+      ? {}
+      : { shares: Math.max(LEAST_SHARES, Math.floor((cpuRequestMilli * 1024) / 1000)) }),
+    ...(cpuLimitMilli === undefined
+      ? {}
+      : { quota: Math.max(LEAST_QUOTA_US, (cpuLimitMilli * PERIOD_US) / 1000), period: PERIOD_US }),
+  };
+  return {
+    devices: [
+      { allow: false, access: "rwm" },
+      ...devices.map((device) => ({ allow: true, type: "b" as const, ...device, access: "rwm" })),
+    ],
+    ...(memoryBytes === undefined ? {} : { memory: { limit: memoryBytes } }),
+    ...(Object.keys(cpu).length === 0 ? {} : { cpu }),
+    ...(pids === undefined ? {} : { pids: { limit: pids } }),
+  };
+}

@@ -1,0 +1,59 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** In memory on every usual machine: what is here ends with it, and reaches no disk. */
+const ROOT = "/run/mooring";
+
+/**
+ * Where a runtime keeps what only lives as long as the machine runs: bundles, with the containers' environment, which is
+ * secret as often as not, and runc's own notes.
+ */
+export interface RunFolder {
+  /** `--root` of runc. */
+  readonly runc: string;
+  bundle(container: string): string;
+  /** Containers that have a bundle. */
+  bundles(): Promise<string[]>;
+  /** Folders that no container may see: those of every Mooring on this machine. */
+  hidden(): Promise<string[]>;
+  /** Removes it when no container is left; the note of what is to be hidden stays. */
+  close(): Promise<void>;
+}
+
+/** `name`: of this state folder, unique on the machine. `hidden`: what belongs to it. */
+export async function openRunFolder(name: string, hidden: readonly string[]): Promise<RunFolder> {
+  const root = join(ROOT, name);
+  const bundles = join(root, "bundles");
+  const runc = join(root, "runc");
+  for (const folder of [ROOT, root, bundles, runc]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(root, "hidden.new"), JSON.stringify(hidden));
+  await rename(join(root, "hidden.new"), join(root, "hidden"));
+  return {
+    runc,
+    bundle: (container) => join(bundles, container),
+    bundles: () => readdir(bundles).catch(() => []),
+    hidden: hiddenFolders,
+    async close() {
+      if ((await readdir(bundles).catch(() => [])).length > 0) return;
+      await rm(bundles, { recursive: true, force: true });
+      await rm(runc, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Forgets those of state folders that are gone. */
+async function hiddenFolders(): Promise<string[]> {
+  const all = await Promise.all((await readdir(ROOT)).map((name) => readHidden(join(ROOT, name))));
+  return [...new Set(all.flat())];
+}
+
+async function readHidden(root: string): Promise<string[]> {
+  const text = await readFile(join(root, "hidden"), "utf8").catch(() => "[]");
+  const folders: string[] = JSON.parse(text);
+  const there = await Promise.all(folders.map((folder) => stat(folder).catch(() => undefined)));
+  const left = folders.filter((_, index) => there[index] !== undefined);
+  if (left.length === 0 && (await readdir(root).catch(() => [])).join() === "hidden") {
+    await rm(root, { recursive: true, force: true });
+  }
+  return left;
+}
