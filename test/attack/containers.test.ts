@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import type { Pod } from "@mooring/store";
+import { world } from "../support/world.ts";
+import { ATTEMPTS, IMPERSONATED, IMPOSTOR } from "./attempts.ts";
+
+const { up, kubectl, shows } = await world();
+
+type Spec = NonNullable<Pod["spec"]>;
+type Container = Spec["containers"][number];
+
+/** Every way by which a command of a pod comes to run. */
+const WAYS = ["init", "sidecar", "start", "hook", "probe"] as const;
+
+interface Kind {
+  name: string;
+  securityContext?: Container["securityContext"];
+  /** Programs of the machine that the pod mounts its own over. */
+  impersonated: readonly string[];
+  /** What the attempts measure themselves against. */
+  allowed: { capabilities: string; user: string; noNewPrivileges: string };
+}
+
+const RESTRICTED: Omit<Kind, "name" | "impersonated"> = {
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 1000,
+    runAsGroup: 1000,
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  },
+  allowed: { capabilities: "0", user: "1000:1000", noNewPrivileges: "1" },
+};
+const KINDS: readonly Kind[] = [
+  // Kubernetes' fourteen: what container runtimes leave to root.
+  {
+    name: "default",
+    impersonated: [],
+    allowed: { capabilities: "a80425fb", user: "0:0", noNewPrivileges: "0" },
+  },
+  { name: "restricted", impersonated: [], ...RESTRICTED },
+  { name: "impostor", impersonated: IMPERSONATED, ...RESTRICTED },
+];
+
+await kubectl.apply(
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "attack", namespace: "default" },
+    data: {
+      attempts: ATTEMPTS,
+      impostor: IMPOSTOR,
+      passwd: "evil:x:1000:0::/:/bin/sh\nevil:x:0:0::/:/bin/sh\n",
+    },
+  }),
+);
+
+function container(kind: Kind, name: string, way: string): Container {
+  const variables = {
+    WAY: way,
+    ALLOWED_CAPABILITIES: kind.allowed.capabilities,
+    ALLOWED_USER: kind.allowed.user,
+    LEAST_NO_NEW_PRIVILEGES: kind.allowed.noNewPrivileges,
+    STATE_FOLDER: up.stateDir,
+    SECRETS: `${up.stateDir}/* /etc/ssh/*_key /etc/ssl/private/* /etc/gshadow-`,
+  };
+  return {
+    name,
+    image: "host",
+    command: ["sh", "/attempts/run"],
+    env: Object.entries(variables).map(([key, value]) => ({ name: key, value })),
+    volumeMounts: [
+      { name: "out", mountPath: "/out" },
+      { name: "attempts", mountPath: "/attempts" },
+      { name: "passwd", mountPath: "/etc/passwd", subPath: "passwd" },
+      ...kind.impersonated.map((mountPath) => ({ name: "impostor", mountPath, subPath: "impostor" })),
+    ],
+    ...(kind.securityContext === undefined ? {} : { securityContext: kind.securityContext }),
+  };
+}
+
+/** Runs the attempts on every way; the main container says what came of them. */
+function attackPod(kind: Kind): Pod {
+  const attempt = (way: string) => `sh /attempts/run >/out/${way}.new 2>&1; mv /out/${way}.new /out/${way}`;
+  const main = container(kind, "main", "start");
+  const all = WAYS.map((way) => `/out/${way}`).join(" ");
+  const wait = `for each in ${all}; do until [ -e $each ]; do sleep 0.1; done; done`;
+  const tell = `cd /out; for each in *; do sed "s|^|$each |" "$each"; done`;
+  const probe = `[ -e /out/probe ] || { ${attempt("probe")}; }`;
+  const forever = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+  const config = (mode: number, key: string, path: string) => ({
+    configMap: { name: "attack", defaultMode: mode, items: [{ key, path }] },
+  });
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: kind.name, namespace: "default" },
+    spec: {
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: 2,
+      initContainers: [
+        { ...container(kind, "init", "init"), command: ["sh", "-c", attempt("init")] },
+        {
+          ...container(kind, "sidecar", "sidecar"),
+          restartPolicy: "Always",
+          command: ["sh", "-c", `${attempt("sidecar")}; ${forever}`],
+        },
+      ],
+      containers: [
+        {
+          ...main,
+          command: ["sh", "-c", `${attempt("start")}; ${wait}; ${tell}; echo told; ${forever}`],
+          lifecycle: { postStart: { exec: { command: ["sh", "-c", attempt("hook")] } } },
+          readinessProbe: { exec: { command: ["sh", "-c", probe] }, periodSeconds: 1, timeoutSeconds: 30 },
+        },
+      ],
+      volumes: [
+        { name: "out", emptyDir: {} },
+        { name: "attempts", ...config(0o555, "attempts", "run") },
+        { name: "impostor", ...config(0o555, "impostor", "impostor") },
+        { name: "passwd", ...config(0o444, "passwd", "passwd") },
+      ],
+    },
+  };
+}
+
+for (const kind of KINDS) {
+  test(`a ${kind.name} pod gets out of its containers by no attempt, on no way that its commands are run`, async () => {
+    await kubectl.apply(JSON.stringify(attackPod(kind)));
+    await shows(["pod", kind.name], "{.status.phase}", "Running");
+    const log = await told(kind.name);
+    const lines = log.split("\n").filter((line) => line !== "" && line !== "told");
+    assert.deepEqual(
+      lines.filter((line) => !line.endsWith(" held")),
+      [],
+    );
+    const attempts = (way: string) => lines.filter((line) => line.startsWith(`${way} `)).length;
+    const count = attempts("start");
+    assert.ok(count > 20, log);
+    for (const way of WAYS) assert.equal(attempts(way), count, `${way}\n${log}`);
+    await kubectl.run("delete", "pod", kind.name, "--wait=false");
+  });
+}
+
+async function told(pod: string): Promise<string> {
+  for (const deadline = Date.now() + 120_000; ; await new Promise((resolve) => setTimeout(resolve, 200))) {
+    const log = await kubectl.run("logs", pod, "-c", "main").catch(() => "");
+    if (log.endsWith("told\n")) return log;
+    assert.ok(Date.now() < deadline, `the pod did not tell what it found: ${log}`);
+  }
+}
+
+test("what the attempts could write is as it was", async () => {
+  assert.doesNotMatch(await readFile("/proc/sys/kernel/core_pattern", "utf8"), /\|/);
+});
