@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { Client, credentials, status } from "@grpc/grpc-js";
 import { v1 } from "@mooring/csi";
 import type { PoolType } from "@mooring/engine";
 import {
@@ -52,7 +53,24 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       for (const volumeId of ids) await world.client.controller.deleteVolume({ volumeId });
     };
 
-    test("[KEP-071] [KEP-072] the service and its capability are announced", async () => {
+    test("[KEP-072] create, delete and get are there by their full paths", async () => {
+      const raw = new Client(`unix:${join(world.folder, "csi.sock")}`, credentials.createInsecure());
+      const pass = (bytes: Buffer): Buffer => bytes;
+      const call = (name: string) =>
+        new Promise<status>((done) => {
+          const path = `/csi.v1.GroupController/${name}`;
+          raw.makeUnaryRequest(path, pass, pass, Buffer.alloc(0), (error) => done(error?.code ?? status.OK));
+        });
+      try {
+        for (const verb of ["Create", "Delete", "Get"])
+          assert.equal(await call(`${verb}VolumeGroupSnapshot`), status.INVALID_ARGUMENT, verb);
+        assert.equal(await call("MoveVolumeGroupSnapshot"), status.UNIMPLEMENTED);
+      } finally {
+        raw.close();
+      }
+    });
+
+    test("[KEP-071] the service and its capability are announced", async () => {
       const { capabilities } = await world.client.identity.getPluginCapabilities({});
       const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
       assert.ok(services.includes(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE));

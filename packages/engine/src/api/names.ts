@@ -19,3 +19,5 @@ export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;
 export const VOLUME_LABEL = `${MOORING_GROUP}/volume`;
 /** On a VolumeAttachment made for a volume that was attached already: its holders have to be found first. */
 export const IMPORT_ANNOTATION = `${MOORING_GROUP}/import`;
+/** Label of every snapshot that a job made: the job's UID, since names are used again. */
+export const JOB_UID_LABEL = "storage.mooring.dev/recurring-job-uid";

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { v1 } from "@mooring/csi";
+import { CsiError, type v1 } from "@mooring/csi";
 import {
+  createInformer,
   type KubeObject,
   PersistentVolumeClaims,
   type Resource,
   VolumeGroupSnapshotClasses,
+  type VolumeGroupSnapshotContent,
   VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   VolumeSnapshotClasses,
   VolumeSnapshotContents,
   VolumeSnapshots,
@@ -124,7 +127,7 @@ test("[KEP-012] [KEP-013] [KEP-018] [KEP-019] [KEP-020] [KEP-068] [KEP-103] [KEP
   assert.deepEqual(content.status?.volumeSnapshotHandlePairList, handles);
 });
 
-test("[KEP-015] [KEP-055] [KEP-066] [KEP-082] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+test("[KEP-015] [KEP-055] [KEP-082] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
   const w = await groupWorld(t, { driver: { snapshotPolls: 3 } });
   await w.claims("data", "log");
   await w.create("group");
@@ -211,7 +214,7 @@ test("claims are kept while a group snapshot needs them, and let go when it is r
   });
 });
 
-test("[KEP-068] [KEP-095] a single snapshot of a member's claim works next to the group", async (t) => {
+test("[KEP-068] a single snapshot of a member's claim works next to the group", async (t) => {
   const objects: [Resource, KubeObject][] = [
     [VolumeGroupSnapshotClasses, groupClass()],
     [VolumeSnapshotClasses, snapshotClass()],
@@ -230,6 +233,65 @@ test("[KEP-068] [KEP-095] a single snapshot of a member's claim works next to th
   assert.equal(w.h.driver.called("CreateVolumeGroupSnapshot"), 1);
   assert.equal(w.h.driver.called("CreateSnapshot"), 1);
 });
+
+test("[KEP-066] the content says what the driver answered: its error, then its moment, and ready only with all members", async (t) => {
+  const w = await groupWorld(t, { driver: { snapshotPolls: 2 } });
+  const { backend } = w.h.driver;
+  const create = backend.createGroup.bind(backend);
+  let refuse = true;
+  backend.createGroup = (...wanted) => {
+    if (refuse) throw CsiError.resourceExhausted("no room for three");
+    return create(...wanted);
+  };
+  await w.claims("data", "log");
+  await w.create("group");
+  await w.h.until("the content has the error", async () => {
+    const [content] = (await w.h.store.list(VolumeGroupSnapshotContents)).items;
+    return (
+      /no room for three/.test(content?.status?.error?.message ?? "") && content?.status?.readyToUse !== true
+    );
+  });
+  const seen: { ready: boolean; error: unknown }[] = [];
+  const stop = new AbortController();
+  const contents = createInformer(w.h.store, VolumeGroupSnapshotContents, {});
+  contents.onChange((_old, content?: VolumeGroupSnapshotContent) => {
+    seen.push({ ready: content?.status?.readyToUse === true, error: content?.status?.error });
+  });
+  const watching = contents.run(stop.signal);
+  await contents.synced(stop.signal);
+  refuse = false;
+  await w.ready();
+  stop.abort();
+  await watching;
+  assert.ok(
+    seen.some(({ ready, error }) => !ready && error === undefined),
+    "not ready, and without error",
+  );
+  const { status } = await w.content();
+  assert.equal(status?.readyToUse, true);
+  assert.equal(status?.error, undefined);
+  assert.equal(Date.parse(status?.creationTime ?? ""), Date.parse("2023-11-14T22:13:20Z"));
+});
+
+for (const groups of [true, false]) {
+  test(`[KEP-095] single snapshots are what they were ${groups ? "with" : "without"} group snapshots in the cluster`, async (t) => {
+    const kinds = [VolumeGroupSnapshots, VolumeGroupSnapshotContents, VolumeGroupSnapshotClasses];
+    const objects: [Resource, KubeObject][] = [[VolumeSnapshotClasses, snapshotClass()]];
+    const w = await groupWorld(t, { objects, driver: { groups }, ...(groups ? {} : { without: kinds }) });
+    await w.claims("data");
+    const spec = { source: { persistentVolumeClaimName: "data" }, volumeSnapshotClassName: "snaps" };
+    await w.h.store.create(VolumeSnapshots, fresh(volumeSnapshot("single", spec)));
+    const single = await w.h.until("it is ready", async () => {
+      const found = await w.h.find(VolumeSnapshots, "single", NS);
+      return found?.status?.readyToUse === true && found;
+    });
+    assert.equal(single.status?.volumeGroupSnapshotName, undefined);
+    assert.deepEqual(
+      [w.h.driver.called("CreateSnapshot"), w.h.driver.called("CreateVolumeGroupSnapshot")],
+      [1, 0],
+    );
+  });
+}
 
 test("[KEP-065] a driver may call a group by the name that it was given", async (t) => {
   const w = await groupWorld(t);

@@ -55,7 +55,10 @@ export interface VolumeResource {
   actions: Record<string, string>;
 }
 
-/** A snapshot as clients of the REST API know it. Snapshots stand on their own, so there is no chain of them. */
+/**
+ * A snapshot as clients of the REST API know it. Snapshots stand on their own, so there are no `parent` and `children`;
+ * a checksum of the data is not kept.
+ */
 export interface SnapshotResource {
   id: string;
   type: "snapshotCR";
@@ -64,11 +67,9 @@ export interface SnapshotResource {
   object: string;
   volume: string;
   crCreationTime: string;
-  createSnapshot: true;
-  parent: "";
-  children: Record<string, never>;
   markRemoved: boolean;
-  userCreated: true;
+  /** False: a recurring job has made it. */
+  userCreated: boolean;
   creationTime: string;
   /** Bytes, as `restoreSize`. */
   size: number;
@@ -78,7 +79,6 @@ export interface SnapshotResource {
   /** `CODE: message`; empty without one. */
   error: string;
   readyToUse: boolean;
-  checksum: "";
 }
 
 export interface CollectionResource<T> {

@@ -1,3 +1,4 @@
+import { JOB_UID_LABEL } from "../../api/names.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import { snapshotLabelsOf, snapshotNameOf } from "../snapshots.ts";
 import type { SnapshotResource } from "./resources.ts";
@@ -12,11 +13,8 @@ export function snapshotResource(snapshot: Snapshot): SnapshotResource {
     object: metadata.name,
     volume: spec.volume,
     crCreationTime: metadata.creationTimestamp ?? "",
-    createSnapshot: true,
-    parent: "",
-    children: {},
     markRemoved: metadata.deletionTimestamp !== undefined,
-    userCreated: true,
+    userCreated: metadata.labels?.[JOB_UID_LABEL] === undefined,
     creationTime: status?.creationTime ?? "",
     size: status?.restoreSize ?? 0,
     restoreSize: status?.restoreSize ?? 0,
@@ -24,6 +22,5 @@ export function snapshotResource(snapshot: Snapshot): SnapshotResource {
     ownerID: status?.ownerID ?? "",
     error: status?.error === undefined ? "" : `${status.error.code}: ${status.error.message}`,
     readyToUse: status?.readyToUse === true,
-    checksum: "",
   };
 }

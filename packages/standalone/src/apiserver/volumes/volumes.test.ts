@@ -204,7 +204,7 @@ describe("[LHA-062] snapshots by REST", () => {
     });
     assert.equal(made.status, 200);
     assert.deepEqual(
-      [made.json.name, made.json.volume, made.json.createSnapshot, made.json.readyToUse, made.json.labels],
+      [made.json.name, made.json.volume, made.json.userCreated, made.json.readyToUse, made.json.labels],
       ["monday", "v-1", true, false, { why: "upgrade" }],
     );
     const object = await server.store.get(Snapshots, { name: "s-monday" });

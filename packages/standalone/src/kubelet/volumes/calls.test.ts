@@ -21,7 +21,7 @@ import { FOREVER, LIFE, volumeCluster } from "../testing/volume-cluster.ts";
 
 const { cluster, folder, remove, boundHandle, callsOf } = await volumeCluster();
 
-test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-103] [K8S-130] [CSI-009] [CSI-248] [CSI-249] [CSI-250] [CSI-261] [CSI-262] [CSI-269] [CSI-293] calls come in order, once each, and the attachment has its name while it lasts", async () => {
+test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-130] [CSI-009] [CSI-248] [CSI-249] [CSI-250] [CSI-261] [CSI-262] [CSI-269] [CSI-293] calls come in order, once each, and the attachment has its name while it lasts", async () => {
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("order"));
   await store.create(Pods, podWithClaim("order", "order", FOREVER));
@@ -46,6 +46,34 @@ test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S
   await eventually(store, KubeVolumeAttachments, attachment.metadata.name, (object) => object === undefined);
   assert.deepEqual(callsOf(handle), LIFE);
   await assert.rejects(stat(join(folder, "kubelet/pods", uid)));
+});
+
+test("[K8S-103] nothing is staged or published as long as the driver has not attached the volume", async () => {
+  const { store, driver } = cluster;
+  await store.create(PersistentVolumeClaims, claim("held"));
+  const handle = await boundHandle("held");
+  let refusals = 0;
+  driver.before = (call, request) => {
+    if (call !== "ControllerPublishVolume" || (request as { volumeId: string }).volumeId !== handle) return;
+    if (refusals++ < 3) throw CsiError.unavailable("not attached yet");
+    // Whoever had not waited for the attachment would have come by now.
+    assert.deepEqual([...new Set(callsOf(handle))], ["ControllerPublishVolume"]);
+  };
+  await store.create(Pods, podWithClaim("held", "held", FOREVER));
+  const name = attachmentName(handle, TEST_DRIVER, NODE);
+  const refused = await eventually(
+    store,
+    KubeVolumeAttachments,
+    name,
+    (object) => object?.status?.attachError !== undefined,
+  );
+  assert.equal(refused?.status?.attached ?? false, false);
+  await eventually(store, Pods, "held", phase("Running"));
+  driver.before = () => {};
+  assert.ok(refusals > 3, `${refusals} attempts`);
+  await remove("held");
+  await eventually(store, KubeVolumeAttachments, name, (object) => object === undefined);
+  assert.deepEqual(callsOf(handle).slice(3), LIFE);
 });
 
 test("[K8S-061] [CSI-253] [CSI-254] [CSI-255] [CSI-264] [CSI-282] [CSI-283] [CSI-284] [CSI-285] [CSI-294] what the calls of a volume's life say", async () => {

@@ -1,4 +1,5 @@
 import { getIfAny, listAll, runController, source, WorkQueue } from "@mooring/store";
+import { JOB_UID_LABEL } from "../../../api/names.ts";
 import { pendingRestore } from "../../../api/pending.ts";
 import { type RecurringJob, RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
@@ -9,7 +10,7 @@ import { applyJobStep } from "./apply.ts";
 import { decide, type JobView } from "./decide.ts";
 import { membersOf } from "./members.ts";
 import { scheduleOf } from "./schedule.ts";
-import { JOB_ANNOTATION, JOB_UID_LABEL } from "./snapshots.ts";
+import { JOB_ANNOTATION } from "./snapshots.ts";
 
 /** Makes snapshots by the clock, and removes the old ones that it made. Tickets are the snapshots' own affair. */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
-import { MOORING_API_VERSION } from "../../../api/names.ts";
+import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type RecurringJob, RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Bench, NODE, until } from "../../../testing/agent.ts";
 import { idle, unpublish } from "../testing/filesystem.ts";
-import { JOB_UID_LABEL } from "./snapshots.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
-import { MOORING_API_VERSION } from "../../../api/names.ts";
+import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
 import type { RecurringJob } from "../../../api/recurring-job.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
 
-/** Label of every snapshot that a job made: the job's UID, since names are used again. */
-export const JOB_UID_LABEL = "storage.mooring.dev/recurring-job-uid";
 export const JOB_ANNOTATION = "storage.mooring.dev/recurring-job";
 export const SCHEDULED_AT_ANNOTATION = "storage.mooring.dev/scheduled-at";
 const CREATED_AT_ANNOTATION = "storage.mooring.dev/created-at";

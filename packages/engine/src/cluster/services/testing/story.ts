@@ -7,7 +7,7 @@ import {
   waitFor,
 } from "@mooring/store";
 import { VolumeAttachments } from "../../../api/attachment.ts";
-import { MOORING_API_VERSION } from "../../../api/names.ts";
+import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
 import { Pools } from "../../../api/pool.ts";
 import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { type ShareManager, ShareManagers } from "../../../api/share-manager.ts";
@@ -18,7 +18,6 @@ import type { Host } from "../../../host/host.ts";
 import { NODE, POOL, snapshotObject, until, volumeObject } from "../../../testing/agent.ts";
 import { MIB } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
-import { JOB_UID_LABEL } from "../recurring-job/snapshots.ts";
 
 export interface Stage {
   store: ObjectStore;
