@@ -6,6 +6,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { driverCommand } from "./commands/driver.ts";
 import { groupCommand } from "./commands/group.ts";
 import { nodeCommand } from "./commands/node.ts";
+import { stateCommand } from "./commands/state.ts";
 import { ticketCommand } from "./commands/ticket.ts";
 import { upCommand } from "./commands/up.ts";
 import { volumeCommand } from "./commands/volume.ts";
@@ -36,7 +37,7 @@ function program(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   const commands = [
     ...[upCommand, nodeCommand, controllerCommand, driverCommand, demoCommand, whyCommand, doctorCommand],
-    ...[volumeCommand, ticketCommand, groupCommand, completionCommand],
+    ...[volumeCommand, ticketCommand, groupCommand, stateCommand, completionCommand],
   ];
   for (const command of commands.map((make) => make())) {
     inherit(root, command, `mooring ${command.name()}`);

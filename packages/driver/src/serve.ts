@@ -22,6 +22,7 @@ import {
   type ObjectStore,
   ResourceRegistry,
   startEventExpiry,
+  startStateCopies,
 } from "@mooring/store";
 import type { DriverMode } from "./context.ts";
 import { createDriver } from "./driver.ts";
@@ -77,11 +78,12 @@ interface Objects {
 }
 
 /** Throws StoreOpenError when another process has the state folder. */
-async function openObjects({ stateDir, mode, store }: ServeOptions): Promise<Objects> {
+async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptions): Promise<Objects> {
   const path = join(stateDir, "store");
   if (store === undefined) {
     const own = await LocalStore.open({ path, registry: registry(), evidence: () => poolBelow(stateDir) });
-    return { store: own, alone: true, close: () => own.close() };
+    const copies = startStateCopies({ store: own, stateDir, logger, signal });
+    return { store: own, alone: true, close: () => copies.done.then(() => own.close()) };
   }
   // Controllers keep nothing on their machine.
   if (mode === "controller") return { store, alone: false, close: async () => {} };

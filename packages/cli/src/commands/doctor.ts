@@ -6,6 +6,7 @@ import { type Check, check } from "../doctor/check.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
+import { stateChecks } from "../doctor/state-check.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { tellError } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
@@ -56,6 +57,7 @@ async function leaks(store: ObjectStore, stateDir: string): Promise<Check[]> {
 
 async function doctor(options: DoctorOptions): Promise<void> {
   const checks = await machineChecks();
+  checks.push(...(await looked("store", stateChecks(options.stateDir))));
   const store = await reach(options);
   if ("check" in store) checks.push(store);
   else {

@@ -179,7 +179,10 @@ describe("mooring driver", () => {
     await writeFile(join(store, "store.mdb"), "nonsense".repeat(4096));
     const { ended, output } = run(state("damaged"), { CSI_ENDPOINT: endpoint("damaged") });
     assert.equal(await ended, 2, output());
-    assert.match(output(), /next: restore the state folder from a copy/);
+    assert.match(
+      output(),
+      /next: put back the newest copy with `mooring state restore --state-dir \S+damaged`/,
+    );
   });
 
   test("a state folder that holds something else is refused with code 2", async () => {

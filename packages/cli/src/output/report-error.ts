@@ -1,6 +1,7 @@
+import { dirname } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { NodeInUse } from "@mooring/engine";
-import { AccessError, StatusError, StoreOpenError } from "@mooring/store";
+import { AccessError, StatusError, StoreOpenError, type StoreOpenReason } from "@mooring/store";
 import { type Told, tellRefusal } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -9,11 +10,19 @@ import { EXIT } from "./exit-codes.ts";
 const UNREACHABLE = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EHOSTUNREACH", "ETIMEDOUT"]);
 
 /** What a person does about a state folder that cannot be opened. */
-const OPEN_NEXT: Readonly<Record<string, (pid: number | undefined) => string>> = {
-  Locked: (pid) =>
+const OPEN_NEXT: Readonly<Record<StoreOpenReason, (error: StoreOpenError) => string>> = {
+  Locked: ({ pid }) =>
     `stop that process${pid === undefined ? "" : ` (kill ${pid})`}, or use another --state-dir`,
   FutureFormat: () => "use the version of Mooring that wrote it, or a newer one",
+  Damaged: restore,
+  Missing: restore,
 };
+
+/** The copies are beside the folder of the store. */
+function restore({ file = "" }: StoreOpenError): string {
+  const stateDir = dirname(dirname(file));
+  return `put back the newest copy with \`mooring state restore --state-dir ${stateDir}\`; \`mooring state check\` says what is damaged; volumes' data is not touched`;
+}
 
 /** What a person does about a refusal of the system, by its code. The messages name the path or the address. */
 const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
@@ -25,9 +34,10 @@ const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   ENOSPC: { next: "make room on that file system, or use a path on another one", exitCode: EXIT.usage },
 };
 
-function cannotOpen({ message, reason, pid }: StoreOpenError): Told {
-  const next = OPEN_NEXT[reason]?.(pid) ?? "restore the state folder from a copy, or use another --state-dir";
-  return { message, next, exitCode: reason === "Locked" ? EXIT.busy : EXIT.usage };
+function cannotOpen(error: StoreOpenError): Told {
+  const { message, reason } = error;
+  const exitCode = reason === "Locked" ? EXIT.busy : EXIT.usage;
+  return { message, next: OPEN_NEXT[reason](error), exitCode };
 }
 
 function unreachable(message: string): Told {

@@ -1,7 +1,7 @@
 import { type CallMetrics, callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
 import type { Logger } from "@mooring/store";
-import { LocalStore, ResourceRegistry } from "@mooring/store";
+import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
@@ -51,6 +51,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   };
   try {
     await options.onOwned?.();
+    const copies = { store, stateDir: folder.root, logger };
+    await parts.start("state copies", async (signal) => startStateCopies({ ...copies, signal }));
     const api = await startApi(starting);
     await ensureClasses(store);
     const view = await startControllers(starting, api.caPem);

@@ -1,7 +1,10 @@
+import { statSync } from "node:fs";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StatusError } from "../object/status-error.ts";
 import { makeFolder } from "../runtime/make-folder.ts";
+import type { StoreReport } from "./check/check-store.ts";
 import { closeOnExec } from "./close-on-exec.ts";
+import { copyStore } from "./copies/copy-pages.ts";
 import type { StoreEvent } from "./event.ts";
 import { type Evidence, finishFiles, inspectFiles, storeFile } from "./files.ts";
 import { lockFolder } from "./lock.ts";
@@ -10,11 +13,15 @@ import { checksum, decodeSeal, encodeSeal, FORMAT, type Seal, sealed, unsealed }
 /** Keys scanned per tick; a scan of more yields to the event loop in between. */
 const SCAN = 256;
 
+/** More than a store can have written since a copy of it was made. */
+const REVISIONS_AHEAD = 1_000_000_000;
+
 /**
  * The files of a store: objects by path, events by revision. Writes become visible to reads when they are on disk
  * and not before (`overlappingSync: false`; docs/decisions/0001-durable-group-commit.md).
  */
 export class ObjectDatabase {
+  readonly #folder: string;
   readonly #root: RootDatabase<string, string>;
   readonly #objects: Database<string, string>;
   readonly #events: Database<string, number>;
@@ -24,7 +31,8 @@ export class ObjectDatabase {
 
   #seal: Seal = { format: FORMAT, revision: 1, objects: 0, sum: 0 };
 
-  private constructor(root: RootDatabase<string, string>, unlock: () => Promise<void>) {
+  private constructor(folder: string, root: RootDatabase<string, string>, unlock: () => Promise<void>) {
+    this.#folder = folder;
     this.#root = root;
     this.#unlock = unlock;
     this.#objects = root.openDB({ name: "objects", encoding: "string" });
@@ -44,7 +52,7 @@ export class ObjectDatabase {
       const format = await inspectFiles(folder, evidence);
       root = openRoot(storeFile(folder));
       closeOnExec(storeFile(folder));
-      const database = new ObjectDatabase(root, unlock);
+      const database = new ObjectDatabase(folder, root, unlock);
       await database.#begin(format);
       await finishFiles(folder);
       return database;
@@ -160,6 +168,36 @@ export class ObjectDatabase {
     await this.#root.batch(write).catch(rethrowCause);
     // Reads of this tick may still look at the snapshot from before.
     this.#root.resetReadTxn();
+  }
+
+  /** Bytes of the file. */
+  get fileBytes(): number {
+    return statSync(storeFile(this.#folder)).size;
+  }
+
+  /** A copy of the newest state, whatever is written meanwhile; see `copyStore`. */
+  async copyTo(target: string): Promise<StoreReport> {
+    this.#checkOpen();
+    const reader = this.#root.useReadTransaction();
+    try {
+      return await copyStore(storeFile(this.#folder), target);
+    } finally {
+      reader.done();
+    }
+  }
+
+  /**
+   * After an older state has come back: revisions go on above all that anybody can have seen, and nobody can go on from
+   * one of them. Else a client that was further would never learn of the writes up to where it was.
+   */
+  async beginAnew(): Promise<void> {
+    const events = [...this.#events.getKeys({ start: 0 })];
+    const seal = { ...this.#seal, revision: this.#seal.revision + REVISIONS_AHEAD };
+    await this.#batch(() => {
+      for (const revision of events) ignore(this.#events.remove(revision));
+      ignore(this.#meta.put("seal", encodeSeal(seal)));
+    });
+    this.#seal = seal;
   }
 
   async close(): Promise<void> {

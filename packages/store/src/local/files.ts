@@ -20,7 +20,8 @@ function madeFile(folder: string): string {
 
 const MADE = "A store was made here. Without store.mdb beside it, it has been lost.\n";
 
-async function sizeOf(path: string): Promise<number | undefined> {
+/** Bytes of a file; undefined when there is none. */
+export async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
   } catch (error) {
@@ -55,24 +56,31 @@ export async function inspectFiles(folder: string, evidence?: Evidence): Promise
 
 /** Throws StoreOpenError (Missing) when the store that is not there was there once. */
 async function requireNew(folder: string, what: string, evidence?: Evidence): Promise<void> {
-  const remains = (await sizeOf(madeFile(folder))) === undefined ? await evidence?.() : madeFile(folder);
+  const remains = (await wasMade(folder)) ? madeFile(folder) : await evidence?.();
   if (remains === undefined) return;
-  throw new StoreOpenError("Missing", `${what}, and a store was here (${remains} is there)`);
+  const message = `${what}, and a store was here (${remains} is there)`;
+  throw new StoreOpenError("Missing", message, { file: storeFile(folder) });
 }
 
 /** How many damages a refusal names. */
 const NAMED = 5;
 
-function damaged(path: string, damage: readonly Damage[]): StoreOpenError {
+export function damaged(path: string, damage: readonly Damage[]): StoreOpenError {
   const named = damage.slice(0, NAMED).map(({ where, what }) => `${where}: ${what}`);
   const more = damage.length - named.length;
   const rest = more > 0 ? `; and ${more} more` : "";
-  return new StoreOpenError("Damaged", `${path} is damaged: ${named.join("; ")}${rest}`);
+  const message = `${path} is damaged: ${named.join("; ")}${rest}`;
+  return new StoreOpenError("Damaged", message, { file: path, damage });
+}
+
+/** Whether a store was begun in the folder. */
+export async function wasMade(folder: string): Promise<boolean> {
+  return (await sizeOf(madeFile(folder))) !== undefined;
 }
 
 /** Writes down that the store exists, once it does. */
 export async function finishFiles(folder: string): Promise<void> {
-  if ((await sizeOf(madeFile(folder))) === undefined) {
+  if (!(await wasMade(folder))) {
     const handle = await open(madeFile(folder), "w", 0o600);
     try {
       await handle.writeFile(MADE);
@@ -86,12 +94,14 @@ export async function finishFiles(folder: string): Promise<void> {
 
 /** LMDB syncs its file, not the entry that leads to it: a power cut could take the whole new file. */
 async function syncFolders(folder: string): Promise<void> {
-  for (const path of [folder, dirname(resolve(folder))]) {
-    const handle = await open(path, "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+  for (const path of [folder, dirname(resolve(folder))]) await syncFolder(path);
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

@@ -14,6 +14,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "../object-store.ts";
+import type { StoreReport } from "./check/check-store.ts";
 import { ObjectDatabase } from "./database.ts";
 import { decodeEvent, pathOf } from "./event.ts";
 import type { Evidence } from "./files.ts";
@@ -87,6 +88,16 @@ export class LocalStore implements ObjectStore {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** Bytes of the store's file. */
+  get fileBytes(): number {
+    return this.#database.fileBytes;
+  }
+
+  /** Copies the newest state to a file while reads and writes go on, and checks the copy. Throws StoreOpenError (Damaged). */
+  copyTo(target: string): Promise<StoreReport> {
+    return this.#database.copyTo(target);
   }
 
   async #close(): Promise<void> {

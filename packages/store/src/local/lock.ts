@@ -39,7 +39,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 
 function locked(folder: string, pid: number | undefined): StoreOpenError {
   const who = pid === undefined ? "another process" : `process ${pid}`;
-  return new StoreOpenError("Locked", `${folder} is in use by ${who}`, pid);
+  return new StoreOpenError("Locked", `${folder} is in use by ${who}`, { pid });
 }
 
 function listen(server: Server, path: string): Promise<void> {

@@ -1,18 +1,31 @@
+import type { Damage } from "./check/damage.ts";
+
 /**
  * Why a store cannot be opened. `Locked`: somebody has it (`pid`). `FutureFormat`: written by a newer version.
- * `Damaged`: the file is not as it was written. `Missing`: it is not there, and was.
+ * `Damaged`: the file is not as it was written (`damage`). `Missing`: it is not there, and was.
  */
 export type StoreOpenReason = "Locked" | "FutureFormat" | "Damaged" | "Missing";
+
+interface About {
+  pid?: number | undefined;
+  file?: string;
+  damage?: readonly Damage[];
+}
 
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";
   readonly reason: StoreOpenReason;
   /** The process that has the store, when it is known. */
   readonly pid: number | undefined;
+  /** The store's file that is damaged or missing. */
+  readonly file: string | undefined;
+  readonly damage: Damage[];
 
-  constructor(reason: StoreOpenReason, message: string, pid?: number) {
+  constructor(reason: StoreOpenReason, message: string, { pid, file, damage = [] }: About = {}) {
     super(message);
     this.reason = reason;
     this.pid = pid;
+    this.file = file;
+    this.damage = [...damage];
   }
 }

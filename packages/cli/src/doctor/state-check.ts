@@ -1,0 +1,28 @@
+import { existsSync } from "node:fs";
+import { checkStore, lockFolder, StoreOpenError, storeFile } from "@mooring/store";
+import { storeFolder } from "../state/options.ts";
+import { type Check, check } from "./check.ts";
+
+/** What Mooring knows, while nobody has it: a store that is open was checked when it was opened. */
+export async function stateChecks(stateDir: string): Promise<Check[]> {
+  const folder = storeFolder(stateDir);
+  if (!existsSync(folder)) return [];
+  const file = storeFile(folder);
+  const next = `put back a copy: mooring state restore --state-dir ${stateDir}`;
+  try {
+    const unlock = await lockFolder(folder);
+    try {
+      if (!existsSync(file)) return [check("store", "fail", `${file} is missing`, next)];
+      const { damage, objects } = await checkStore(file);
+      const [first] = damage;
+      if (first === undefined) return [check("store", "ok", `whole, ${objects} objects`)];
+      const more = damage.length === 1 ? "" : `; and ${damage.length - 1} more (mooring state check)`;
+      return [check("store", "fail", `${file} is damaged: ${first.where}: ${first.what}${more}`, next)];
+    } finally {
+      await unlock();
+    }
+  } catch (error) {
+    if (error instanceof StoreOpenError && error.reason === "Locked") return [];
+    throw error;
+  }
+}

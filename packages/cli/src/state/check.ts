@@ -1,0 +1,98 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  checkStore,
+  copyFolder,
+  listCopies,
+  lockFolder,
+  type StateCopy,
+  StoreOpenError,
+  type StoreReport,
+  storeFile,
+} from "@mooring/store";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+import { table } from "../output/table.ts";
+import { listDamage, print, type StateOptions, storeFolder } from "./options.ts";
+
+interface Checked {
+  file: string;
+  running: boolean;
+  report: StoreReport;
+}
+
+async function requireFile(file: string, next: string): Promise<void> {
+  if (existsSync(file)) return;
+  throw new CommandError(`${file} is not there`, { next });
+}
+
+/**
+ * A store that somebody writes to is not one moment of itself while it is read: what is checked then is a copy of one
+ * moment, which is not kept.
+ */
+async function checkOwn(folder: string): Promise<Checked> {
+  const file = storeFile(folder);
+  await requireFile(file, `mooring state restore --state-dir ${dirname(folder)} puts back a copy`);
+  try {
+    const unlock = await lockFolder(folder);
+    try {
+      return { file, running: false, report: await checkStore(file) };
+    } finally {
+      await unlock();
+    }
+  } catch (error) {
+    if (!(error instanceof StoreOpenError && error.reason === "Locked")) throw error;
+  }
+  const copy = join(folder, `checking-${process.pid}.mdb`);
+  try {
+    return { file, running: true, report: await copyFolder(folder, copy) };
+  } catch (error) {
+    if (!(error instanceof StoreOpenError && error.reason === "Damaged")) throw error;
+    const report = { format: undefined, revision: 0, objects: 0, events: 0, bytes: 0, damage: error.damage };
+    return { file, running: true, report };
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+type CheckedCopy = StateCopy & { damage: StoreReport["damage"] };
+
+async function checkCopies(stateDir: string): Promise<CheckedCopy[]> {
+  const copies: CheckedCopy[] = [];
+  for (const copy of await listCopies(stateDir))
+    copies.push({ ...copy, damage: (await checkStore(copy.path)).damage });
+  return copies;
+}
+
+function told({ file, running, report }: Checked): string {
+  if (report.damage.length > 0) return `${file} is damaged:${listDamage(report.damage)}`;
+  const { format = "none yet", revision, objects, events, bytes } = report;
+  const size = `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+  const state = running ? ", in use" : "";
+  return `${file} is whole: ${objects} objects, ${events} events, revision ${revision}, format ${format}, ${size}${state}`;
+}
+
+function copyTable(copies: readonly CheckedCopy[]): string {
+  if (copies.length === 0) return "\nno copies";
+  const rows = copies.map(({ path, time, bytes, damage }) => [
+    ...[path, time, `${(bytes / 1024 ** 2).toFixed(1)}Mi`, damage.length === 0 ? "whole" : "damaged"],
+  ]);
+  return `\n${table(["COPY", "TIME", "SIZE", "STATE"], rows).trimEnd()}`;
+}
+
+/** `mooring state check [FILE]`: 1 when the store, or the file, is damaged. */
+export async function checkState(file: string | undefined, options: StateOptions): Promise<void> {
+  if (file !== undefined) await requireFile(file, "name a file that is");
+  const checked =
+    file === undefined
+      ? await checkOwn(storeFolder(options.stateDir))
+      : { file, running: false, report: await checkStore(file) };
+  const copies = file === undefined ? await checkCopies(options.stateDir) : undefined;
+  print(options, { ...checked, copies }, told(checked) + (copies === undefined ? "" : copyTable(copies)));
+  if (checked.report.damage.length === 0) return;
+  process.exitCode = EXIT.negative;
+  if (file !== undefined) return;
+  const next = `stop Mooring, and put back the newest copy that is whole: mooring state restore --state-dir ${options.stateDir}`;
+  process.stderr.write(`next: ${next}\n`);
+}

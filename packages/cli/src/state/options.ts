@@ -1,0 +1,20 @@
+import { resolve } from "node:path";
+import type { Damage } from "@mooring/store";
+
+export interface StateOptions {
+  stateDir: string;
+  json?: boolean;
+}
+
+/** Where the store is below a state folder. */
+export function storeFolder(stateDir: string): string {
+  return resolve(stateDir, "store");
+}
+
+export function print({ json }: StateOptions, data: object, text: string): void {
+  process.stdout.write(json === true ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
+}
+
+export function listDamage(damage: readonly Damage[]): string {
+  return damage.map(({ where, what }) => `\n  ${where}: ${what}`).join("");
+}

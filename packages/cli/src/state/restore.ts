@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { checkStore, listCopies, restoreStore } from "@mooring/store";
+import { CommandError } from "../output/command-error.ts";
+import { print, type StateOptions, storeFolder } from "./options.ts";
+
+/** The newest copy that is whole. */
+async function newestWhole(stateDir: string): Promise<string> {
+  const copies = await listCopies(stateDir);
+  for (const { path } of copies) if ((await checkStore(path)).damage.length === 0) return path;
+  const what = copies.length === 0 ? "there is no copy" : "every copy is damaged";
+  throw new CommandError(`${what} below ${stateDir}`, {
+    next: "name a copy from elsewhere: mooring state restore FILE",
+  });
+}
+
+/** `mooring state restore [FILE]`: 3 while Mooring runs. The store that was there is kept beside the new one. */
+export async function restoreState(file: string | undefined, options: StateOptions): Promise<void> {
+  const stateDir = resolve(options.stateDir);
+  const from = file === undefined ? await newestWhole(stateDir) : resolve(file);
+  if (!existsSync(from)) throw new CommandError(`${from} is not there`, { next: "name a file that is" });
+  const { objects, revision, kept } = await restoreStore(storeFolder(stateDir), from);
+  const lines = [
+    `restored ${objects} objects of revision ${revision} from ${from}`,
+    ...(kept === undefined ? [] : [`what was there before is kept as ${kept}`]),
+    "volumes and snapshots made since then are not known any more: their data is still in the pools.",
+    "`mooring doctor` lists it after the next start; delete nothing of it before you have looked.",
+  ];
+  print(options, { from, objects, revision, kept }, lines.join("\n"));
+}

@@ -1,0 +1,34 @@
+import { open } from "lmdb";
+import type { StoreReport } from "../check/check-store.ts";
+import { storeFile } from "../files.ts";
+import { lockFolder } from "../lock.ts";
+import { StoreOpenError } from "../open-error.ts";
+import { copyStore } from "./copy-pages.ts";
+
+/**
+ * Copies the store in `folder` to a file and checks the copy, also while another process has the store: a reader is held
+ * there meanwhile. Throws StoreOpenError (Damaged).
+ */
+export async function copyFolder(folder: string, target: string): Promise<StoreReport> {
+  const release = await ourselvesOrReader(folder);
+  try {
+    return await copyStore(storeFile(folder), target);
+  } finally {
+    await release();
+  }
+}
+
+async function ourselvesOrReader(folder: string): Promise<() => Promise<void>> {
+  try {
+    return await lockFolder(folder);
+  } catch (error) {
+    if (!(error instanceof StoreOpenError && error.reason === "Locked")) throw error;
+  }
+  // Nothing is read through it: a damaged page is met by the copy's check, which maps nothing.
+  const root = open({ path: storeFile(folder), readOnly: true, overlappingSync: false, maxDbs: 8 });
+  const reader = root.useReadTransaction();
+  return async () => {
+    reader.done();
+    await root.close();
+  };
+}

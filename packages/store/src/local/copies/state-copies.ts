@@ -1,0 +1,68 @@
+import { readdir, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { StatusError } from "../../object/status-error.ts";
+import { makeFolder } from "../../runtime/make-folder.ts";
+import { sizeOf } from "../files.ts";
+
+/** Copies kept: with one an hour, and one at every start, what happened today can be undone. */
+export const KEPT_COPIES = 6;
+/** The disk must have room for so many more before a copy is made by itself: the store itself needs room, too. */
+const ROOM = 3;
+
+/** A copy of a store, as its name tells. */
+export interface StateCopy {
+  path: string;
+  /** RFC 3339. */
+  time: string;
+  /** Of the store when it was copied. */
+  revision: number;
+  bytes: number;
+}
+
+const NAME = /^store-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(\d+)\.mdb$/;
+
+/** Where the copies of a state folder's store are. */
+export function copiesFolder(stateDir: string): string {
+  return join(stateDir, "backups");
+}
+
+export function copyName(time: Date, revision: number): string {
+  return `store-${time.toISOString().replace(/[-:]|\.\d+/g, "")}-${revision}.mdb`;
+}
+
+/** The copies below a state folder, newest first. */
+export async function listCopies(stateDir: string): Promise<StateCopy[]> {
+  const folder = copiesFolder(stateDir);
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+    return [];
+  });
+  const copies: StateCopy[] = [];
+  for (const name of names.sort().reverse()) {
+    const [, year, month, day, hour, minute, second, revision] = NAME.exec(name) ?? [];
+    if (revision === undefined) continue;
+    const path = join(folder, name);
+    const time = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
+    const bytes = await sizeOf(path);
+    // Another process drops the oldest meanwhile.
+    if (bytes !== undefined) copies.push({ path, time, revision: Number(revision), bytes });
+  }
+  return copies;
+}
+
+/** Removes all but the newest, and what killed copies have left. */
+export async function dropOldCopies(stateDir: string, keep = KEPT_COPIES): Promise<void> {
+  for (const { path } of (await listCopies(stateDir)).slice(keep)) await rm(path, { force: true });
+  for (const name of await readdir(copiesFolder(stateDir)))
+    if (/\.mdb\.new-\d+$/.test(name)) await rm(join(copiesFolder(stateDir), name), { force: true });
+}
+
+/** Makes the folder of the copies. Throws ServiceUnavailable when the disk has no room to spare for one of so many bytes. */
+export async function roomForCopy(stateDir: string, bytes: number): Promise<void> {
+  const folder = copiesFolder(stateDir);
+  await makeFolder(folder, 0o700);
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize >= ROOM * bytes) return;
+  const message = `${folder} has ${bavail * bsize} bytes free: too little for a copy of ${bytes} to be made by itself`;
+  throw new StatusError("ServiceUnavailable", message);
+}
