@@ -24,13 +24,16 @@ if ($runc == 0) {
   %ENV = (PATH => $path, XDG_RUNTIME_DIR => "/run");
   exec { $ARGV[0] } @ARGV or exit 127;
 }
+# The container may have ended before runc is seen to: whose end comes first is kept.
+my %ends;
 sub end_of {
   my ($wanted) = @_;
-  while (1) {
+  until (exists $ends{$wanted}) {
     my $pid = wait();
-    return $? if $pid == $wanted;
-    return undef if $pid < 0 && !$!{EINTR};
+    if ($pid > 0) { $ends{$pid} = $? }
+    elsif (!$!{EINTR}) { return undef }
   }
+  return $ends{$wanted};
 }
 if (end_of($runc) != 0) {
   print $status qq({"failed": 1}\\n);

@@ -159,7 +159,7 @@ test("a signal's exit code is 128 + n", async () => {
 });
 
 test("what a program left in the background ends with it, however fast the program was", async () => {
-  const fast = Array.from({ length: 10 }, () => config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"));
+  const fast = Array.from({ length: 30 }, () => config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"));
   for (const { status } of await Promise.all(fast.map(runToEnd))) {
     assert.equal(status.exit?.code, 0);
     assert.equal(await identify(status.pid ?? 0), undefined);
