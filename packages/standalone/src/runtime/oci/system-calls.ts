@@ -13,7 +13,7 @@ export const HARMLESS: readonly string[] = words(`
   mkdir mkdirat rmdir rename renameat renameat2 link linkat unlink unlinkat symlink symlinkat mknod mknodat
   chmod fchmod fchmodat fchmodat2 chown chown32 fchown fchown32 lchown lchown32 fchownat
   getxattr lgetxattr fgetxattr setxattr lsetxattr fsetxattr listxattr llistxattr flistxattr removexattr lremovexattr
-  fremovexattr getxattrat setxattrat listxattrat removexattrat name_to_handle_at statmount listmount
+  fremovexattr getxattrat setxattrat listxattrat removexattrat name_to_handle_at statmount listmount cachestat
   flock fcntl fcntl64 dup dup2 dup3 pipe pipe2 ioctl select _newselect pselect6 pselect6_time64 poll ppoll ppoll_time64
   epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_wait epoll_wait_old epoll_pwait epoll_pwait2
   eventfd eventfd2 signalfd signalfd4 inotify_init inotify_init1 inotify_add_watch inotify_rm_watch fanotify_mark
