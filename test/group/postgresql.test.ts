@@ -3,6 +3,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
+import { sample } from "@mooring/store/testing";
 import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { MIB } from "../csi/support/volumes.ts";
 import { eventually } from "../support/eventually.ts";
@@ -73,7 +74,7 @@ async function audit(copy: Postgresql, acknowledged: number): Promise<void> {
   await copy.amcheck();
 }
 
-for (const pool of ["xfs", "btrfs"] as PoolType[]) {
+for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
   describe(`PostgreSQL on two volumes of a ${pool} pool`, { skip }, () => {
     test(`${SNAPSHOTS} group snapshots under load recover whole; two snapshots around a checkpoint do not`, async (t) => {
       const driver = await prepareDriver({ pool, poolSize: "8Gi" });

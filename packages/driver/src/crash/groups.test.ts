@@ -6,7 +6,7 @@ import type { CsiClient } from "@mooring/csi";
 import { createHost, ENGINE_KINDS, type Volume, VolumeSets, Volumes } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_GAP } from "./group-gaps.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -105,7 +105,7 @@ async function leftIn(folder: string): Promise<{ sets: number; marked: Volume[] 
 }
 
 describe("volume groups of a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  for (const gap of gaps) {
+  killEveryFailpoint(gaps, { everyday: 2 }, (gap) => {
     test(`[GRP-087] ${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
       timeout: 600_000,
     }, async () => {
@@ -120,11 +120,11 @@ describe("volume groups of a driver that is killed between any two steps", { con
         await cleanUp(host, supervisor.folder);
       }
     });
-  }
+  });
 });
 
 describe("volume groups of a caller that never comes again after the kill", { concurrency: 2 }, () => {
-  for (const gap of names) {
+  killEveryFailpoint(names, { everyday: 1 }, (gap) => {
     test(`${gap}: the volumes are free, or in the group, or gone with it; nothing is between`, {
       timeout: 600_000,
     }, async () => {
@@ -140,7 +140,7 @@ describe("volume groups of a caller that never comes again after the kill", { co
         await cleanUp(host, supervisor.folder);
       }
     });
-  }
+  });
 });
 
 /** Calls one after the other until one is cut off; after it, what a caller who knows nothing of it does. */

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { removeFinalizer } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, currentPart, sample } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
@@ -19,7 +19,7 @@ import { type Access, controlGroup, useVolume } from "./testing/use-volume.ts";
 const writer = await bundleProgram(new URL("./testing/ordered-writer.ts", import.meta.url));
 after(writer.remove);
 
-const ROUNDS = process.env["MOORING_DEEP"] === "1" ? 50 : 4;
+const ROUNDS = { everyday: 2, rest: 4, all: 4, deep: 50 }[currentPart()];
 const XFS: ClusterPool = { name: "x", type: "xfs", node: "a" };
 const BTRFS: ClusterPool = { name: "b", type: "btrfs", node: "a" };
 const FAR: ClusterPool = { name: "far", type: "xfs", node: "z" };
@@ -62,7 +62,7 @@ const CASES: [string, ClusterPool[], Access | "mixed", string][] = [
   ["two nodes, mounted and raw", [XFS, XFS, FAR, FAR], "mixed", "cgroup+freeze"],
 ];
 
-for (const [what, pools, access, method] of CASES) {
+for (const [what, pools, access, method] of sample(CASES, { everyday: 4 })) {
   test(`[KEP-002] ${what}: every group snapshot is one moment of a writer at full speed`, async (t) => {
     const cluster = await Cluster.open(t, [...new Set(pools)]);
     const files: string[] = [];
