@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { NOTHING_MADE, v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { filesBelow } from "../support/remains.ts";
 import { startDriver } from "./support/driver.ts";
 import {
@@ -40,7 +41,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     return usage.find(({ unit }) => unit === v1.VolumeUsage_Unit.BYTES)?.total ?? 0n;
   };
 
-  test(`${pool}: [CSI-201] [CSI-204] [CSI-209] [CSI-211] [CSI-213] [CSI-215] [CSI-245] a snapshot is cut and ready when the call returns`, async () => {
+  test(`${pool}: a snapshot is cut and ready when the call returns`, async () => {
+    covers("CSI-201", "CSI-204", "CSI-209", "CSI-211", "CSI-213", "CSI-215", "CSI-245");
     const id = await volumeId(driver, "source");
     const before = Date.now();
     const snapshot = await cut(driver, "cut", id);
@@ -57,7 +59,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await remove(driver, id);
   });
 
-  test(`${pool}: [CSI-076] [CSI-081] [CSI-101] [CSI-199] [CSI-206] [CSI-071] [CSI-126] [CSI-210] a restore has the data of the cut, is as large as asked, and never smaller`, async () => {
+  test(`${pool}: a restore has the data of the cut, is as large as asked, and never smaller`, async () => {
+    covers("CSI-076", "CSI-081", "CSI-101", "CSI-199", "CSI-206", "CSI-071", "CSI-126", "CSI-210");
     const source = await staged(driver, "live", { choice, size });
     await writeFile(join(source.staging, "file"), "before the cut");
     const { snapshotId, sizeBytes } = await cut(driver, "point", source.id);
@@ -87,7 +90,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await controller.deleteSnapshot({ snapshotId });
   });
 
-  test(`${pool}: [CSI-076] [CSI-101] [CSI-351] a clone has the data, and outlives its source`, async () => {
+  test(`${pool}: a clone has the data, and outlives its source`, async () => {
+    covers("CSI-076", "CSI-101", "CSI-351");
     const source = await staged(driver, "cloned", { choice, size });
     await writeFile(join(source.staging, "file"), "original");
     const wanted = { choice, size, ...volumeSource(source.id) };
@@ -100,7 +104,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await fails("NOT_FOUND", createVolume(driver, "clone 2", wanted), /does not exist/);
   });
 
-  test(`${pool}: [CSI-076] [CSI-101] a clone that is larger than its source has a file system of its own size, also while the source is written to`, async () => {
+  test(`${pool}: a clone that is larger than its source has a file system of its own size, also while the source is written to`, async () => {
+    covers("CSI-076", "CSI-101");
     const source = await staged(driver, "grown source", { choice, size });
     await writeFile(join(source.staging, "file"), "original");
     const small = await totalOf(source);
@@ -117,7 +122,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await source.undo();
   });
 
-  test(`${pool}: [CSI-202] [CSI-212] [CSI-222] [CSI-347] names are unique over all volumes; the source is always a volume`, async () => {
+  test(`${pool}: names are unique over all volumes; the source is always a volume`, async () => {
+    covers("CSI-202", "CSI-212", "CSI-222", "CSI-347");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
     const { snapshotId } = await cut(driver, "named", a);
     await fails("ALREADY_EXISTS", cut(driver, "named", b), new RegExp(a));
@@ -137,7 +143,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await remove(driver, a, b);
   });
 
-  test(`${pool}: [CSI-226] [CSI-227] deleted, its image and its data are gone; repeats and unknown ids are OK`, async () => {
+  test(`${pool}: deleted, its image and its data are gone; repeats and unknown ids are OK`, async () => {
+    covers("CSI-226", "CSI-227");
     const id = await volumeId(driver, "volume");
     const { snapshotId } = await cut(driver, "gone", id);
     const images = async () =>
@@ -151,7 +158,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await remove(driver, id);
   });
 
-  test(`${pool}: [CSI-200] [CSI-232] [CSI-238] [CSI-239] lists by volume and by id are of one mind, also after the volume has gone`, async () => {
+  test(`${pool}: lists by volume and by id are of one mind, also after the volume has gone`, async () => {
+    covers("CSI-200", "CSI-232", "CSI-238", "CSI-239");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
     const one = await cut(driver, "1", a);
     const two = await cut(driver, "2", b);
@@ -167,7 +175,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
     await remove(driver, b);
   });
 
-  test(`${pool}: [CSI-020] [CSI-223] ten identical calls at once make one cut; another one meanwhile is refused`, async () => {
+  test(`${pool}: ten identical calls at once make one cut; another one meanwhile is refused`, async () => {
+    covers("CSI-020", "CSI-223");
     const [a, b] = [await volumeId(driver, "a"), await volumeId(driver, "b")];
     const same = Array.from({ length: 10 }, () => cut(driver, "many", a));
     const other = codeOf(cut(driver, "many", b));
@@ -194,7 +203,8 @@ for (const pool of ["xfs", "btrfs"] as const) {
   });
 }
 
-test("[CSI-203] [CSI-225] [CSI-122] without space a cut is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
+test("without space a cut is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
+  covers("CSI-203", "CSI-225", "CSI-122");
   const driver = await startDriver({ poolSize: "512Mi" });
   const { controller } = driver;
   const id = await volumeId(driver, "full", { choice: { access: "block" }, size: 480n * MIB });

@@ -79,7 +79,7 @@ async function runFiles(files, compiled, wanted) {
   await writeFile(TIMES, JSON.stringify(times));
   showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });
   if (stop.aborted) return 130;
-  if (record) await recordResults(ended, at);
+  if (record) await recordResults(ended, { ...at, part });
   return ended.every(({ code }) => code === 0) ? 0 : 1;
 }
 

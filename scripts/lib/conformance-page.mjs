@@ -1,0 +1,90 @@
+/** Of several tests of one requirement the worst counts; one that was skipped leaves it to the others. */
+function stateOf(tests) {
+  const has = (outcome) => tests.some((test) => test.outcome === outcome);
+  if (has("failed")) return "failed";
+  return has("passed") ? "proved" : "skipped";
+}
+
+/** By requirement: `state`, and the `tests` that made it so. */
+export function proofsOf({ proofs }) {
+  const byId = new Map();
+  for (const proof of proofs) for (const id of proof.ids) byId.set(id, [...(byId.get(id) ?? []), proof]);
+  const decided = [...byId].map(([id, tests]) => {
+    const state = stateOf(tests);
+    const telling = { failed: "failed", proved: "passed", skipped: undefined }[state];
+    return [
+      id,
+      { state, tests: tests.filter(({ outcome }) => telling === undefined || outcome === telling) },
+    ];
+  });
+  return new Map(decided);
+}
+
+const cell = (text) => text.replaceAll("|", "\\|");
+const isRule = ({ level }) => level !== "NOTE";
+
+/** What was run, by the part of the tests that was recorded. */
+const RUNS = {
+  everyday: "npm test -- --record",
+  all: "npm run test:all",
+  deep: "npm run test:deep -- --record",
+};
+
+function intro({ at, part, commit, clean, node, passed, failed, skipped, failedFiles }) {
+  const where = `${commit.slice(0, 12)}${clean ? "" : " with changes that were not committed"}`;
+  const lines = [
+    "# Conformance",
+    "",
+    `Made by \`npm run conformance\` from what the tests have shown in the last recorded run, \`${RUNS[part]}\`, as`,
+    `[conformance-results.json](conformance-results.json) has it: **${at.slice(0, 16).replace("T", " ")} UTC, at commit ${where}**,`,
+    `Node.js ${node}: ${passed} tests passed, ${failed} failed, ${skipped} were skipped. The rows are those of`,
+    "[requirements.tsv](requirements.tsv).",
+    "",
+    "A row is proved when a test that names it has passed, and none that names it has failed. **Failed** and **skipped** rows",
+    "have a test that did not show it in that run; **open** rows have none. Where something else than missing work is the reason,",
+    "the row says it, from [conformance-open.tsv](conformance-open.tsv); an open row without a reason is not built, or not shown by",
+    "a test. Rows of level NOTE explain and need none. Rows whose actor is `CO`, or an operator or a deployment, bind others than",
+    "the driver: of orchestrators in general no test of ours can tell, in standalone mode Mooring is one.",
+  ];
+  if (failedFiles.length > 0)
+    lines.push("", `Files with failures: ${failedFiles.map((name) => `\`${name}\``).join(", ")}.`);
+  return lines;
+}
+
+function summary(groups, proofs) {
+  const lines = [
+    ...["", "| document | requirements | proved | failed or skipped | open |"],
+    "| --- | ---: | ---: | ---: | ---: |",
+  ];
+  for (const [name, all] of groups) {
+    const rules = all.filter(isRule);
+    const states = rules.map(({ id }) => proofs.get(id)?.state);
+    const count = (...wanted) => states.filter((state) => wanted.includes(state)).length;
+    const counts = [rules.length, count("proved"), count("failed", "skipped"), count(undefined)];
+    lines.push(`| ${name} | ${counts.join(" | ")} |`);
+  }
+  return lines;
+}
+
+function proofCell(proof, reason) {
+  if (proof === undefined) return reason === undefined ? "**open**" : `**open**: ${cell(reason)}`;
+  const tests = new Set(proof.tests.map(({ title, file }) => `${cell(title)} (\`${file}\`)`));
+  const told = [...tests].join("<br>");
+  return proof.state === "proved" ? told : `**${proof.state}**: ${told}`;
+}
+
+/** The page: what was run, a summary, and a table of every document. */
+export function render({ rows, proofs, why, results }) {
+  const groups = new Map();
+  for (const row of rows) groups.set(row.document, [...(groups.get(row.document) ?? []), row]);
+  const out = [...intro(results), ...summary(groups, proofs)];
+  for (const [name, all] of groups) {
+    const head = ["| id | level | actor | requirement | proof |", "| --- | --- | --- | --- | --- |"];
+    out.push("", `## ${name}`, "", ...head);
+    for (const { id, level, actor, requirement } of all.filter(isRule)) {
+      const proof = proofCell(proofs.get(id), why.get(id));
+      out.push(`| ${id} | ${level} | ${cell(actor)} | ${cell(requirement)} | ${proof} |`);
+    }
+  }
+  return `${out.join("\n")}\n`;
+}
