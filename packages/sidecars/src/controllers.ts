@@ -6,6 +6,7 @@ import { runGroupRestore } from "./group-restore/index.ts";
 import { runGroupSnapshot } from "./group-snapshot/index.ts";
 import { type GroupSnapshotOptions, runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
 import { type HealthOptions, runHealth } from "./health/index.ts";
+import { type ModifyOptions, runModify } from "./modify/index.ts";
 import { type RegistrationOptions, runNodeRegistration } from "./node-registration/index.ts";
 import { type ProvisionOptions, runProvision } from "./provision/index.ts";
 import { runReclaim } from "./reclaim/index.ts";
@@ -19,6 +20,7 @@ import { runVolumeGroup, type VolumeGroupOptions } from "./volume-group/index.ts
 export interface ControllerOptions {
   provision?: Partial<ProvisionOptions>;
   attach?: Partial<AttachOptions>;
+  modify?: Partial<ModifyOptions>;
   snapshot?: Partial<SnapshotOptions>;
   groupSnapshot?: Partial<GroupSnapshotOptions>;
   volumeGroup?: Partial<VolumeGroupOptions>;
@@ -32,6 +34,8 @@ export interface ControllerOptions {
 interface Controller {
   /** Whether the driver allows it. */
   supported(driver: DriverInfo, options: ControllerOptions): boolean;
+  /** It waits until VolumeAttributesClasses can be stored. */
+  needsAttributesClasses?: boolean;
   /** It waits until VolumeSnapshots can be stored. */
   needsSnapshotKinds?: boolean;
   /** It waits until VolumeGroupSnapshots can be stored, too. */
@@ -51,6 +55,7 @@ export type ControllerName =
   | "provision"
   | "attach"
   | "resize"
+  | "modify"
   | "snapshot"
   | "group-snapshot"
   | "group-restore"
@@ -78,6 +83,11 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
   resize: {
     supported: ({ can, nodeExpansion }) => can.has("EXPAND_VOLUME") || nodeExpansion,
     run: (context, _options, signal) => runResize(context, signal),
+  },
+  modify: {
+    supported: ({ can }) => can.has("MODIFY_VOLUME"),
+    needsAttributesClasses: true,
+    run: (context, options, signal) => runModify(context, options.modify ?? {}, signal),
   },
   /** Both halves: the cluster-wide binding and the calls to the driver. */
   snapshot: {

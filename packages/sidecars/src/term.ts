@@ -87,6 +87,7 @@ async function runController(
   signal: AbortSignal,
 ): Promise<void> {
   const controller = CONTROLLERS[name];
+  if (controller.needsAttributesClasses === true) await waitForKinds(context, "hasAttributesClasses", signal);
   if (controller.needsSnapshotKinds === true) await waitForKinds(context, "hasSnapshotKinds", signal);
   if (controller.needsGroupKinds === true) await waitForKinds(context, "hasGroupKinds", signal);
   if (controller.needsRestoreKind === true) await waitForKinds(context, "hasRestoreKind", signal);
@@ -134,6 +135,7 @@ async function contextFor(
 }
 
 const KINDS = {
+  hasAttributesClasses: { resource: VolumeAttributesClasses, called: "VolumeAttributesClasses" },
   hasSnapshotKinds: { resource: VolumeSnapshots, called: "snapshot kinds" },
   hasGroupKinds: { resource: VolumeGroupSnapshots, called: "kinds of group snapshots" },
   hasRestoreKind: { resource: VolumeGroupRestores, called: "kinds of group restores" },

@@ -31,6 +31,7 @@ interface Options extends ClientOptions {
   timeout: number;
   workerThreads: number;
   extraCreateMetadata?: true;
+  extraModifyMetadata?: true;
   defaultFstype: string;
   volumeNamePrefix: string;
   snapshotNamePrefix: string;
@@ -83,6 +84,7 @@ function settingsOf(options: Options): ControllerOptions {
   return {
     provision: { volumeNamePrefix: options.volumeNamePrefix, extraCreateMetadata, defaultFsType },
     attach: { defaultFsType },
+    modify: { extraModifyMetadata: options.extraModifyMetadata === true },
     nodeRegistration: { csiDriver: (name) => (name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}) },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
@@ -199,6 +201,7 @@ export function controllerCommand(): Command {
         .default(50),
     )
     .option("--extra-create-metadata", "tell the driver the names of claims, volumes and snapshots")
+    .option("--extra-modify-metadata", "tell the driver the names of claims and volumes that it modifies")
     .option("--default-fstype <type>", "for classes that name no file system", "")
     .addOption(prefixOption("volume", "pvc"))
     .addOption(prefixOption("snapshot", "snapshot"))

@@ -42,6 +42,7 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   ],
   attach: [patch(KubeVolumeAttachments), status(KubeVolumeAttachments), patch(PersistentVolumes)],
   resize: [patch(PersistentVolumes), status(PersistentVolumeClaims)],
+  modify: [patch(PersistentVolumes), status(PersistentVolumeClaims)],
   snapshot: [
     patch(VolumeSnapshots),
     status(VolumeSnapshots),

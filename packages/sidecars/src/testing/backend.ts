@@ -10,6 +10,8 @@ export interface BackendVolume {
   topology: Record<string, string>[];
   publishedTo: Set<string>;
   abnormal?: string;
+  /** What it was modified with. */
+  attributes?: Record<string, string>;
 }
 
 export interface BackendSnapshot {

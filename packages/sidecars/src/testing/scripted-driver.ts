@@ -158,6 +158,11 @@ export class ScriptedDriver {
           if (bytes > volume.bytes) volume.bytes = bytes;
           return { capacityBytes: volume.bytes, nodeExpansionRequired: this.#needsNode(volume.bytes) };
         }),
+        controllerModifyVolume: on("ControllerModifyVolume", (request: v1.ControllerModifyVolumeRequest) => {
+          const volume = this.backend.volume(request.volumeId);
+          volume.attributes = { ...volume.attributes, ...request.mutableParameters };
+          return {};
+        }),
         createSnapshot: on("CreateSnapshot", ({ name, sourceVolumeId }: v1.CreateSnapshotRequest) => ({
           snapshot: wireSnapshot(this.backend.createSnapshot(name, sourceVolumeId, this.snapshotPolls)),
         })),

@@ -1,0 +1,155 @@
+import { failpoint, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { RESERVED_PARAMETERS } from "../common/names.ts";
+import { rfc3339 } from "../common/time.ts";
+import { callFailure, isInfeasible, isUncertain, leastPause } from "../csi/codes.ts";
+import { objectKey, patchStatus } from "../kube/patch.ts";
+import { readSecret } from "../secrets/read.ts";
+import { type ModifyAnswer, type ModifyStep, type ModifyView, modifyQuestion } from "./decide.ts";
+import type { ModifyOptions } from "./index.ts";
+import { type ModifyStatusChange, modifyStatus, says } from "./status.ts";
+
+const gaps = {
+  announced: failpoint("sidecars/modify/announced"),
+  modified: failpoint("sidecars/modify/modified"),
+  volumeWritten: failpoint("sidecars/modify/volume-written"),
+  finished: failpoint("sidecars/modify/finished"),
+  cancelled: failpoint("sidecars/modify/cancelled"),
+};
+
+type CallStep = Extract<ModifyStep, { do: "modify" }>;
+
+/** Makes the changes that {@link decideModify} asks for, and remembers what the driver answered, by UID of the claim. */
+export class ModifyEffects {
+  readonly answers = new Map<string, ModifyAnswer>();
+  readonly pauses: Backoff;
+  readonly #context: SidecarContext;
+  readonly #options: ModifyOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(context: SidecarContext, options: ModifyOptions, signal: AbortSignal) {
+    this.#context = context;
+    this.#options = options;
+    this.#signal = signal;
+    this.pauses = new Backoff({ ...context.retry, now: context.now });
+  }
+
+  forget(uid: string): void {
+    this.answers.delete(uid);
+    this.pauses.reset(uid);
+  }
+
+  async apply(step: ModifyStep, view: ModifyView): Promise<void> {
+    const { claim, volume } = view;
+    if (claim === undefined || volume === undefined) return;
+    const { target } = step;
+    switch (step.do) {
+      case "announce": {
+        this.answers.delete(claim.metadata.uid ?? "");
+        const condition = { type: "ModifyingVolume", message: "" } as const;
+        await this.#status(claim, { progress: { status: "InProgress", target }, condition });
+        this.#event(claim, "Normal", "VolumeModify", `modifying volume ${volume.metadata.name} to ${target}`);
+        return gaps.announced();
+      }
+      case "modify":
+        return this.#modify(step, view, claim);
+      case "write-volume":
+        await this.#writeVolume(volume, target);
+        return gaps.volumeWritten();
+      case "finish":
+        return this.#finish(claim, volume, target);
+      case "report": {
+        this.pauses.fail(claim.metadata.uid ?? "", modifyQuestion(view), this.#context.retry.infeasibleMs);
+        return this.#failed(claim, { status: step.status, target }, step.message);
+      }
+      case "cancel":
+        await this.#status(claim, {});
+        this.forget(claim.metadata.uid ?? "");
+        this.#event(
+          claim,
+          "Normal",
+          "VolumeModifyCanceled",
+          `the change to ${target} is not wanted any more`,
+        );
+        return gaps.cancelled();
+    }
+  }
+
+  async #modify(step: CallStep, view: ModifyView, claim: PersistentVolumeClaim): Promise<void> {
+    const { driver, logger, retry, store, timeoutMs } = this.#context;
+    const { uid = "", name, namespace } = claim.metadata;
+    const { target } = step;
+    try {
+      await driver.client.controller.controllerModifyVolume(
+        {
+          volumeId: step.handle,
+          mutableParameters: { ...step.parameters, ...this.#metadata(view) },
+          secrets: await readSecret(store, step.secret),
+        },
+        { signal: this.#signal, timeoutMs },
+      );
+      gaps.modified();
+      this.answers.set(uid, { kind: "modified", target });
+      this.pauses.reset(uid);
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      const failure = callFailure(error);
+      this.pauses.fail(uid, modifyQuestion(view), leastPause(failure, retry.infeasibleMs));
+      logger.warn(
+        { claim: `${namespace}/${name}`, code: failure.code, error: failure.message },
+        "ControllerModifyVolume failed",
+      );
+      // Uncertain: the change may still come about, and stays the one to finish.
+      if (!isUncertain(failure)) this.answers.set(uid, { kind: "refused", target });
+      const status = isInfeasible(failure) ? "Infeasible" : "InProgress";
+      await this.#failed(claim, { status, target }, failure.message);
+    }
+  }
+
+  async #writeVolume(volume: PersistentVolume, target: string): Promise<void> {
+    const { store, cluster } = this.#context;
+    const { uid, resourceVersion } = volume.metadata;
+    const body = { metadata: { uid, resourceVersion }, spec: { volumeAttributesClassName: target } };
+    const { resource } = cluster.volumes;
+    cluster.volumes.wrote(await store.patch(resource, objectKey(volume), { type: "merge", body }));
+  }
+
+  #metadata({ claim, volume }: ModifyView): Record<string, string> {
+    if (!this.#options.extraModifyMetadata || claim === undefined) return {};
+    return {
+      [`${RESERVED_PARAMETERS}pvc/name`]: claim.metadata.name,
+      [`${RESERVED_PARAMETERS}pvc/namespace`]: claim.metadata.namespace ?? "",
+      [`${RESERVED_PARAMETERS}pv/name`]: volume?.metadata.name ?? "",
+    };
+  }
+
+  async #finish(claim: PersistentVolumeClaim, volume: PersistentVolume, target: string): Promise<void> {
+    // A volume that was made with its class was never modified.
+    const asked = claim.status?.modifyVolumeStatus !== undefined;
+    await this.#status(claim, { current: target });
+    this.forget(claim.metadata.uid ?? "");
+    const message = `volume ${volume.metadata.name} has the attributes of ${target}`;
+    if (asked) this.#event(claim, "Normal", "VolumeModifySuccessful", message);
+    gaps.finished();
+  }
+
+  async #failed(
+    claim: PersistentVolumeClaim,
+    progress: NonNullable<ModifyStatusChange["progress"]>,
+    message: string,
+  ): Promise<void> {
+    this.#event(claim, "Warning", "VolumeModifyFailed", message);
+    const change: ModifyStatusChange = { progress, condition: { type: "ModifyVolumeError", message } };
+    if (!says(claim, change)) await this.#status(claim, change);
+  }
+
+  async #status(claim: PersistentVolumeClaim, change: ModifyStatusChange): Promise<void> {
+    const { store, cluster, now } = this.#context;
+    await patchStatus(store, cluster.claims, claim, modifyStatus(claim, change, rfc3339(now())));
+  }
+
+  #event(claim: PersistentVolumeClaim, type: "Normal" | "Warning", reason: string, message: string): void {
+    this.#context.events.event(claim, type, reason, message);
+  }
+}

@@ -1,0 +1,133 @@
+import {
+  isDeleting,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type VolumeAttributesClass,
+} from "@mooring/store";
+import { MODIFY_SECRET_NAME, MODIFY_SECRET_NAMESPACE } from "../common/names.ts";
+import { DONE, type Rest } from "../common/steps.ts";
+import type { DriverInfo } from "../csi/driver-info.ts";
+import type { SecretRef } from "../secrets/references.ts";
+
+/** What the driver answered last in this process about a claim's volume and this class. */
+export interface ModifyAnswer {
+  kind: "modified" | "refused";
+  /** Name of the class. */
+  target: string;
+}
+
+export interface ModifyView {
+  driver: DriverInfo;
+  claim: PersistentVolumeClaim | undefined;
+  volume: PersistentVolume | undefined;
+  /** The one that {@link targetOf} names. */
+  attributesClass: VolumeAttributesClass | undefined;
+  answer: ModifyAnswer | undefined;
+  pauseMs: number;
+}
+
+export type ModifyStep =
+  /** Persisted before the call: from now on the volume may have the attributes of the class. */
+  | { do: "announce"; target: string }
+  | { do: "modify"; target: string; handle: string; parameters: Record<string, string>; secret?: SecretRef }
+  | { do: "write-volume"; target: string }
+  | { do: "finish"; target: string }
+  /** The class cannot be applied until somebody makes or changes it; what may have been made stays "InProgress". */
+  | { do: "report"; target: string; status: "Pending" | "InProgress" | "Infeasible"; message: string }
+  /** Nobody wants the change any more, and it has not been made. */
+  | { do: "cancel"; target: string };
+
+/** The next step towards the VolumeAttributesClass that a bound claim asks for. */
+export function decideModify(view: ModifyView): ModifyStep | Rest {
+  const { answer, claim, driver, volume } = view;
+  if (claim === undefined || volume === undefined || isDeleting(claim)) return DONE;
+  if (volume.spec?.csi?.driver !== driver.name || volume.spec.claimRef?.uid !== claim.metadata.uid)
+    return DONE;
+  if (claim.status?.phase !== "Bound") return DONE;
+  const { current, running, started } = progressOf(claim);
+  const target = targetOf(claim, answer);
+  if (target === undefined) return started === undefined ? DONE : { do: "cancel", target: started };
+  if (answer?.kind === "modified" && answer.target === target)
+    return volume.spec.volumeAttributesClassName === target
+      ? { do: "finish", target }
+      : { do: "write-volume", target };
+  // Made with this class, and nobody has written it down yet.
+  const asMade = current === "" && started === undefined;
+  if (asMade && volume.spec.volumeAttributesClassName === target) return { do: "finish", target };
+  if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
+  return callStep(view, volume, { target, announced: running && started === target });
+}
+
+function callStep(
+  { attributesClass, driver }: ModifyView,
+  volume: PersistentVolume,
+  { target, announced }: { target: string; announced: boolean },
+): ModifyStep {
+  const refuse = (status: "Pending" | "Infeasible", message: string): ModifyStep => ({
+    do: "report",
+    target,
+    status: announced ? "InProgress" : status,
+    message,
+  });
+  if (attributesClass === undefined)
+    return refuse("Pending", `VolumeAttributesClass ${target} does not exist`);
+  const { driverName, parameters = {} } = attributesClass;
+  if (driverName !== driver.name) {
+    const message = `VolumeAttributesClass ${target} is for driver ${driverName}, the volume is of ${driver.name}`;
+    return refuse("Infeasible", message);
+  }
+  if (!announced) return { do: "announce", target };
+  const secret = secretOf(volume);
+  const handle = volume.spec?.csi?.volumeHandle ?? "";
+  return { do: "modify", target, handle, parameters, ...(secret === undefined ? {} : { secret }) };
+}
+
+/**
+ * The class to bring the volume to; undefined: none. A change that may have been made comes first, whatever the user wishes
+ * now: only a clear refusal ends it, because otherwise nobody would know which attributes the volume has.
+ */
+export function targetOf(claim: PersistentVolumeClaim, answer: ModifyAnswer | undefined): string | undefined {
+  const { current, running, started } = progressOf(claim);
+  const refused = answer?.kind === "refused" && answer.target === started;
+  if (running && !refused) return started;
+  const wanted = claim.spec?.volumeAttributesClassName ?? "";
+  return wanted === "" || wanted === current ? undefined : wanted;
+}
+
+interface Progress {
+  /** Name of the class in force; "" when there is none. */
+  current: string;
+  /** Name of the class that a change is, or was, on the way to. */
+  started: string | undefined;
+  /** The driver has been asked, or is about to be. */
+  running: boolean;
+}
+
+function progressOf({ status }: PersistentVolumeClaim): Progress {
+  const change = status?.modifyVolumeStatus;
+  return {
+    current: status?.currentVolumeAttributesClassName ?? "",
+    started: change === undefined ? undefined : (change.targetVolumeAttributesClassName ?? ""),
+    running: change?.status === "InProgress",
+  };
+}
+
+/** Recorded on the volume when it was made; else that of expansions. */
+function secretOf({ metadata, spec }: PersistentVolume): SecretRef | undefined {
+  const { annotations = {} } = metadata;
+  const expand = spec?.csi?.controllerExpandSecretRef;
+  const name = annotations[MODIFY_SECRET_NAME] ?? expand?.name;
+  const namespace = annotations[MODIFY_SECRET_NAMESPACE] ?? expand?.namespace;
+  return name && namespace ? { name, namespace } : undefined;
+}
+
+/** What a pause after a failure is about: another wish, or another class of that name, ends it. */
+export function modifyQuestion({ claim, attributesClass, volume }: ModifyView): string {
+  return JSON.stringify([
+    claim?.spec?.volumeAttributesClassName,
+    attributesClass?.metadata.uid,
+    attributesClass?.driverName,
+    attributesClass?.parameters,
+    volume === undefined ? undefined : secretOf(volume),
+  ]);
+}

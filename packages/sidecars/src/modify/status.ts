@@ -1,0 +1,49 @@
+import type { PersistentVolumeClaim } from "@mooring/store";
+
+type Condition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["conditions"]>[number];
+
+/** Conditions that stand for one change: they come and go together. */
+const MODIFY_CONDITIONS: ReadonlySet<string> = new Set(["ModifyingVolume", "ModifyVolumeError"]);
+
+export interface ModifyStatusChange {
+  /** Absent: no change is under way. */
+  progress?: { status: "Pending" | "InProgress" | "Infeasible"; target: string };
+  condition?: { type: "ModifyingVolume" | "ModifyVolumeError"; message: string };
+  /** The class that is in force from now on. */
+  current?: string;
+}
+
+/** The claim's status after a step. Conditions of others stay; `now` is RFC 3339. */
+export function modifyStatus(claim: PersistentVolumeClaim, change: ModifyStatusChange, now: string): object {
+  const { condition, current, progress } = change;
+  const before = claim.status?.conditions ?? [];
+  const others = before.filter(({ type }) => !MODIFY_CONDITIONS.has(type));
+  const known = before.find(
+    ({ type, message = "" }) => type === condition?.type && message === condition.message,
+  );
+  const fresh: Condition[] =
+    condition === undefined
+      ? []
+      : [known ?? { ...condition, status: "True", lastTransitionTime: now, lastProbeTime: now }];
+  return {
+    conditions: [...others, ...fresh],
+    modifyVolumeStatus:
+      progress === undefined
+        ? null
+        : { status: progress.status, targetVolumeAttributesClassName: progress.target },
+    ...(current === undefined ? {} : { currentVolumeAttributesClassName: current }),
+  };
+}
+
+/** Whether the status says all of this already: it is written once per error, not once per attempt. */
+export function says(
+  { status }: PersistentVolumeClaim,
+  { progress, condition }: ModifyStatusChange,
+): boolean {
+  const { conditions = [], modifyVolumeStatus } = status ?? {};
+  return (
+    modifyVolumeStatus?.status === progress?.status &&
+    modifyVolumeStatus?.targetVolumeAttributesClassName === progress?.target &&
+    conditions.some(({ type, message = "" }) => type === condition?.type && message === condition.message)
+  );
+}
