@@ -34,9 +34,12 @@ export async function beginContainer(
 ): Promise<Container> {
   const record = recordOf(config, context.bootID);
   const own = context.of(record);
-  await mkdir(logFolderOf(context.logs, record), { recursive: true, mode: 0o750 });
-  await writeRecord(own.files, record);
-  await root.refresh();
+  const logs = logFolderOf(context.logs, record);
+  await Promise.all([
+    mkdir(logs, { recursive: true, mode: 0o750 }),
+    writeRecord(own.files, record),
+    root.refresh(),
+  ]);
   const { cgroups, run } = context;
   const { uid } = config.pod;
   await writeBundle(own.files, await resolveTargets(root, await withMessageFile(config, own.files)), {

@@ -65,7 +65,8 @@ export async function superviseContainer(
   async function start(): Promise<void> {
     const init = record.init ?? (await waitForInit(files, child, next));
     if (init === undefined) return;
-    if (record.init === undefined) await save({ init });
+    // The monitor has it on disk: it is saved with the next change.
+    record = { ...record, init };
     await waitForProgram(init, closing.signal);
     await save({ startedAt: child === undefined ? record.createdAt : new Date().toISOString() });
   }
