@@ -24,6 +24,17 @@ export function isFencedNode(agent: NodeAgent | undefined): boolean {
   return proven && (state === "Fenced" || state === "Gone");
 }
 
+/** Everything about a node but when it was last heard, which changes all the time. */
+export function withoutHeartbeat({ status, metadata, ...agent }: NodeAgent): NodeAgent {
+  const { name, uid = "" } = metadata;
+  const { heartbeat: _, ...known } = status ?? {};
+  return { ...agent, metadata: { name, uid }, ...(isKnown(known) ? { status: known } : {}) };
+}
+
+function isKnown(status: Partial<NodeAgent["status"]>): status is NonNullable<NodeAgent["status"]> {
+  return status?.state !== undefined;
+}
+
 export const NodeAgents = defineResource<NodeAgent>(
   MOORING_GROUP,
   MOORING_VERSION,

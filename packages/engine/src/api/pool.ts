@@ -50,4 +50,11 @@ export function poolNodes(pool: Pool): string[] {
   return pool.spec.nodeID === undefined ? [] : [pool.spec.nodeID];
 }
 
+/** Everything about a pool but how full it is, which changes all the time. */
+export function withoutUsage({ status, metadata, ...pool }: Pool): Pool {
+  const { name, uid = "" } = metadata;
+  const { ready = false, nodes } = status ?? {};
+  return { ...pool, metadata: { name, uid }, status: { ready, ...(nodes === undefined ? {} : { nodes }) } };
+}
+
 export const Pools = defineResource<Pool>(MOORING_GROUP, MOORING_VERSION, "Pool", "pools", false);

@@ -14,12 +14,8 @@ import { type ShareManager, ShareManagers } from "../api/share-manager.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { isServed, type Volume, Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
-import { reconcileGroup } from "./group-snapshot/index.ts";
-import { watchHealth } from "./health/index.ts";
 import { reconcilePool } from "./pool/index.ts";
 import { presentShares, reconcileShare } from "./share/index.ts";
-import { reconcileSnapshot } from "./snapshot/index.ts";
-import { reconcileVolume } from "./volume/index.ts";
 
 export interface AgentInformers {
   pools: Informer<Pool>;
@@ -80,101 +76,6 @@ export function runPools(context: AgentContext, informers: AgentInformers): Prom
         source(snapshots, ({ spec }) => goingPool(spec.pool)),
       ],
       reconcile: (name) => reconcilePool(context, informers, name),
-    },
-    context.signal,
-  );
-}
-
-export function runVolumes(
-  context: AgentContext,
-  { volumes, snapshots, attachments }: AgentInformers,
-): Promise<void> {
-  const queue = new WorkQueue(BACKOFF);
-  const shared = () =>
-    context.pools
-      .list()
-      .filter(({ layout }) => layout.shared !== undefined)
-      .flatMap(({ name }) => volumes.byIndex("pool", name).map(nameOf));
-  // Whose volumes of shared pools are may change with every node that comes or goes.
-  context.sharing?.agents.onChange((old, agent) => {
-    if (old?.status?.state !== agent?.status?.state) for (const name of shared()) queue.add(name);
-  });
-  context.sharing?.onTurn((image) => queue.add(image));
-  const copiesOf = (kind: "Volume" | "Snapshot", name: string): string[] =>
-    volumes
-      .byIndex("source", `${kind}/${name}`)
-      .filter(({ status }) => status?.size === undefined)
-      .map(nameOf);
-  context.pools.onOpened((pool) => {
-    for (const volume of volumes.byIndex("pool", pool)) queue.add(nameOf(volume));
-  });
-  const health = watchHealth(context, volumes, queue);
-  const controller = runController(
-    {
-      name: "volume",
-      logger: context.logger,
-      concurrency: 8,
-      queue,
-      sources: [
-        source(volumes, (volume) => [nameOf(volume), ...copiesOf("Volume", nameOf(volume))]),
-        source(snapshots, (snapshot) => copiesOf("Snapshot", nameOf(snapshot))),
-        // A second job may come to a volume that is out of reach of workloads already.
-        source(attachments, ({ metadata: { name } }) =>
-          volumes.get(name)?.spec.disableFrontend === true ? [name] : [],
-        ),
-      ],
-      reconcile: (name) => reconcileVolume(context, name),
-    },
-    context.signal,
-  );
-  return Promise.all([controller, health]).then(() => {});
-}
-
-export function runSnapshots(
-  context: AgentContext,
-  { volumes, snapshots, groups }: AgentInformers,
-): Promise<void> {
-  const queue = new WorkQueue(BACKOFF);
-  context.pools.onOpened((pool) => {
-    for (const snapshot of snapshots.byIndex("pool", pool)) queue.add(nameOf(snapshot));
-  });
-  return runController(
-    {
-      name: "snapshot",
-      logger: context.logger,
-      queue,
-      sources: [
-        source(snapshots, (snapshot) => [nameOf(snapshot)]),
-        source(volumes, (volume) =>
-          snapshots
-            .byIndex("volume", nameOf(volume))
-            .filter(({ status }) => status?.readyToUse !== true)
-            .map(nameOf),
-        ),
-        // Its members become ready when it is committed.
-        source(groups, ({ spec, status }) =>
-          status?.state === "committed" ? spec.members.map(({ snapshot }) => snapshot) : [],
-        ),
-      ],
-      reconcile: (name) => reconcileSnapshot(context, name),
-    },
-    context.signal,
-  );
-}
-
-export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
-  const queue = new WorkQueue(BACKOFF);
-  context.sessions.onExpired((name) => queue.add(name));
-  context.pools.onOpened(() => {
-    for (const { metadata } of groups.list()) queue.add(metadata.name);
-  });
-  return runController(
-    {
-      name: "group-snapshot",
-      logger: context.logger,
-      queue,
-      sources: [source(groups, ({ metadata }) => [metadata.name])],
-      reconcile: (name) => reconcileGroup(context, name),
     },
     context.signal,
   );

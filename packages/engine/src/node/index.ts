@@ -16,9 +16,10 @@ import type { Host } from "../host/host.ts";
 import { KeyedLock } from "../host/keyed-lock.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import type { AgentContext } from "./context.ts";
-import { createInformers, runGroups, runPools, runShares, runSnapshots, runVolumes } from "./controllers.ts";
+import { createInformers, runPools, runShares } from "./controllers.ts";
 import { Cuts } from "./copy/copies.ts";
 import { Freezes } from "./freezes/index.ts";
+import { runGroups } from "./group-snapshot/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
 import { claimNode } from "./heartbeat/holder.ts";
 import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
@@ -31,6 +32,8 @@ import { releaseDevices } from "./release-devices.ts";
 import { endShare, presentShares } from "./share/index.ts";
 import { openSharing } from "./sharing/open-sharing.ts";
 import { sweepLeases } from "./sharing/sweep-leases.ts";
+import { runSnapshots } from "./snapshot/index.ts";
+import { runVolumes } from "./volume/index.ts";
 
 const HEALTH_MS = 10_000;
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import {
+  atRest,
   Events,
   isNotFound,
   type KubeObject,
@@ -26,6 +27,7 @@ import type { Host } from "../host/host.ts";
 import { startAgent } from "../node/index.ts";
 import { addTicket, removeTickets } from "../tickets/tickets.ts";
 import { GIB, MIB, scratch } from "./scratch.ts";
+import { undoAll } from "./undo.ts";
 
 /** The kinds that the engine needs, without schemas. */
 export function engineRegistry(): ResourceRegistry {
@@ -46,6 +48,8 @@ export interface BenchOptions {
   /** The clock of the data services. */
   now?: () => Date;
   poolSize?: number;
+  /** The test takes files away behind the agent's back: no event tells of what is due then. */
+  behindItsBack?: boolean;
   /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
   prepare?: (bench: Bench) => Promise<void>;
 }
@@ -72,9 +76,7 @@ export class Bench {
     const host = options.host ?? createHost();
     const undo: (() => unknown)[] = [];
     // Hooks run in the order in which they were made: one of our own, to stop what runs before the folder goes.
-    t.after(async () => {
-      for (const work of undo.reverse()) await work();
-    });
+    t.after(() => undoAll(undo));
     const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const bench = new Bench(dir, host, store, type, options);
@@ -82,6 +84,8 @@ export class Bench {
       await bench.stop();
       await store.close();
     });
+    // Nothing that is due sleeps, whatever the test has done.
+    if (options.behindItsBack !== true) undo.push(() => atRest());
     await options.prepare?.(bench);
     await bench.start();
     return bench;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { LocalStore, silentLogger } from "@mooring/store";
+import { atRest, LocalStore, silentLogger } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
@@ -12,6 +12,7 @@ import type { LeaseTimes } from "../leases/image-leases.ts";
 import { type Agent, startAgent } from "../node/index.ts";
 import { engineRegistry, until, volumeObject } from "./agent.ts";
 import { GIB, type Hooks, scratch, sparse } from "./scratch.ts";
+import { undoAll } from "./undo.ts";
 
 export interface ClusterPool {
   name: string;
@@ -45,9 +46,7 @@ export class Cluster {
   static async open(t: Hooks, pools: readonly ClusterPool[]): Promise<Cluster> {
     const host = createHost();
     const undo: (() => unknown)[] = [];
-    t.after(async () => {
-      for (const work of undo.reverse()) await work();
-    });
+    t.after(() => undoAll(undo));
     const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
     const cluster = new Cluster(dir, host, store, pools);
@@ -56,6 +55,8 @@ export class Cluster {
       await cluster.stopCoordinator();
       await store.close();
     });
+    // Nothing that is due sleeps, whatever the test has done.
+    undo.push(() => atRest());
     await mkdir(join(dir, "mounts"));
     for (const name of new Set(pools.flatMap((pool) => (pool.shared === true ? [pool.name] : []))))
       await cluster.#makeShared(name);

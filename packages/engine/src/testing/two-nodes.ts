@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
+import { atRest, Events, Leases, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { Pools } from "../api/pool.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
@@ -28,9 +28,13 @@ export async function twoNodes(t: TestContext): Promise<SharedNodes> {
   const stores: LocalStore[] = [];
   // Before the folder is cleaned up: hooks run in the order in which they were made.
   t.after(async () => {
-    stop.abort();
-    await Promise.allSettled(running);
-    for (const store of stores) await store.close();
+    try {
+      await atRest();
+    } finally {
+      stop.abort();
+      await Promise.allSettled(running);
+      for (const store of stores) await store.close();
+    }
   });
   const dir = await scratch(t, host);
   const disk = await sparse(join(dir, "disk"), 2 * GIB);

@@ -56,7 +56,7 @@ export async function ensureAttachment(
 
 /** The attachment object of a volume, or undefined while the arbiter has not made it yet. */
 export async function getAttachment(
-  store: ObjectStore,
+  store: Pick<ObjectStore, "get">,
   volumeName: string,
   signal?: AbortSignal,
 ): Promise<VolumeAttachment | undefined> {

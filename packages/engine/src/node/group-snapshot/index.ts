@@ -1,14 +1,39 @@
-import { converge } from "../../converge.ts";
+import { Reconciler, source } from "@mooring/store";
+import { asOutcome, failure } from "../../converge.ts";
 import type { AgentContext } from "../context.ts";
+import type { AgentInformers } from "../controllers.ts";
+import { readContext } from "../read-context.ts";
 import { applyGroupStep } from "./apply.ts";
-import { decide, type GroupView } from "./decide.ts";
+import { decide, type GroupStep, type GroupView } from "./decide.ts";
 import { readGroup } from "./read.ts";
 
-/** Takes this node's part of a group snapshot as far as it can go now. Failures are told on the object. */
-export async function reconcileGroup(context: AgentContext, name: string): Promise<void> {
-  await converge({
-    read: () => readGroup(context, name),
-    decide: (view: GroupView) => decide(view),
-    apply: (step, view) => applyGroupStep(context, step, name, view),
+/** Short, because what is waited for most often, the end of a mount, sends no event. */
+const BACKOFF = { maxMs: 10_000 };
+
+/** Takes this node's part of group snapshots as far as it can go. Failures are told on the object. */
+export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
+  const reconciler = new Reconciler<GroupReading, ReturnType<typeof asOutcome<GroupStep>>>({
+    name: "group-snapshot",
+    store: context.store,
+    logger: context.logger,
+    backoff: BACKOFF,
+    sources: [source(groups, ({ metadata }) => [metadata.name])],
+    async read(name, { reader }) {
+      const view = await readGroup(readContext(context, reader), name);
+      return view === undefined ? undefined : { name, view };
+    },
+    decide: ({ view }) => asOutcome(decide(view)),
+    apply: (step, { name, view }) => applyGroupStep(context, step, name, view),
+    errorOf: failure,
   });
+  context.sessions.onExpired((name) => reconciler.add(name));
+  context.pools.onOpened(() => {
+    for (const { metadata } of groups.list()) reconciler.add(metadata.name);
+  });
+  return reconciler.run(context.signal);
+}
+
+interface GroupReading {
+  name: string;
+  view: GroupView;
 }

@@ -1,12 +1,15 @@
 import { getIfAny } from "@mooring/store";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import type { AgentContext } from "../context.ts";
+import type { ReadContext } from "../read-context.ts";
 import type { GroupView } from "./decide.ts";
 
-export async function readGroup(context: AgentContext, name: string): Promise<GroupView> {
+/** Undefined: it is gone, and nothing is under way for it here. */
+export async function readGroup(context: ReadContext, name: string): Promise<GroupView | undefined> {
   const { store, nodeID, sessions, signal } = context;
   const group = await getIfAny(store, GroupSnapshots, { name }, signal);
-  return { group, nodeID, session: sessions.get(name) };
+  const session = sessions.get(name);
+  return group === undefined && session === undefined ? undefined : { group, nodeID, session };
 }
 
 /** The members that this node is to cut: by what the coordinator has written down, as all nodes read it. */

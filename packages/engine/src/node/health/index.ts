@@ -1,4 +1,4 @@
-import type { Informer, WorkQueue } from "@mooring/store";
+import type { Informer } from "@mooring/store";
 import type { Volume } from "../../api/volume.ts";
 import type { MountEntry } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
@@ -9,14 +9,14 @@ import { mountFault } from "./fault.ts";
 export async function watchHealth(
   context: AgentContext,
   volumes: Informer<Volume>,
-  queue: WorkQueue,
+  ask: (name: string) => void,
 ): Promise<void> {
   const { host, healthMs, signal, logger } = context;
   const devices = new DeviceLooks(context);
   while (!signal.aborted) {
     await host.clock.sleep(healthMs, signal).catch(() => {});
     if (signal.aborted) return;
-    await look(context, devices, volumes.list(), queue).catch((error: unknown) => {
+    await look(context, devices, volumes.list(), ask).catch((error: unknown) => {
       logger.warn({ err: error }, "cannot look at the health of volumes");
     });
   }
@@ -26,7 +26,7 @@ async function look(
   context: AgentContext,
   devices: DeviceLooks,
   volumes: readonly Volume[],
-  queue: WorkQueue,
+  ask: (name: string) => void,
 ): Promise<void> {
   const { host, nodeID, faults } = context;
   const attached = volumes.filter(
@@ -37,7 +37,7 @@ async function look(
   const tell = async (volume: Volume): Promise<void> => {
     const { name } = volume.metadata;
     const known = volume.status?.robustness === "faulted";
-    if (!known && (faults.has(name) || (await isDamaged(context, volume)))) queue.add(name);
+    if (!known && (faults.has(name) || (await isDamaged(context, volume)))) ask(name);
   };
   const bare: Volume[] = [];
   for (const volume of attached) {

@@ -5,7 +5,7 @@ import { failpointNames } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint, startTestApiServer } from "@mooring/store/testing";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
-import "./index.ts";
+import "./apply.ts";
 
 const program = await bundleProgram(new URL("./testing/mortal-agent.ts", import.meta.url));
 after(program.remove);

@@ -4,7 +4,8 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import { migrationOf } from "../../tickets/migration-phase.ts";
-import type { AgentContext, Sharing } from "../context.ts";
+import type { Sharing } from "../context.ts";
+import type { ReadContext } from "../read-context.ts";
 import { concernIn } from "../volume/read.ts";
 import { isConcerned } from "../volume/responsible-node.ts";
 import type { MigrationLease, MigrationView } from "./decide.ts";
@@ -18,7 +19,7 @@ export interface MigrationReading extends MigrationView {
 
 /** Undefined: the volume does not migrate, or not here. */
 export async function readMigration(
-  context: AgentContext,
+  context: ReadContext,
   name: string,
 ): Promise<MigrationReading | undefined> {
   const { store, nodeID, host, pools, poolObjects, sharing, signal } = context;
@@ -48,7 +49,11 @@ function deviceOf(loop: LoopDevice | undefined): MigrationView["device"] {
 }
 
 /** The record of the lease matters only when it changes hands. */
-async function leaseOf({ leases }: Sharing, volume: Volume, signal: AbortSignal): Promise<MigrationLease> {
+async function leaseOf(
+  { leases }: Pick<Sharing, "leases">,
+  volume: Volume,
+  signal: AbortSignal,
+): Promise<MigrationLease> {
   const { name } = volume.metadata;
   const held = leases.holds(name);
   const { phase } = migrationOf(volume);

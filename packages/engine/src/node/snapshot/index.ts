@@ -1,22 +1,36 @@
-import type { ReconcileResult } from "@mooring/store";
+import { Reconciler, source } from "@mooring/store";
 import { Snapshots } from "../../api/snapshot.ts";
-import { converge } from "../../converge.ts";
+import { asOutcome, failure } from "../../converge.ts";
 import type { AgentContext } from "../context.ts";
+import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
+import { openPoolTopic, readContext } from "../read-context.ts";
 import { applySnapshotStep } from "./apply.ts";
-import { decide, type SnapshotView } from "./decide.ts";
+import { decide, type SnapshotStep, type SnapshotView } from "./decide.ts";
 import { readSnapshot } from "./read.ts";
 
-/** Takes a snapshot of this node as far as it can go now. Throws, after reporting, when it has to be tried again. */
-export async function reconcileSnapshot(context: AgentContext, name: string): Promise<ReconcileResult> {
-  try {
-    return await converge({
-      read: () => readSnapshot(context, name),
-      decide: (view: SnapshotView) => decide(view),
-      apply: (step, view) => applySnapshotStep(context, step, view),
-    });
-  } catch (error) {
-    await reportFailure(context, Snapshots, name, error, { readyToUse: false }, { count: true });
-    throw error;
-  }
+/** Short, because what is waited for most often, the end of a mount, sends no event. */
+const BACKOFF = { maxMs: 10_000 };
+
+/** Takes the snapshots of this node as far as they can go: cuts them, and removes their images. */
+export function runSnapshots(
+  context: AgentContext,
+  { snapshots, volumes, pools, groups }: AgentInformers,
+): Promise<void> {
+  const reconciler = new Reconciler<SnapshotView, ReturnType<typeof asOutcome<SnapshotStep>>>({
+    name: "snapshot",
+    store: context.store,
+    logger: context.logger,
+    backoff: BACKOFF,
+    sources: [source(snapshots, ({ metadata }) => [metadata.name])],
+    watched: [volumes, pools, groups, ...(context.sharing === undefined ? [] : [context.sharing.agents])],
+    read: (name, { reader }) => readSnapshot(readContext(context, reader), name),
+    decide: (view) => asOutcome(decide(view)),
+    apply: (step, view) => applySnapshotStep(context, step, view),
+    failed: (name, error) =>
+      reportFailure(context, Snapshots, name, error, { readyToUse: false }, { count: true }),
+    errorOf: failure,
+  });
+  context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
+  return reconciler.run(context.signal);
 }

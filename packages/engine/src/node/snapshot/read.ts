@@ -1,32 +1,45 @@
 import { stat } from "node:fs/promises";
 import { getIfAny } from "@mooring/store";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
+import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared } from "../../api/pool.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { isImageId } from "../../pools/image-id.ts";
-import type { AgentContext } from "../context.ts";
+import type { ReadContext } from "../read-context.ts";
 import { concernIn } from "../volume/read.ts";
 import { isConcerned } from "../volume/responsible-node.ts";
 import type { SnapshotView } from "./decide.ts";
 
 /** Undefined: the snapshot is gone, or another node's. */
-export async function readSnapshot(context: AgentContext, name: string): Promise<SnapshotView | undefined> {
+export async function readSnapshot(context: ReadContext, name: string): Promise<SnapshotView | undefined> {
   const { store, nodeID, signal } = context;
   const snapshot = await getIfAny(store, Snapshots, { name }, signal);
   if (snapshot === undefined) return undefined;
-  const volume = await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal);
-  if (!isOurs(context, snapshot, volume)) return undefined;
+  const shared = isShared(context.poolObjects.get(snapshot.spec.pool));
   const open = context.pools.get(snapshot.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
+  // All nodes see the file: nobody has anything to do, wherever the volume goes.
+  if (shared && file !== undefined && isWhole(snapshot)) return undefined;
+  const needsVolume = shared || snapshot.status?.creationTime === undefined;
+  const volume = needsVolume
+    ? await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal)
+    : undefined;
+  if (!isOurs(context, snapshot, volume)) return undefined;
   const image = file === undefined ? undefined : { size: file.size, createdAt: await madeAt(file.path) };
   const group = await groupOf(context, snapshot);
   const now = context.host.clock.now();
   return { snapshot, nodeID, poolOpen: open !== undefined, image, volume, group, now };
 }
 
+function isWhole({ metadata, status }: Snapshot): boolean {
+  const held = metadata.finalizers?.includes(ENGINE_FINALIZER) === true;
+  const going = metadata.deletionTimestamp !== undefined;
+  return held && !going && status?.readyToUse === true && status.error === undefined;
+}
+
 async function groupOf(
-  { store, sessions, signal }: AgentContext,
+  { store, sessions, signal }: ReadContext,
   { spec: { group: name } }: Snapshot,
 ): Promise<SnapshotView["group"]> {
   if (name === undefined) return undefined;
@@ -39,7 +52,7 @@ async function groupOf(
 }
 
 /** In a shared pool the node that has the source cuts it, because a file system in use is frozen for it. */
-function isOurs(context: AgentContext, snapshot: Snapshot, volume: Volume | undefined): boolean {
+function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undefined): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(snapshot.spec.pool);
   if (pool === undefined || !isShared(pool)) {

@@ -4,7 +4,7 @@ import type { OpenPool } from "../open-pools.ts";
 
 /** Where a volume's device is mounted, for people: `mounted at /mnt/x`. */
 export async function deviceUsers(
-  { host }: AgentContext,
+  { host }: Pick<AgentContext, "host">,
   open: OpenPool,
   devicePath: string,
 ): Promise<string[]> {

@@ -1,33 +1,78 @@
-import type { ReconcileResult } from "@mooring/store";
+import { Reconciler, source } from "@mooring/store";
 import { type VolumeStatus, Volumes } from "../../api/volume.ts";
-import { converge } from "../../converge.ts";
+import { asOutcome, failure } from "../../converge.ts";
 import type { AgentContext } from "../context.ts";
+import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
-import { reconcileMigration } from "../migration/index.ts";
+import { watchHealth } from "../health/index.ts";
+import { applyMigrationStep } from "../migration/apply.ts";
+import { decideMigration, type MigrationStep } from "../migration/decide.ts";
+import { type MigrationReading, readMigration } from "../migration/read.ts";
+import { openPoolTopic, readContext } from "../read-context.ts";
 import { LeaseHeld } from "../sharing/take-lease.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
 import { letGo } from "./release-lease.ts";
+import type { VolumeStep } from "./view.ts";
 
+/** Short, because what is waited for most often, the end of a mount, sends no event. */
+const BACKOFF = { maxMs: 10_000 };
 /** A lease that is given back tells by itself; one that runs out has to be looked at. */
 const LEASE_RETRY_MS = 2000;
 const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 
-/** Takes a volume of this node as far as it can go now. Throws, after reporting, when it has to be tried again. */
-export async function reconcileVolume(context: AgentContext, name: string): Promise<ReconcileResult> {
-  try {
-    await reconcileMigration(context, name);
-    const result = await converge({
-      read: () => readVolume(context, name),
-      decide: (view: VolumeReading) => decide(view),
-      apply: (step, view) => applyVolumeStep(context, step, view),
-    });
-    await letGo(context, name);
-    return result;
-  } catch (error) {
-    if (error instanceof LeaseHeld) return { requeueAfterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) };
-    await reportFailure(context, Volumes, name, error, BLANK);
-    throw error;
-  }
+/** A migration's part comes first; what is to be done apart from it is not looked at while it has something to do. */
+type Reading = { migration: MigrationReading; step: MovingStep } | { volume: VolumeReading };
+type MovingStep = Exclude<NonNullable<MigrationStep>, { do: "wait" }>;
+type Step =
+  | { do: "migrate"; step: MovingStep; reading: MigrationReading }
+  | { do: "change"; step: VolumeChange; reading: VolumeReading };
+type VolumeChange = Parameters<typeof applyVolumeStep>[1];
+
+/** Takes the volumes of this node as far as they can go, and looks after the health of those that are attached. */
+export function runVolumes(
+  context: AgentContext,
+  { volumes, snapshots, attachments, pools }: AgentInformers,
+): Promise<void> {
+  const { sharing } = context;
+  const reconciler = new Reconciler<Reading, Step>({
+    name: "volume",
+    store: context.store,
+    logger: context.logger,
+    concurrency: 8,
+    backoff: BACKOFF,
+    sources: [source(volumes, ({ metadata }) => [metadata.name])],
+    watched: [snapshots, attachments, pools, ...(sharing === undefined ? [] : [sharing.agents])],
+    async read(name, { reader }) {
+      const reading = readContext(context, reader);
+      const migration = await readMigration(reading, name);
+      const step = migration === undefined ? undefined : decideMigration(migration);
+      if (migration !== undefined && step !== undefined && step.do !== "wait") return { migration, step };
+      const volume = await readVolume(reading, name);
+      return volume === undefined ? undefined : { volume };
+    },
+    decide(view) {
+      if ("migration" in view) return { do: "migrate", step: view.step, reading: view.migration };
+      const step = asOutcome<VolumeStep>(decide(view.volume));
+      return step.do === "done" || step.do === "wait" || step.do === "fail"
+        ? step
+        : { do: "change", step, reading: view.volume };
+    },
+    async apply(step) {
+      if (step.do === "migrate") await applyMigrationStep(context, step.step, step.reading);
+      else await applyVolumeStep(context, step.step, step.reading);
+    },
+    ended: (name) => letGo(context, name),
+    waitsFor: (error) =>
+      error instanceof LeaseHeld
+        ? { do: "wait", afterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) }
+        : undefined,
+    failed: (name, error) => reportFailure(context, Volumes, name, error, BLANK),
+    errorOf: failure,
+  });
+  sharing?.onTurn((image) => reconciler.add(image));
+  context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));
+  const health = watchHealth(context, volumes, (name) => reconciler.add(name));
+  return Promise.all([reconciler.run(context.signal), health]).then(() => {});
 }

@@ -9,8 +9,8 @@ import { isImageId } from "../../pools/image-id.ts";
 import { getAttachment } from "../../tickets/attachment-object.ts";
 import { isHeldOn } from "../../tickets/exposure.ts";
 import { isMoving } from "../../tickets/migration-phase.ts";
-import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
+import type { ReadContext } from "../read-context.ts";
 import { deviceUsers } from "./device-users.ts";
 import { type ConcernView, isConcerned } from "./responsible-node.ts";
 import type { LeaseState, SourceView, VolumeView } from "./view.ts";
@@ -22,7 +22,7 @@ export interface VolumeReading extends VolumeView {
 }
 
 /** Undefined: the volume is gone, or another node's to deal with. */
-export async function readVolume(context: AgentContext, name: string): Promise<VolumeReading | undefined> {
+export async function readVolume(context: ReadContext, name: string): Promise<VolumeReading | undefined> {
   const { store, nodeID, host, signal } = context;
   const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume === undefined) return undefined;
@@ -58,7 +58,7 @@ function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
 }
 
 /** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
-async function holdsOpen({ host, pools, sharing }: AgentContext, volume: Volume): Promise<boolean> {
+async function holdsOpen({ host, pools, sharing }: ReadContext, volume: Volume): Promise<boolean> {
   // Confirmed since the migration's own steps were last taken: they come again, and give it away in their order.
   if (isMoving(volume)) return false;
   const { metadata, spec } = volume;
@@ -69,7 +69,7 @@ async function holdsOpen({ host, pools, sharing }: AgentContext, volume: Volume)
 }
 
 /** Tickets matter to an agent only where they hold the volume out of reach of workloads. */
-async function jobsOf({ store, nodeID, signal }: AgentContext, volume: Volume): Promise<AttacherType[]> {
+async function jobsOf({ store, nodeID, signal }: ReadContext, volume: Volume): Promise<AttacherType[]> {
   const { disableFrontend = false, nodeID: wanted } = volume.spec;
   if (!disableFrontend || wanted !== nodeID) return [];
   const attachment = await getAttachment(store, volume.metadata.name, signal);
@@ -77,13 +77,13 @@ async function jobsOf({ store, nodeID, signal }: AgentContext, volume: Volume): 
   return tickets.filter((ticket) => ticket.nodeID === nodeID).map(({ type }) => type);
 }
 
-function leaseOf({ sharing }: AgentContext, name: string): LeaseState {
+function leaseOf({ sharing }: ReadContext, name: string): LeaseState {
   const held = sharing?.leases.holds(name) === true;
   return { held, takenFrom: sharing?.leases.takenFrom(name) };
 }
 
 /** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */
-async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volume: Volume): Promise<Volume> {
+async function whereItIsMade({ store, poolObjects, signal }: ReadContext, volume: Volume): Promise<Volume> {
   const { source, pool } = volume.spec;
   const made = volume.status?.size !== undefined || volume.metadata.deletionTimestamp !== undefined;
   if (made || source?.kind !== "Volume" || !isShared(poolObjects.get(pool))) return volume;
@@ -92,7 +92,7 @@ async function whereItIsMade({ store, poolObjects, signal }: AgentContext, volum
 }
 
 /** The pool's node has the data; the owner counts when the Pool object is gone. */
-function isOurs(context: AgentContext, volume: Volume): boolean {
+function isOurs(context: ReadContext, volume: Volume): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(volume.spec.pool);
   if (pool !== undefined && isShared(pool)) {
@@ -107,7 +107,7 @@ function isOurs(context: AgentContext, volume: Volume): boolean {
 
 /** What this node knows about who is to deal with a shared pool's volume. */
 export function concernIn(
-  { nodeID, sharing }: AgentContext,
+  { nodeID, sharing }: ReadContext,
   pool: Pool,
   volume: ConcernView["volume"],
 ): ConcernView {
@@ -116,7 +116,7 @@ export function concernIn(
 }
 
 async function deviceOf(
-  { host }: AgentContext,
+  { host }: ReadContext,
   open: OpenPool,
   volume: Volume,
   image: Image | undefined,
@@ -134,7 +134,7 @@ async function deviceOf(
   return folderUsers(await host.mounts.list(), image.path).length > 0 ? device : undefined;
 }
 
-async function sourceOf(context: AgentContext, volume: Volume): Promise<SourceView> {
+async function sourceOf(context: ReadContext, volume: Volume): Promise<SourceView> {
   const { source, pool } = volume.spec;
   if (!isImageId(volume.metadata.name)) return { state: "unfit", message: "the name is not a volume id" };
   if (source === undefined || volume.status?.size !== undefined) return { state: "none" };

@@ -62,6 +62,10 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<void>;
   /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
+  /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */
+  ended?(key: string, context: ReconcileContext): Promise<void>;
+  /** An error of `apply` that says no more than that somebody else has to act first. */
+  waitsFor?(error: unknown): { do: "wait"; afterMs?: number } | undefined;
   /** The error of a `fail`; default {@link ReconcileFailure}. */
   errorOf?(outcome: Extract<Outcome, { do: "fail" }>): Error;
   /** Errors of `apply` that only mean an old picture; default: conflicts. */

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../object/meta.ts";
 import { groupResource, keyOf, type Resource } from "../../object/resource.ts";
 import type { ChangeListener, Informer } from "../informer.ts";
 import type { WatchedInformer } from "./contract.ts";
-import type { Notes, Projection, Seen } from "./reader.ts";
+import { type Notes, type Projection, projected, type Seen } from "./reader.ts";
 
 /** What one read of a key has looked at. */
 export interface Pass {
@@ -20,6 +20,7 @@ export interface Pass {
 
 /** A read of an object from the store, and what came of it before there was an answer. */
 interface LiveRead {
+  of: Projection | undefined;
   seen: Seen;
   meanwhile: (KubeObject | undefined)[];
 }
@@ -33,7 +34,7 @@ interface Followed {
   readonly groups: Map<string, Group>;
   /** Index names in use. */
   readonly indexes: Map<string, number>;
-  readonly live: Map<string, Map<OpenPass, LiveRead>>;
+  readonly live: Map<string, Map<OpenPass, LiveRead[]>>;
   readonly liveLists: Map<OpenPass, ((object: KubeObject) => boolean)[]>;
 }
 
@@ -112,7 +113,7 @@ export class ReadTracker {
       if (of === undefined || old === undefined || current === undefined) return true;
       const known = changes.get(of);
       if (known !== undefined) return known;
-      const differs = !isDeepStrictEqual(of(old), of(current));
+      const differs = !isDeepStrictEqual(projected(of, old), projected(of, current));
       changes.set(of, differs);
       return differs;
     };
@@ -126,9 +127,11 @@ export class ReadTracker {
         this.#wakeGroup(followed.groups.get(indexId(name, value)), moved ? () => true : matters);
       }
     }
-    for (const [pass, read] of followed.live.get(key) ?? []) {
-      if (read.seen === "asked") read.meanwhile.push(current);
-      else if (!isKnown(read.seen, current)) this.wake(pass);
+    for (const [pass, reads] of followed.live.get(key) ?? []) {
+      for (const read of reads) {
+        if (read.seen === "asked") read.meanwhile.push(current);
+        else if (!isKnown(read, current)) this.wake(pass);
+      }
     }
     for (const [pass, filters] of followed.liveLists) {
       const concerned = filters.some(
@@ -194,16 +197,18 @@ class OpenPass implements Pass, Notes {
     this.#file(this.#tracker.followed(informer), LIST, of);
   }
 
-  live(resource: Resource, key: string, seen: Seen): void {
+  live(resource: Resource, key: string, seen: Seen, of?: Projection): void {
     if (typeof seen !== "string" || seen === "unknown") this.#found = true;
     this.#objects.add(`${groupResource(resource)} ${key}`);
     for (const { live } of this.#tracker.followedKind(resource)) {
-      const passes = live.get(key) ?? new Map<OpenPass, LiveRead>();
+      const passes = live.get(key) ?? new Map<OpenPass, LiveRead[]>();
       live.set(key, passes);
-      const read = passes.get(this);
+      const reads = passes.get(this);
+      const read = reads?.find((each) => each.of === of);
       if (read !== undefined) this.#answered(read, seen);
+      else if (reads !== undefined) reads.push({ of, seen, meanwhile: [] });
       else {
-        passes.set(this, { seen, meanwhile: [] });
+        passes.set(this, [{ of, seen, meanwhile: [] }]);
         this.#undo.push(() => {
           passes.delete(this);
           if (passes.size === 0 && live.get(key) === passes) live.delete(key);
@@ -217,7 +222,7 @@ class OpenPass implements Pass, Notes {
     // Read again with another answer: the decision may rest on the first.
     const another = read.seen !== "asked" && !isDeepStrictEqual(read.seen, seen);
     read.seen = another ? "unknown" : seen;
-    if (read.meanwhile.splice(0).some((current) => !isKnown(seen, current))) this.#tracker.wake(this);
+    if (read.meanwhile.splice(0).some((current) => !isKnown(read, current))) this.#tracker.wake(this);
   }
 
   liveList(resource: Resource, matches: (object: KubeObject) => boolean): void {
@@ -262,9 +267,10 @@ function valuesOf({ informer }: Followed, name: string, object: KubeObject | und
 }
 
 /** The read has seen this already, or something newer (resource versions are numbers that grow, KEP-5504). */
-function isKnown(seen: Seen, current: KubeObject | undefined): boolean {
+function isKnown({ of, seen }: LiveRead, current: KubeObject | undefined): boolean {
   if (seen === "unknown" || seen === "asked") return false;
   if (current === undefined || seen === "absent") return current === undefined && seen === "absent";
+  if ("value" in seen) return isDeepStrictEqual(seen.value, of?.(current));
   const { resourceVersion = "" } = current.metadata;
   if (resourceVersion === seen.version) return true;
   return (

@@ -27,6 +27,16 @@ export interface Reader {
   over<T extends KubeObject, P>(cached: Cached<T>, of: (object: T) => P): Collection<P>;
   /** Reads from the store itself. Kinds that the controller does not watch are refused: nothing would tell of a change. */
   readonly store: Pick<ObjectStore, "get" | "list">;
+  /**
+   * What `of` makes of one object in the store, or undefined when it is not there: as with a collection, only a change
+   * of that counts. For one part of an object that many keys read, each its own.
+   */
+  get<T extends KubeObject, P>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    of: (object: T) => P,
+    signal?: AbortSignal,
+  ): Promise<P | undefined>;
   /** Notes something that is no object; `Reconciler.changed(topic)` says when it has changed. */
   topic(topic: string): void;
 }
@@ -34,8 +44,11 @@ export interface Reader {
 // biome-ignore lint/suspicious/noExplicitAny: projections of all kinds in one map; each is only given its own objects
 export type Projection = (object: any) => unknown;
 
-/** What a live read has seen of an object: a resourceVersion, nothing, no answer yet, or what cannot be compared. */
-export type Seen = { version: string } | "absent" | "asked" | "unknown";
+/**
+ * What a live read has seen of an object: its version or what a projection has made of it, nothing, no answer yet, or
+ * what cannot be compared.
+ */
+export type Seen = { version: string } | { value: unknown } | "absent" | "asked" | "unknown";
 
 /** Where a reader puts what it was asked for. */
 export interface Notes {
@@ -43,7 +56,7 @@ export interface Notes {
   index(informer: Informer<KubeObject>, name: string, value: string, of: Projection | undefined): void;
   list(informer: Informer<KubeObject>, of: Projection | undefined): void;
   /** Before an object is asked for: "asked"; afterwards what was seen. */
-  live(resource: Resource, key: string, seen: Seen): void;
+  live(resource: Resource, key: string, seen: Seen, of?: Projection): void;
   liveList(resource: Resource, matches: (object: KubeObject) => boolean): void;
   topic(topic: string): void;
 }
@@ -52,6 +65,15 @@ export function createReader(store: Pick<ObjectStore, "get" | "list">, notes: No
   return {
     over: <T extends KubeObject, P>(cached: Cached<T>, of?: (object: T) => P) => follow(cached, of, notes),
     store: followStore(store, notes),
+    async get<T extends KubeObject, P>(
+      resource: Resource<T>,
+      key: ObjectKey,
+      of: (object: T) => P,
+      signal?: AbortSignal,
+    ): Promise<P | undefined> {
+      const object = await noted(store, { notes, resource, of }, key, signal).catch(orAbsent);
+      return object === undefined ? undefined : of(object);
+    },
     topic: (topic) => notes.topic(topic),
   };
 }
@@ -64,7 +86,7 @@ function follow<T extends KubeObject, P>(
   const ahead = "informer" in cached;
   // Sound: what is noted of an informer is only ever compared with objects of the same informer.
   const informer = (ahead ? cached.informer : cached) as unknown as Informer<KubeObject>;
-  const answer = (object: T): T & P => (of === undefined ? object : of(object)) as T & P;
+  const answer = (object: T): T & P => (of === undefined ? object : projected(of, object)) as T & P;
   return {
     get(key) {
       const object = cached.get(key);
@@ -89,18 +111,7 @@ function followStore(
   notes: Notes,
 ): Pick<ObjectStore, "get" | "list"> {
   return {
-    async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal?: AbortSignal): Promise<T> {
-      const name = keyOf({ metadata: key });
-      notes.live(resource, name, "asked");
-      try {
-        const object = await store.get(resource, key, signal);
-        notes.live(resource, name, seenOf(object));
-        return object;
-      } catch (error) {
-        notes.live(resource, name, isNotFound(error) ? "absent" : "unknown");
-        throw error;
-      }
-    },
+    get: (resource, key, signal) => noted(store, { notes, resource }, key, signal),
     list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
       const { namespace, labelSelector } = options;
       const labels = parseLabelSelector(labelSelector);
@@ -112,6 +123,40 @@ function followStore(
       return store.list(resource, options);
     },
   };
+}
+
+/** Objects of a cache are never changed, and many keys may read the same one. */
+const projections = new WeakMap<Projection, WeakMap<object, unknown>>();
+
+/** What the projection makes of an object of a cache, made once. */
+export function projected(of: Projection, object: object): unknown {
+  const known = projections.get(of) ?? new WeakMap<object, unknown>();
+  projections.set(of, known);
+  if (!known.has(object)) known.set(object, of(object));
+  return known.get(object);
+}
+
+/** Asks the store, and notes what was seen, or that nothing was there. */
+async function noted<T extends KubeObject>(
+  store: Pick<ObjectStore, "get">,
+  { notes, resource, of }: { notes: Notes; resource: Resource<T>; of?: (object: T) => unknown },
+  key: ObjectKey,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const name = keyOf({ metadata: key });
+  notes.live(resource, name, "asked", of);
+  try {
+    const object = await store.get(resource, key, signal);
+    notes.live(resource, name, of === undefined ? seenOf(object) : { value: of(object) }, of);
+    return object;
+  } catch (error) {
+    notes.live(resource, name, isNotFound(error) ? "absent" : "unknown", of);
+    throw error;
+  }
+}
+
+function orAbsent(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
 }
 
 function seenOf(object: KubeObject | undefined): Seen {

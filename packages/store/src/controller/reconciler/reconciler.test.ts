@@ -132,6 +132,33 @@ test("a projected read is woken by what it sees of the object, and by nothing el
   assert.equal(await phase("w"), "y");
 });
 
+test("of a live read only the part counts that was asked for", async (t) => {
+  const store = await openStore(t);
+  await store.create(Widgets, widget("w"));
+  await store.create(Shelves, shelf("a", { label: "x", heartbeat: "0" }));
+  const { phase, reconciled, shelves } = await paint(
+    t,
+    store,
+    async (_, reader) => (await reader.get(Shelves, { name: "a" }, labelOf)) ?? "none",
+  );
+  await atRest();
+  const before = reconciled();
+  const put = async (data: Record<string, string>): Promise<void> => {
+    await mutate(store, Shelves, { name: "a" }, (s) => {
+      s.data = data;
+    });
+    await eventually("the event", () => JSON.stringify(shelves.get("a")?.data) === JSON.stringify(data));
+    await atRest();
+  };
+  await put({ label: "x", heartbeat: "1" });
+  assert.equal(reconciled(), before);
+  await put({ label: "y", heartbeat: "1" });
+  assert.equal(await phase("w"), "y");
+  await store.delete(Shelves, { name: "a" });
+  await atRest();
+  assert.equal(await phase("w"), "none");
+});
+
 test("lists and indexes wake those who read them", async (t) => {
   const store = await openStore(t);
   for (const name of ["one", "two"]) await store.create(Widgets, widget(name, { color: "red" }));

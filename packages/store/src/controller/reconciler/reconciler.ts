@@ -7,7 +7,7 @@ import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
 import type { ControllerSource } from "../run-controller.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
-import { isOutcome, type Outcome, ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
+import { DONE, isOutcome, type Outcome, ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
 import { countsOf } from "./metrics.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader, type Notes } from "./reader.ts";
@@ -179,24 +179,22 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** Read, decide, take one step, read again. Throws what a step or a `fail` says. */
   async #converge(key: string): Promise<Outcome> {
-    const { decide, apply, mostSteps = MOST_STEPS, errorOf, isOutdated = isConflict } = this.#options;
+    const { decide, apply, mostSteps = MOST_STEPS, isOutdated = isConflict, waitsFor } = this.#options;
     const context = this.#context(key);
     let conflicts = 0;
     let fresh = false;
     for (let steps = 0; steps < mostSteps; steps++) {
       this.#signal.throwIfAborted();
       const view = await this.#read(key, fresh);
-      if (view === undefined) return { do: "done" };
-      const step = decide(view);
-      if (isOutcome(step)) {
-        if (step.do !== "fail") return step;
-        throw errorOf?.(step) ?? new ReconcileFailure(step);
-      }
+      const step = view === undefined ? DONE : decide(view);
+      if (view === undefined || isOutcome(step)) return this.#end(key, step as Outcome);
       this.#counts.steps += 1;
       try {
         await apply(step as Exclude<Step, Outcome>, view, context);
         fresh = false;
       } catch (error) {
+        const waiting = waitsFor?.(error);
+        if (waiting !== undefined) return waiting;
         if (!isOutdated(error) || conflicts >= MOST_CONFLICTS) throw error;
         // Someone wrote between our read and our write: decide again on what they wrote.
         conflicts += 1;
@@ -206,6 +204,13 @@ export class Reconciler<View, Step extends { do: string }> {
       }
     }
     throw new ReconcileFailure({ do: "fail", code: "ABORTED", message: `no rest after ${mostSteps} steps` });
+  }
+
+  async #end(key: string, outcome: Outcome): Promise<Outcome> {
+    const { errorOf, ended } = this.#options;
+    if (outcome.do === "fail") throw errorOf?.(outcome) ?? new ReconcileFailure(outcome);
+    await ended?.(key, this.#context(key));
+    return outcome;
   }
 
   async #read(key: string, fresh: boolean): Promise<View | undefined> {
@@ -229,16 +234,16 @@ export class Reconciler<View, Step extends { do: string }> {
 
   async #failed(key: string, error: unknown): Promise<void> {
     this.#counts.failures += 1;
-    const retryMs = Math.round(this.#queue.retry(key));
-    const fields = { key, err: error, failures: this.#queue.failures(key), retryMs };
-    // Somebody else was faster: the next look sees what they wrote.
-    if (isConflict(error)) this.#logger.debug(fields, "the object changed meanwhile");
-    else this.#logger.warn(fields, "reconciliation failed; trying again");
     try {
       await this.#options.failed?.(key, error, this.#context(key));
     } catch (cause) {
       if (!this.#signal.aborted) this.#logger.warn({ key, err: cause }, "cannot report a failure");
     }
+    const retryMs = Math.round(this.#queue.retry(key));
+    const fields = { key, err: error, failures: this.#queue.failures(key), retryMs };
+    // Somebody else was faster: the next look sees what they wrote.
+    if (isConflict(error)) this.#logger.debug(fields, "the object changed meanwhile");
+    else this.#logger.warn(fields, "reconciliation failed; trying again");
   }
 
   async #giveTurn(): Promise<void> {
