@@ -3,13 +3,15 @@ import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { addons, v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { NODE, startDriver } from "./support/driver.ts";
 import { codeOf } from "./support/volumes.ts";
 
 const driver = await startDriver();
 const { identity } = driver.client;
 
-test("[CSI-044] [CSI-045] [CSI-046] [CSI-047] the plugin says who it is: a domain name, a version, a small manifest", async () => {
+test("the plugin says who it is: a domain name, a version, a small manifest", async () => {
+  covers("CSI-044", "CSI-045", "CSI-046", "CSI-047");
   const { name, vendorVersion, manifest } = await identity.getPluginInfo({});
   assert.match(name, /^[a-zA-Z0-9]([-_.a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/);
   assert.ok(name.split(".").length >= 2, name);
@@ -18,7 +20,8 @@ test("[CSI-044] [CSI-045] [CSI-046] [CSI-047] the plugin says who it is: a domai
   assert.ok(Buffer.byteLength(JSON.stringify(manifest)) <= 4096);
 });
 
-test("[CSI-050] [CSI-309] services are announced by the plugin, single methods by each service", async () => {
+test("services are announced by the plugin, single methods by each service", async () => {
+  covers("CSI-050", "CSI-309");
   const { capabilities } = await identity.getPluginCapabilities({});
   const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
   const { CONTROLLER_SERVICE, VOLUME_ACCESSIBILITY_CONSTRAINTS, SNAPSHOT_METADATA_SERVICE } =
@@ -30,11 +33,13 @@ test("[CSI-050] [CSI-309] services are announced by the plugin, single methods b
   assert.ok((await driver.node.nodeGetCapabilities({})).capabilities.length > 0);
 });
 
-test("[CSI-053] [CSI-060] Probe says ready when the pool is open", async () => {
+test("Probe says ready when the pool is open", async () => {
+  covers("CSI-053", "CSI-060");
   assert.equal((await identity.probe({})).ready, true);
 });
 
-test("[CSI-013] [CSI-014] [CSI-016] [CSI-017] [CSI-312] one socket serves all services, of this node", async () => {
+test("one socket serves all services, of this node", async () => {
+  covers("CSI-013", "CSI-014", "CSI-016", "CSI-017", "CSI-312");
   assert.equal((await identity.getPluginInfo({})).name.length > 0, true);
   assert.equal((await driver.controller.listVolumes({})).entries.length, 0);
   assert.equal((await driver.node.nodeGetInfo({})).nodeId, NODE);
@@ -55,7 +60,8 @@ test("the CSI add-ons find the same plugin on the same socket, with the services
   assert.ok(capabilities.every(({ type }) => type.case === "service" || type.case === "volumeGroup"));
 });
 
-test("[CSI-321] [CSI-329] there is nothing but the socket in its folder, and the process stays between calls", async () => {
+test("there is nothing but the socket in its folder, and the process stays between calls", async () => {
+  covers("CSI-321", "CSI-329");
   const { pid } = driver.process;
   for (let n = 0; n < 3; n += 1) await identity.probe({});
   assert.deepEqual(await readdir(dirname(driver.socket)), ["csi.sock"]);
