@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
+import { recordBacking, requireWhole } from "./backing-record.ts";
 import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
@@ -39,8 +40,10 @@ export async function openBacking(
 ): Promise<void> {
   const { backing } = layout;
   if (backing === undefined) throw new EngineError("INTERNAL", "a directory pool has no backing file");
+  await requireWhole(layout.folder, backing.file);
   await ensureFile(host, layout.folder, backing.file, fs, size ?? DEFAULT_POOL_BYTES);
   const grown = size !== undefined && (await growFile(backing.file, size));
+  await recordBacking(layout.folder, backing.file);
   const device = await host.loops.attach(backing.file);
   afterAttach();
   if (grown || device.sizeBytes < (size ?? 0)) await host.loops.refresh(device.path);

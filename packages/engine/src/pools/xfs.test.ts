@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createHost } from "../host/create-host.ts";
@@ -64,6 +64,29 @@ test("xfs: a pool grows when it is opened with a larger size", async (t) => {
   await large.close();
   assert.ok(after.totalBytes > 1.8 * before.totalBytes);
 });
+
+for (const type of ["xfs", "btrfs"] as const)
+  test(`${type}: a pool file that was cut is not made longer, and one that has gone is not made anew`, async (t) => {
+    const path = join(await scratch(t, host), "pool");
+    const options = { host, path, size: GIB };
+    const file = join(path, "pool.img");
+    const first = createPool(type, options);
+    t.after(() => first.close().catch(() => {}));
+    await first.open();
+    await first.create("v-p-1", 10 * MIB);
+    await first.close();
+    await truncate(file, GIB / 2);
+    const opening = () => createPool(type, { ...options, size: 2 * GIB }).open();
+    await assert.rejects(opening(), /pool\.img was cut: it has 536870912 bytes, and had 1073741824/);
+    assert.equal((await stat(file)).size, GIB / 2);
+    // A pool from before there was a record: its file system tells.
+    await rm(join(path, "pool.json"));
+    await assert.rejects(opening(), /pool\.img was cut/);
+    await writeFile(join(path, "pool.json"), `{"size":${GIB}}\n`);
+    await rm(file);
+    await assert.rejects(opening(), /pool\.img is missing, and had 1073741824 bytes/);
+    await assert.rejects(stat(file), /ENOENT/);
+  });
 
 test("xfs: a pool that has shut itself down is mounted anew when it is opened", async (t) => {
   const path = join(await scratch(t, host), "pool");

@@ -4,6 +4,7 @@ import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
 import type { EndStep } from "../../converge.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
+import { forgetBacking } from "../../pools/backing-record.ts";
 import { createPool } from "../../pools/create-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
@@ -83,6 +84,7 @@ async function removeFolder({ folder, backing, shared, images, lock }: PoolLayou
   else if (backing === undefined) await rmdir(images).catch(left);
   else {
     await rmdir(backing.mount).catch(left);
+    await forgetBacking(folder);
     await rm(backing.file, { force: true });
     await removeHalfMade(folder);
   }
