@@ -10,6 +10,7 @@ import {
   MOORING_API_VERSION,
   type Pool,
   poolNodes,
+  removeTickets,
   ticketStatus,
   type Volume,
   type VolumeAttachment,
@@ -69,8 +70,12 @@ export async function publishVolume(
     throw isNotFound(error) ? CsiError.notFound(`volume "${volumeId}" is being deleted`) : error;
   });
   ticketAdded();
+  await requireNotGoing(driver, volumeId, signal).catch(async (error: unknown) => {
+    // The deletion was decided before there was a ticket: this one is nobody's.
+    await removeTickets(driver.store, volumeId, (ticket) => ticket.id === id, signal);
+    throw error;
+  });
   try {
-    await requireNotGoing(driver, volumeId, signal);
     await untilSatisfied(driver, volumeId, nodeId, id, signal);
   } catch (error) {
     // A ticket of an earlier call may be that of a publication that was answered.
@@ -93,6 +98,7 @@ async function publishable(
   if (volume.metadata.deletionTimestamp !== undefined) {
     throw CsiError.notFound(`volume "${volumeId}" is being deleted`);
   }
+  await requireNotGoing(driver, volumeId, signal);
   if ((await findNode(driver.store, nodeId, signal)) === undefined) {
     throw CsiError.notFound(`node "${nodeId}" does not exist`);
   }

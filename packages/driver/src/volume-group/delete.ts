@@ -77,7 +77,12 @@ async function whyInUse(
 
 async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSignal): Promise<void> {
   const volumes = await membersOf(driver, set, signal);
-  await Promise.all(volumes.map(({ metadata }) => removeVolume(driver, metadata.name, signal)));
+  const removals = volumes.map(({ metadata }) => removeVolume(driver, metadata.name, signal));
+  await Promise.all(removals).catch((error: unknown) => {
+    if (!(error instanceof CsiError) || error.code !== Code.FAILED_PRECONDITION) throw error;
+    // Too late to refuse: it is under way, and goes on when the volume is free.
+    throw CsiError.aborted(`volume group "${set.metadata.name}" is being deleted: ${error.message}`);
+  });
   emptied();
   const now = await findSet(driver.store, set.metadata.name, signal);
   if (now !== undefined && now.metadata.uid === set.metadata.uid) await removeRecord(driver, now, signal);

@@ -19,7 +19,7 @@ export async function requireNoGroup(
 }
 
 /**
- * For whoever has just written that a volume is used: the other side announces a group's deletion, then looks for uses.
+ * For whoever is about to use a volume, and once more when that is written: the other side announces a group's deletion, then looks for uses.
  * One of the two sees the other. A deletion that is not decided yet is called off; after one that is, the volume goes:
  * NOT_FOUND.
  */
