@@ -24,6 +24,8 @@ test(`${REQUESTS} random and mutated requests find no crash, no hang and no leak
   const { codes, reached, slowest, cuts } = report;
   process.stdout.write(`# ${JSON.stringify({ codes, reached, slowest, cuts })}\n`);
   assert.equal(report.findings.length, 0, describe(report));
+  const groupCalls = Object.keys(reached).filter((name) => name.startsWith("volumegroup."));
+  assert.ok(groupCalls.length >= 2, `of volume groups it got no further than ${groupCalls.join()}`);
   await driver.client.identity.probe({});
   await undo(driver, folder);
   const fds = await eventually("descriptors to be closed", async () => {
@@ -58,6 +60,7 @@ async function devices({ folder }: Driver) {
 async function undo(driver: Driver, folder: string): Promise<void> {
   const { controller } = driver;
   const { groupController } = driver.client;
+  await dissolve(driver);
   const { entries } = await controller.listVolumes({});
   const ids = entries.map(({ volume }) => volume?.volumeId ?? "");
   // Volumes may be mounted inside of each other: some go only when others are gone.
@@ -78,6 +81,22 @@ async function undo(driver: Driver, folder: string): Promise<void> {
       await groupController.deleteVolumeGroupSnapshot({ groupSnapshotId, snapshotIds });
     else for (const snapshotId of snapshotIds) await controller.deleteSnapshot({ snapshotId });
   }
+}
+
+/** Empties and deletes every volume group. However they came about, no volume is in two. */
+async function dissolve({ client: { volumeGroup: groups } }: Driver): Promise<void> {
+  const { entries } = await groups.listVolumeGroups({});
+  const members: string[] = [];
+  for (const { volumeGroup } of entries) {
+    const volumeGroupId = volumeGroup?.volumeGroupId ?? "";
+    const got = await groups.controllerGetVolumeGroup({ volumeGroupId });
+    assert.deepEqual(got.volumeGroup, volumeGroup, "Get and List say the same");
+    members.push(...(volumeGroup?.volumes.map(({ volumeId }) => volumeId) ?? []));
+    await groups.modifyVolumeGroupMembership({ volumeGroupId });
+    await groups.deleteVolumeGroup({ volumeGroupId });
+  }
+  assert.equal(new Set(members).size, members.length, "a volume is in two groups");
+  assert.deepEqual((await groups.listVolumeGroups({})).entries, []);
 }
 
 async function release({ controller, node }: Driver, volumeId: string, folder: string): Promise<void> {

@@ -78,6 +78,7 @@ describe("mooring driver", () => {
       refused([...state("b"), "--pool-size", "large"], env, 2, /pool-size/),
       refused([...state("b"), "--pool-size", "20"], env, 2, /pool-size.*at least 300Mi/),
       refused([...state("b"), "--max-volumes", "0"], env, 2, /max-volumes/),
+      refused([...state("b"), "--group-volumes", "false"], env, 2, /group-volumes/),
       refused([...state("b"), "--pool-overcommit", "0.5"], env, 2, /pool-overcommit/),
       refused([...state("b"), "--pool-overcommit", "1e9"], env, 2, /pool-overcommit/),
       refused([...state("b"), "--state-dir", "/proc/none"], env, 2, /\/proc\/none cannot be made/),

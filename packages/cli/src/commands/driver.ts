@@ -21,6 +21,7 @@ interface DriverOptions {
   poolSize: number;
   poolOvercommit?: number;
   maxVolumes: number;
+  groupVolumes: "delete" | "keep";
   metricsListen?: string;
   logLevel: string;
 }
@@ -140,6 +141,7 @@ async function serve(options: DriverOptions, endpoint: string, around: Surroundi
     ...{ endpoint, mode: options.mode, nodeID: options.nodeId, maxVolumesPerNode: options.maxVolumes },
     stateDir: resolve(options.stateDir),
     pool: poolOf(options),
+    keepGroupVolumes: options.groupVolumes === "keep",
     ...(store === undefined ? {} : { store }),
     version: process.env.MOORING_VERSION ?? "0.1.0",
     logger,
@@ -205,6 +207,14 @@ export function driverCommand(): Command {
         .env("MOORING_MAX_VOLUMES")
         .default(1000)
         .argParser(count),
+    )
+    .addOption(
+      choice(
+        "--group-volumes <what>",
+        "what deleting a volume group does with its volumes: with keep, only an empty group is deleted",
+        ["delete", "keep"],
+        "delete",
+      ).env("MOORING_GROUP_VOLUMES"),
     )
     .addOption(
       new Option(

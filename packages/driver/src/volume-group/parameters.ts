@@ -53,7 +53,7 @@ export async function parseGroupParameters(
   if (driver.keepGroupVolumes && rules.deleteVolumes === true) {
     throw CsiError.invalidArgument(
       'parameter "deleteVolumes": this driver was started so that no group ever deletes a volume',
-      { hint: "Leave the parameter out, or start the driver without --keep-group-volumes." },
+      { hint: "Leave the parameter out, or start the driver with --group-volumes delete." },
     );
   }
   if (rules.pool !== undefined && (await findPool(driver.store, rules.pool, signal)) === undefined) {
