@@ -28,7 +28,7 @@ const FRAGMENTS = Number(process.env["MOORING_BENCH_FRAGMENTS"] ?? "20000");
 const BLOCK = 4096;
 
 /** One cut, in milliseconds. */
-interface Cut {
+interface CopyRequest {
   /** From the first writer that is kept still to the last one that goes on; by its own account. */
   barrier: number;
   /** The longest write that met the barrier. */
@@ -100,8 +100,8 @@ async function ourCut(cluster: Cluster, pool: PoolKind, volumes: readonly string
 
 /** Ours and by hand in turn, so that whatever else the machine does hits both. */
 async function measure(cluster: Cluster, writer: StallWriter, pool: PoolKind, volumes: readonly string[]) {
-  const [raw, ours]: [Cut[], Cut[]] = [[], []];
-  const once = async (cut: () => Promise<Span>): Promise<Cut> => {
+  const [raw, ours]: [CopyRequest[], CopyRequest[]] = [[], []];
+  const once = async (cut: () => Promise<Span>): Promise<CopyRequest> => {
     await writer.writes();
     const barrier = await cut();
     const writes = await writer.writes();
@@ -127,8 +127,17 @@ async function fragment(image: string): Promise<void> {
   await handle.close();
 }
 
-function figures(pool: string, count: number, raw: readonly Cut[], ours: readonly Cut[]): Measurement[] {
-  const entry = (what: string, field: keyof Cut, figure: (values: number[]) => number): Measurement => ({
+function figures(
+  pool: string,
+  count: number,
+  raw: readonly CopyRequest[],
+  ours: readonly CopyRequest[],
+): Measurement[] {
+  const entry = (
+    what: string,
+    field: keyof CopyRequest,
+    figure: (values: number[]) => number,
+  ): Measurement => ({
     name: `group of ${count} on ${pool}: ${what}`,
     unit: "ms",
     value: figure(ours.map((cut) => cut[field])),

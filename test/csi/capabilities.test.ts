@@ -6,7 +6,7 @@ import { startTwoNodes } from "./support/two-nodes.ts";
 import { codeOf } from "./support/volumes.ts";
 
 /** What a client is told, by name, in alphabetical order; a code where the service is not served. */
-interface Told {
+interface ErrorReport {
   plugin: readonly string[];
   controller: readonly string[] | string;
   group: readonly string[] | string;
@@ -54,7 +54,9 @@ const NODE = [
 ];
 const NONE = "UNIMPLEMENTED";
 
-const TOLD: Readonly<Record<"all" | "controller" | "node" | "cluster controller" | "cluster node", Told>> = {
+const TOLD: Readonly<
+  Record<"all" | "controller" | "node" | "cluster controller" | "cluster node", ErrorReport>
+> = {
   all: { plugin: PLUGIN, controller: CONTROLLER, group: GROUP, node: NODE, metadata: "NOT_FOUND" },
   controller: { plugin: PLUGIN, controller: CONTROLLER, group: GROUP, node: NONE, metadata: "NOT_FOUND" },
   node: {
@@ -87,7 +89,7 @@ async function told({
   groupController,
   node,
   snapshotMetadata,
-}: CsiClient): Promise<Told> {
+}: CsiClient): Promise<ErrorReport> {
   const { capabilities } = await identity.getPluginCapabilities({});
   const plugin = capabilities.map(({ type }) => {
     const names: Names =

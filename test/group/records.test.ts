@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode, judge, offsetOf, RECORD_BYTES, SLOTS } from "./support/records.ts";
+import { encode, evaluate, offsetOf, RECORD_BYTES, SLOTS } from "./support/records.ts";
 
 /** A volume after records 1 to `last`. */
 function volume(index: number, last: number): Buffer {
@@ -21,12 +21,12 @@ test("a prefix is a prefix wherever it ends", () => {
     [SLOTS, SLOTS - 1],
     [3 * SLOTS + 7, 3 * SLOTS + 7],
   ])
-    assert.deepEqual(judge(set(...last), Math.min(...last)), { last, violations: [] });
+    assert.deepEqual(evaluate(set(...last), Math.min(...last)), { last, violations: [] });
 });
 
 test("a wrong order, a gap between volumes and a lost acknowledgement are seen", () => {
   const violation = (pattern: RegExp, volumes: Buffer[], acknowledged = 0) =>
-    assert.match(judge(volumes, acknowledged).violations.join("; "), pattern);
+    assert.match(evaluate(volumes, acknowledged).violations.join("; "), pattern);
   violation(/volume 1 has 7, but volume 0 only 6/, set(6, 7));
   violation(/volume 0 has 9, the last volume only 7/, set(9, 8, 7));
   violation(/volume 1 ends at 5, 6 was acknowledged/, set(6, 5), 6);
@@ -37,7 +37,7 @@ test("a hole, a torn record, a record of another volume and one from the future 
   const spoiled = (spoil: (bytes: Buffer) => void) => {
     const volumes = set(SLOTS + 20, SLOTS + 20);
     spoil(volumes[1] ?? Buffer.alloc(0));
-    return judge(volumes, 0).violations.join("; ");
+    return evaluate(volumes, 0).violations.join("; ");
   };
   assert.match(
     spoiled((bytes) => bytes.fill(0, offsetOf(9), offsetOf(10))),

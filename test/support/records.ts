@@ -34,15 +34,15 @@ export function writing(owner: string): string {
 export function auditing(owner: string, acknowledged: string): string {
   const length = lengthOf(owner);
   return `
-    verdict() { echo "$*" > /dev/termination-log; exit 0; }
+    result() { echo "$*" > /dev/termination-log; exit 0; }
     acknowledged=${acknowledged}
-    [ -e ${DATA}/records ] || verdict "no records, $acknowledged acknowledged"
+    [ -e ${DATA}/records ] || result "no records, $acknowledged acknowledged"
     size=$(stat -c %s ${DATA}/records)
     records=$((size / ${length}))
-    [ $((size % ${length})) = 0 ] || verdict "the last record is torn: $size bytes"
-    [ $records -ge $acknowledged ] || verdict "only $records records, $acknowledged acknowledged"
-    differs=$(seq -f '${FORMAT(owner)}' 1 $records | cmp -n $size - ${DATA}/records 2>&1) || verdict "corrupt: $differs"
-    verdict intact`;
+    [ $((size % ${length})) = 0 ] || result "the last record is torn: $size bytes"
+    [ $records -ge $acknowledged ] || result "only $records records, $acknowledged acknowledged"
+    differs=$(seq -f '${FORMAT(owner)}' 1 $records | cmp -n $size - ${DATA}/records 2>&1) || result "corrupt: $differs"
+    result intact`;
 }
 
 /** The verdict of {@link auditing} on a volume that has lost nothing. */

@@ -120,8 +120,8 @@ export class Scenario {
     await this.#run(name, auditing(namespace, acknowledgedText), claimName, "OnFailure");
     const ended = (item: Pod) => item.status?.phase === "Succeeded";
     const { status } = await reaches(this.#persist, Pods, { namespace, name }, ended);
-    const verdict = status?.containerStatuses?.[0]?.state?.terminated?.message?.trim();
-    assert.equal(verdict, INTACT, `${name} of claim ${namespace}/${claimName}`);
+    const result = status?.containerStatuses?.[0]?.state?.terminated?.message?.trim();
+    assert.equal(result, INTACT, `${name} of claim ${namespace}/${claimName}`);
   }
 
   /** Whoever waits here for a dead server brings it back: only a living one has a writer that goes on. */

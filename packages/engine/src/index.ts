@@ -18,7 +18,7 @@ export type * from "./cluster/arbiter/view.ts";
 export { WAITS } from "./cluster/arbiter/waits.ts";
 export { type FencingOptions, OUT_OF_SERVICE, startFencing } from "./cluster/fencing/index.ts";
 export { type Services, type ServicesOptions, startServices } from "./cluster/services/index.ts";
-export { type JobView, jobOver } from "./cluster/services/tickets/job-finished.ts";
+export { type JobView, jobFinished } from "./cluster/services/tickets/job-finished.ts";
 export * from "./errors.ts";
 export { createHost } from "./host/create-host.ts";
 export { majorMinor } from "./host/device-numbers.ts";

@@ -33,7 +33,7 @@ export function decode(volume: number, bytes: Buffer): number | undefined {
   return encode(volume, sequence).equals(bytes) ? sequence : undefined;
 }
 
-export interface Verdict {
+export interface TicketResult {
   /** Last record of every volume. */
   last: number[];
   /** Empty: the set is a prefix of what was written, and nothing acknowledged is missing. */
@@ -44,7 +44,7 @@ export interface Verdict {
  * Judges one restored set: `volumes` in the order they are written in, each from offset 0. `acknowledged`: the last
  * record that was durable on all volumes before the snapshot was asked for.
  */
-export function judge(volumes: readonly Buffer[], acknowledged: number): Verdict {
+export function evaluate(volumes: readonly Buffer[], acknowledged: number): TicketResult {
   const violations: string[] = [];
   const last = volumes.map((bytes, volume) => lastOf(volume, bytes, violations));
   for (const [volume, sequence] of last.entries()) {

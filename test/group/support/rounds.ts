@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { CsiClient } from "@mooring/csi";
 import { inspectSnapshots } from "./inspect.ts";
 import { freshName } from "./names.ts";
-import { judge, type Verdict } from "./records.ts";
+import { evaluate, type TicketResult } from "./records.ts";
 import type { RowResult } from "./results.ts";
 import { type Ring, startRing } from "./ring.ts";
 import { accessAt, RESTORE_EVERY, type Row, timeIsUp } from "./rows.ts";
@@ -27,7 +27,7 @@ export interface Stage {
 }
 
 /** A group snapshot with its members in the order of the volumes. */
-interface Cut {
+interface CopyRequest {
   groupSnapshotId: string;
   snapshotIds: string[];
   /** The last record that was durable everywhere before it was asked for. */
@@ -78,7 +78,7 @@ export async function cutTogether(
       continue;
     }
     misses = 0;
-    judging = judgeSet(stage, cut, round, result).then(save);
+    judging = evaluateSet(stage, cut, round, result).then(save);
     // Whoever waits for it next is told; until then nobody listens.
     judging.catch(() => {});
     round += 1;
@@ -87,7 +87,7 @@ export async function cutTogether(
 }
 
 /** `missed`: what a barrier said that missed its deadline. The writers then go on, and there is no set. */
-async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<Cut | { missed: string }> {
+async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<CopyRequest | { missed: string }> {
   await ring.advance(Math.max(3, Math.ceil(PROGRESS / volumes.length)));
   const acknowledged = ring.acknowledged();
   const request = {
@@ -109,11 +109,11 @@ async function tryCut({ client, ring, volumes, deadline }: Stage): Promise<Cut |
   }
 }
 
-async function judgeSet(stage: Stage, cut: Cut, round: number, result: RowResult): Promise<void> {
+async function evaluateSet(stage: Stage, cut: CopyRequest, round: number, result: RowResult): Promise<void> {
   const { groupSnapshotId, snapshotIds, acknowledged } = cut;
   const restored = round % RESTORE_EVERY === 0;
   const read = restored ? restoreSnapshots : inspectSnapshots;
-  const { last, violations } = judge(await read(stage.volumes, snapshotIds), acknowledged);
+  const { last, violations } = evaluate(await read(stage.volumes, snapshotIds), acknowledged);
   result.sets += 1;
   if (restored) result.restored += 1;
   if (violations.length > 0)
@@ -122,7 +122,7 @@ async function judgeSet(stage: Stage, cut: Cut, round: number, result: RowResult
 }
 
 /** Snapshots one after the other, with records written in between: what a group snapshot must not be. */
-export async function cutApart({ client, ring, volumes }: Stage): Promise<Verdict> {
+export async function cutApart({ client, ring, volumes }: Stage): Promise<TicketResult> {
   const acknowledged = ring.acknowledged();
   const snapshots: string[] = [];
   for (const { id: sourceVolumeId } of volumes) {
@@ -134,9 +134,9 @@ export async function cutApart({ client, ring, volumes }: Stage): Promise<Verdic
     // The one after the record that is under way is surely in the next snapshot, and not in this one.
     await ring.advance(2);
   }
-  const verdict = judge(await inspectSnapshots(volumes, snapshots), acknowledged);
+  const result = evaluate(await inspectSnapshots(volumes, snapshots), acknowledged);
   for (const snapshotId of snapshots) await client.controller.deleteSnapshot({ snapshotId });
-  return verdict;
+  return result;
 }
 
 /** Restores every snapshot where its volume is, reads what is in the copies, and removes them. */

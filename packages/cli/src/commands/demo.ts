@@ -21,11 +21,11 @@ function summary(progress: Progress): string {
     progress.proofs.map((entry) => [entry.proof, entry.ok ? "ok" : "FAILED", entry.detail]),
   );
   const failed = progress.proofs.filter((entry) => !entry.ok).length;
-  const verdict =
+  const result =
     failed === 0
       ? `${progress.proofs.length} proofs, all ok`
       : `${failed} of ${progress.proofs.length} proofs FAILED`;
-  return `\n${steps}\n${proofs}\n${verdict}\n`;
+  return `\n${steps}\n${proofs}\n${result}\n`;
 }
 
 async function demo(options: DemoOptions): Promise<void> {

@@ -8,7 +8,7 @@ import { machineChecks } from "../doctor/machine-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { stateChecks } from "../doctor/state-check.ts";
 import { EXIT } from "../output/exit-codes.ts";
-import { tellError } from "../output/report-error.ts";
+import { describeError } from "../output/report-error.ts";
 import { table } from "../output/table.ts";
 
 interface DoctorOptions {
@@ -28,7 +28,7 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Ob
     await store.list(Volumes, { limit: 1 });
     return store;
   } catch (error) {
-    const { message, next } = tellError(error);
+    const { message, next } = describeError(error);
     if (named !== undefined) return check("API server", "fail", message, next);
     if (!(error instanceof AccessError && error.code === "ENOENT"))
       return check("API server", "warn", `objects were not looked at: ${message}`, next);
@@ -40,7 +40,7 @@ async function reach({ kubeconfig: named, stateDir }: DoctorOptions): Promise<Ob
 /** The checks, or why they could not be made. An error that nobody foresaw stays one. */
 async function looked(what: string, checks: Promise<Check[]>): Promise<Check[]> {
   return checks.catch((error: unknown) => {
-    const { message, next, exitCode } = tellError(error);
+    const { message, next, exitCode } = describeError(error);
     if (exitCode === EXIT.internal) throw error;
     return [check(what, "fail", `cannot be looked at: ${message}`, next)];
   });

@@ -6,7 +6,7 @@ import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node
 import { leaseTimes } from "../options/shared-pool-options.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
-import { poolTrouble, tellPoolTrouble } from "../process/pool-trouble.ts";
+import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
 
 interface NodeOptions extends ClientOptions, HostOptions {
@@ -49,7 +49,7 @@ async function node(options: NodeOptions): Promise<void> {
     pools.map((pool) => pool.name),
   );
   process.stdout.write(
-    `node ${name} is up${tellPoolTrouble(trouble)}\n  pool    ${own}\n  socket  ${running.socket}\n`,
+    `node ${name} is up${describePoolTrouble(trouble)}\n  pool    ${own}\n  socket  ${running.socket}\n`,
   );
   await ready.write({ pid: process.pid, node: name, socket: running.socket });
   await running.done;

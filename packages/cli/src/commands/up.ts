@@ -9,7 +9,7 @@ import { leaseTimes } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
-import { poolTrouble, tellPoolTrouble } from "../process/pool-trouble.ts";
+import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
 
 interface UpOptions extends HostOptions {
@@ -34,7 +34,7 @@ async function withoutPools(
   const store = await RestStore.fromKubeconfig(kubeconfig);
   try {
     const names = ["default", ...sharedPool.map(({ name }) => name)];
-    return tellPoolTrouble(await poolTrouble(store, nodeName, names));
+    return describePoolTrouble(await poolTrouble(store, nodeName, names));
   } finally {
     store.close();
   }

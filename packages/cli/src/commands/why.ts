@@ -9,7 +9,7 @@ import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from ".
 import { explainPod } from "../why/explain-pod.ts";
 import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.ts";
 import { explainVolume } from "../why/explain-volume.ts";
-import { type Finding, verdict } from "../why/finding.ts";
+import { type Finding, result } from "../why/finding.ts";
 import { renderFinding } from "../why/render.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
@@ -63,7 +63,7 @@ async function why(target: string, options: WhyOptions): Promise<void> {
   const { store, namespace } = await openNamespace(options);
   const root = await explain({ store }, namespace, name);
   process.stdout.write(options.json ? `${JSON.stringify(root, null, 2)}\n` : renderFinding(root));
-  if (verdict(root) !== "ok") process.exitCode = EXIT.negative;
+  if (result(root) !== "ok") process.exitCode = EXIT.negative;
 }
 
 /** `mooring why KIND/NAME`: what an object waits for, down to the ticket or the error. */

@@ -64,10 +64,10 @@ async function told(store: LocalStore, type: AttachmentTicket["type"], setup: Se
     spec: { volume: name, attachmentTickets: Object.fromEntries(tickets.map((t) => [t.id, t])) },
   } satisfies VolumeAttachment);
   const condition = { type: "Satisfied", status: "True" as const, reason: "Attached", message: "m" };
-  const verdict = { id: type, satisfied: true, conditions: [{ ...condition, lastTransitionTime: since }] };
+  const result = { id: type, satisfied: true, conditions: [{ ...condition, lastTransitionTime: since }] };
   await store.updateStatus(VolumeAttachments, {
     ...attachment,
-    status: { attachmentTicketStatuses: { [type]: verdict } },
+    status: { attachmentTicketStatuses: { [type]: result } },
   });
   const checks = await objectChecks(store, NOW);
   const found = checks.filter((c) => c.check === `Ticket ${name}/${type}` && c.state !== "ok");

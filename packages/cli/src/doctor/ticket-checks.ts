@@ -3,7 +3,7 @@ import {
   type AttachmentTicket,
   findOwnersGone,
   type JobView,
-  jobOver,
+  jobFinished,
   ownerKinds,
   Snapshots,
   type VolumeAttachment,
@@ -57,7 +57,7 @@ async function checksOf(
     if (gone.has(id)) return [check(name, "fail", `its owner ${whose} is gone, and the ticket is not`, next)];
     const present = objects.volumes.get(volume);
     const over =
-      present === undefined ? undefined : jobOver(ticket, { ...objects, volume: present, tickets });
+      present === undefined ? undefined : jobFinished(ticket, { ...objects, volume: present, tickets });
     if (over !== undefined)
       return [
         check(name, "fail", `the job of ${whose} ${over}, and its ticket is not`, leftOver(volume, id)),
@@ -76,10 +76,10 @@ function leftOver(volume: string, id: string): string {
 }
 
 function isSlow({ status }: VolumeAttachment, { id, type, owner }: AttachmentTicket, now: Date): boolean {
-  const verdict = status?.attachmentTicketStatuses?.[id];
+  const result = status?.attachmentTicketStatuses?.[id];
   const { workload } = ATTACHER_RULES[type] ?? { workload: true };
-  if (verdict?.satisfied !== true || workload || owner === undefined) return false;
-  return now.getTime() - Date.parse(verdict.conditions[0]?.lastTransitionTime ?? "") > SLOW_AFTER_MS;
+  if (result?.satisfied !== true || workload || owner === undefined) return false;
+  return now.getTime() - Date.parse(result.conditions[0]?.lastTransitionTime ?? "") > SLOW_AFTER_MS;
 }
 
 function isForgotten({ status }: VolumeAttachment, ticket: AttachmentTicket, now: Date): boolean {

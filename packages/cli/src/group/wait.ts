@@ -25,8 +25,8 @@ export async function waitForObject<T extends KubeObject>(
   let seen: T | undefined;
   let told: string | undefined;
   const failure = () => {
-    const verdict = done(seen);
-    return typeof verdict === "string" ? verdict : undefined;
+    const result = done(seen);
+    return typeof result === "string" ? result : undefined;
   };
   try {
     const accept = (object: T | undefined) => {

@@ -2,7 +2,7 @@ import type { StatusError, StatusReason } from "@mooring/store";
 import { EXIT } from "./exit-codes.ts";
 
 /** A failure as it is told: what it was, what a person does about it, what the process ends with. */
-export interface Told {
+export interface ErrorReport {
   message: string;
   next?: string;
   exitCode: number;
@@ -19,7 +19,7 @@ const LISTS: Readonly<Record<string, string>> = {
   volumes: "mooring volume list",
 };
 
-function notFound(error: StatusError): Told {
+function notFound(error: StatusError): ErrorReport {
   const { group = "", kind = "" } = error.details;
   if (isKindMissing(error))
     return {
@@ -35,7 +35,7 @@ function notFound(error: StatusError): Told {
   };
 }
 
-type Tell = (error: StatusError) => Told;
+type Tell = (error: StatusError) => ErrorReport;
 const plainly =
   (exitCode: number, next: string): Tell =>
   ({ message }) => ({ message, next, exitCode });
@@ -67,7 +67,7 @@ const BY_REASON: Partial<Record<StatusReason, Tell>> = {
 };
 
 /** What an API server answered instead of what was asked for. */
-export function tellRefusal(error: StatusError): Told {
+export function describeRefusal(error: StatusError): ErrorReport {
   const tell = BY_REASON[error.reason] ?? plainly(EXIT.negative, "see what the API server's log says of it");
   return tell(error);
 }

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { NodeInUse } from "@mooring/engine";
 import { AccessError, StatusError, StoreOpenError, type StoreOpenReason } from "@mooring/store";
-import { type Told, tellRefusal } from "./api-refusal.ts";
+import { describeRefusal, type ErrorReport } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
 
@@ -34,13 +34,13 @@ const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   ENOSPC: { next: "make room on that file system, or use a path on another one", exitCode: EXIT.usage },
 };
 
-function cannotOpen(error: StoreOpenError): Told {
+function cannotOpen(error: StoreOpenError): ErrorReport {
   const { message, reason } = error;
   const exitCode = reason === "Locked" ? EXIT.busy : EXIT.usage;
   return { message, next: OPEN_NEXT[reason](error), exitCode };
 }
 
-function unreachable(message: string): Told {
+function unreachable(message: string): ErrorReport {
   return {
     message: `the API server does not answer (${message})`,
     next: "start it with `mooring up`, or name another kubeconfig with --kubeconfig",
@@ -54,7 +54,7 @@ const UNSAFE = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$)|SELF_SIGNED|^UNABLE_TO_|_CERT
 const BROKEN_PEM = /^ERR_OSSL_|^ERR_CRYPTO_/;
 
 /** A request that has met no answer. */
-function unanswered({ cause, message }: StatusError): Told {
+function unanswered({ cause, message }: StatusError): ErrorReport {
   const { code } = cause as { code?: unknown };
   const reason = typeof code === "string" ? code : "";
   if (BROKEN_PEM.test(reason))
@@ -75,7 +75,7 @@ const REPORT =
   "this is a defect of Mooring: report it with these lines, `mooring --version` and the command that you gave";
 
 /** What is told of a failure, and what a person does about it. */
-export function tellError(error: unknown): Told {
+export function describeError(error: unknown): ErrorReport {
   if (error instanceof CommandError) {
     return {
       message: error.message,
@@ -96,7 +96,8 @@ export function tellError(error: unknown): Told {
     return { message: error.message, next, exitCode: busy ? EXIT.busy : EXIT.usage };
   }
   // One that has a cause is no answer: nobody answered.
-  if (error instanceof StatusError) return error.cause === undefined ? tellRefusal(error) : unanswered(error);
+  if (error instanceof StatusError)
+    return error.cause === undefined ? describeRefusal(error) : unanswered(error);
   if (!(error instanceof Error)) return { message: String(error), next: REPORT, exitCode: EXIT.internal };
   const { code, hint } = error as Error & { code?: unknown; hint?: unknown };
   if (typeof code === "string" && UNREACHABLE.has(code)) return unreachable(error.message);
@@ -108,7 +109,7 @@ export function tellError(error: unknown): Told {
 
 /** Writes `error: ...` and `next: ...` to stderr; the answer is the exit code. */
 export function reportError(error: unknown): number {
-  const told = tellError(error);
+  const told = describeError(error);
   process.stderr.write(`error: ${told.message}\n`);
   if (told.next !== undefined) process.stderr.write(`next: ${told.next}\n`);
   return told.exitCode;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { cannedApi } from "../testing/api.ts";
 import { mooring } from "../testing/command.ts";
-import { tellError } from "./report-error.ts";
+import { describeError } from "./report-error.ts";
 
 const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
 
@@ -51,7 +51,7 @@ test("why says where to look for what is not there", async (t) => {
 
 test("what nobody foresaw is asked to be reported", () => {
   for (const error of [new TypeError("x is not a function"), "a text"]) {
-    const { exitCode, next = "" } = tellError(error);
+    const { exitCode, next = "" } = describeError(error);
     assert.equal(exitCode, 70);
     assert.match(next, /report it/);
   }

@@ -24,7 +24,7 @@ function reasonOf(pool: Pool | undefined): string {
 }
 
 /** What follows "... is up" when something is missing; the reasons go to stderr. */
-export function tellPoolTrouble(trouble: readonly { name: string; why: string }[]): string {
+export function describePoolTrouble(trouble: readonly { name: string; why: string }[]): string {
   if (trouble.length === 0) return "";
   for (const { name, why } of trouble) {
     process.stderr.write(`warning: pool ${name} is not ready: ${why}\n`);

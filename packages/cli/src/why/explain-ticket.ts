@@ -1,7 +1,7 @@
 import {
   type AttachmentTicket,
+  type TicketReason,
   ticketStatus,
-  type VerdictReason,
   type VolumeAttachment,
   WAITS,
 } from "@mooring/engine";
@@ -17,7 +17,7 @@ const seeHolders: Next = (_, volume, named) => {
   return `see who has it: mooring ticket list ${volume}${ends.join("")}`;
 };
 
-const NEXT: Partial<Record<VerdictReason, Next>> = {
+const NEXT: Partial<Record<TicketReason, Next>> = {
   BlockedByUninterruptible: seeHolders,
   AttachedWithIncompatibleParameters: seeHolders,
   NodeNotFound: (ticket, volume) =>
@@ -48,7 +48,7 @@ export function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTi
   if (condition === undefined) {
     return finding("waiting", subject, `not looked at yet by the arbiter, asked ${since} ago`);
   }
-  const reason = condition.reason as VerdictReason;
+  const reason = condition.reason as TicketReason;
   const ends = WAITS[reason];
   const next = NEXT[reason]?.(
     ticket,

@@ -23,8 +23,8 @@ export function finding(
 }
 
 /** The worst state in a tree. */
-export function verdict(root: Finding): FindingState {
-  const states = [root.state, ...root.children.map(verdict)];
+export function result(root: Finding): FindingState {
+  const states = [root.state, ...root.children.map(result)];
   if (states.includes("failed")) return "failed";
   return states.includes("waiting") ? "waiting" : "ok";
 }

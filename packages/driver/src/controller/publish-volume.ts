@@ -196,7 +196,7 @@ async function untilSatisfied(
   ticketId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const verdict = (attachment: VolumeAttachment | undefined) =>
+  const result = (attachment: VolumeAttachment | undefined) =>
     attachment === undefined ? undefined : ticketStatus(attachment, ticketId);
   const attachment = await waitUntil(
     driver.store,
@@ -204,8 +204,8 @@ async function untilSatisfied(
     volumeId,
     {
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
-      until: (a) => verdict(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
-      describe: (a) => verdict(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
+      until: (a) => result(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
+      describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
       giveUp: async () => {
         await requireNotMounted(driver, volumeId, signal);
         await requireServer(driver, volumeId, signal);
@@ -213,7 +213,7 @@ async function untilSatisfied(
     },
     signal,
   );
-  if (verdict(attachment)?.satisfied !== true) {
+  if (result(attachment)?.satisfied !== true) {
     throw CsiError.aborted(`volume "${volumeId}" was unpublished from node "${nodeId}" meanwhile`);
   }
 }

@@ -4,7 +4,7 @@ import type { NodeAgent } from "./node-agent.ts";
 type Status = NonNullable<NodeAgent["status"]>;
 
 /** What is said of a node, by its agent or about its silence. */
-export interface NodeWord {
+export interface NodeReport {
   state: Status["state"];
   reason: string;
   message: string;
@@ -26,7 +26,7 @@ export function isSaid(status: Status | undefined, state: Status["state"]): bool
   return status?.state === state && said("Ready") === Ready && said("Fenced") === Fenced;
 }
 
-export function nodeConditions(status: Status | undefined, word: NodeWord, now: Date): Condition[] {
+export function nodeConditions(status: Status | undefined, word: NodeReport, now: Date): Condition[] {
   return (["Ready", "Fenced"] as const).map((type) => {
     const value = VALUES[word.state][type];
     const before = status?.conditions?.find((condition) => condition.type === type);

@@ -18,7 +18,7 @@ export async function firstBlockFails(exec: Exec, path: string, signal?: AbortSi
   return (await firstFailure(exec, path, { offset: 0, length: BLOCK }, signal)) !== undefined;
 }
 
-export interface MendBlocks {
+export interface RepairBlocks {
   exec: Exec;
   /** Used by nobody else. */
   device: string;
@@ -34,7 +34,7 @@ export interface MendBlocks {
  * Reads everything that a device has stored. A block that cannot be read needs consent to be mended: zeros are written
  * over it, for which a disk takes another place. Throws when that does not work either.
  */
-export async function mendBlocks(request: MendBlocks): Promise<Mended> {
+export async function repairBlocks(request: RepairBlocks): Promise<Mended> {
   const { exec, device, image, size, consent, signal } = request;
   let lost = 0;
   for await (const range of near(allocatedRanges(fileExtents(image, signal), { from: 0, to: size }))) {
@@ -53,7 +53,7 @@ export async function mendBlocks(request: MendBlocks): Promise<Mended> {
 
 /** How many blocks that were. */
 async function overwriteUnreadable(
-  { exec, device, signal }: MendBlocks,
+  { exec, device, signal }: RepairBlocks,
   from: number,
   to: number,
 ): Promise<number> {

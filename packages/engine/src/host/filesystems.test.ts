@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { EngineError } from "../errors.ts";
 import { GIB, MIB, scratch, sparse } from "../testing/scratch.ts";
 import { createHost } from "./create-host.ts";
-import { requireDistinct, tellsBtrfsCopiesApart } from "./filesystem/btrfs-copies.ts";
+import { distinguishesBtrfsCopies, requireDistinct } from "./filesystem/btrfs-copies.ts";
 import {
   checkFilesystem,
   FILESYSTEM_TYPES,
@@ -140,7 +140,7 @@ test("a btrfs copy is not mounted beside its origin by a kernel that would mix t
     "6.12.1": true,
     "7.0.0-rc1": true,
   })) {
-    assert.equal(tellsBtrfsCopiesApart(kernel), safe);
+    assert.equal(distinguishesBtrfsCopies(kernel), safe);
   }
 });
 

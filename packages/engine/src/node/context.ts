@@ -4,7 +4,7 @@ import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { KeyedLock } from "../host/keyed-lock.ts";
 import type { ImageLeases } from "../leases/image-leases.ts";
-import type { Cuts } from "./copy/copies.ts";
+import type { Copies } from "./copy/copies.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
 import type { Fault } from "./health/fault.ts";
@@ -37,7 +37,7 @@ export interface AgentContext {
   pools: OpenPools;
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
-  cuts: Cuts;
+  cuts: Copies;
   /** Milliseconds between two looks at what is attached. */
   healthMs: number;
   /** Devices and file systems that have failed under their users, by volume: what the last look found. */

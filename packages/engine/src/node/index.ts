@@ -17,7 +17,7 @@ import { KeyedLock } from "../host/keyed-lock.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import type { AgentContext } from "./context.ts";
 import { createInformers, runPools, runShares } from "./controllers.ts";
-import { Cuts } from "./copy/copies.ts";
+import { Copies } from "./copy/copies.ts";
 import { Freezes } from "./freezes/index.ts";
 import { runGroups } from "./group-snapshot/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
@@ -108,7 +108,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
-    cuts: new Cuts(),
+    cuts: new Copies(),
     healthMs: options.healthMs ?? HEALTH_MS,
     faults: new Map(),
     shareLocks: new KeyedLock(),

@@ -1,4 +1,4 @@
-import type { Copy, EarlyCopies, GroupCut } from "./group-copy.ts";
+import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 
 /** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
 export interface Image {
@@ -53,12 +53,12 @@ export interface PoolBackend {
    * Copies what would take long to copy in the cut, while it is being written to. For the next `beginCut` of the same
    * copies, after which, or instead of which, it is dropped. Throws RESOURCE_EXHAUSTED below the reserve.
    */
-  copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<EarlyCopies>;
+  copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies>;
   /**
-   * Copies of several images at one moment, see `GroupCut`; each as large as its source. Nobody else may copy, grow or
+   * Copies of several images at one moment, see `GroupCopy`; each as large as its source. Nobody else may copy, grow or
    * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
    */
-  beginCut(copies: readonly Copy[], early?: EarlyCopies): Promise<GroupCut>;
+  beginCut(copies: readonly Copy[], early?: PreCopies): Promise<GroupCopy>;
   /**
    * Puts a copy of `source` in the place of `id`, whose bytes are gone then: the old image or the new one is there at
    * any moment, never none. `size` is the least that the image has afterwards. Refused while the image is attached.

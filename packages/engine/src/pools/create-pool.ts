@@ -10,8 +10,8 @@ import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, require
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
-import { cutterOf } from "./group-copiers.ts";
-import type { Copy, EarlyCopies, GroupCut, GroupCutter, Work } from "./group-copy.ts";
+import { copierOf } from "./group-copiers.ts";
+import type { Copy, GroupCopier, GroupCopy, PreCopies, Work } from "./group-copy.ts";
 import { checkImageId } from "./image-id.ts";
 import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
@@ -43,7 +43,7 @@ class LocalPool implements PoolBackend {
   readonly #options: PoolOptions;
   readonly #layout: PoolLayout;
   readonly #images: ImageStore;
-  readonly #cutter: GroupCutter;
+  readonly #copier: GroupCopier;
   readonly #work = new KeyedLock();
   /** Sizes of all images and of those being made: what has been promised. */
   readonly #promised = new Map<string, number>();
@@ -60,7 +60,7 @@ class LocalPool implements PoolBackend {
     const { images } = this.#layout;
     const maker = shared === undefined ? "" : `${shared.nodeID}~`;
     this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
-    this.#cutter = cutterOf(type, host, this.#layout, this.#images, maker);
+    this.#copier = copierOf(type, host, this.#layout, this.#images, maker);
   }
 
   get limits(): PoolLimits {
@@ -83,7 +83,7 @@ class LocalPool implements PoolBackend {
     try {
       await this.#prepare();
       await this.#images.sweep();
-      await this.#cutter.sweep();
+      await this.#copier.sweep();
       await this.#count();
     } catch (error) {
       await this.#lock.release();
@@ -205,17 +205,17 @@ class LocalPool implements PoolBackend {
     });
   }
 
-  async copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<EarlyCopies> {
+  async copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies> {
     this.#requireOpen();
     const usage = await this.usage();
     requireBudget(usage, this.#rules(usage), 0);
     const works = await Promise.all(
       copies.map(async (copy) => sized(copy, await this.#present(copy.source))),
     );
-    return this.#cutter.copyEarly?.(works, signal) ?? { drop: async () => {} };
+    return this.#copier.copyEarly?.(works, signal) ?? { drop: async () => {} };
   }
 
-  async beginCut(copies: readonly Copy[], early?: EarlyCopies): Promise<GroupCut> {
+  async beginCut(copies: readonly Copy[], early?: PreCopies): Promise<GroupCopy> {
     this.#requireOpen();
     const reserved: string[] = [];
     const giveBack = (): void => {
@@ -227,9 +227,9 @@ class LocalPool implements PoolBackend {
         await this.#reserve(id, size);
         reserved.push(id);
       }
-      const cut = await this.#cutter.begin(works, early);
+      const cut = await this.#copier.begin(works, early);
       return {
-        atomicity: this.#cutter.atomicity,
+        atomicity: this.#copier.atomicity,
         cut: () => cut.cut(),
         finish: () => cut.finish(),
         abandon: async () => {

@@ -1,32 +1,32 @@
 import type { PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import type { Image } from "./backend.ts";
-import type { GroupCutter } from "./group-copy.ts";
+import type { GroupCopier } from "./group-copy.ts";
 import type { ImageStore } from "./image-store.ts";
 import type { PoolLayout } from "./layout.ts";
-import { reflinkCutter, settled } from "./reflink-copier.ts";
-import { subvolumeCutter } from "./subvolume-copier.ts";
+import { reflinkCopier, settled } from "./reflink-copier.ts";
+import { subvolumeCopier } from "./subvolume-copier.ts";
 
 /** How pools of this type cut several images. `maker`: as for images. */
-export function cutterOf(
+export function copierOf(
   type: PoolType,
   host: Host,
   layout: PoolLayout,
   images: ImageStore,
   maker = "",
-): GroupCutter {
+): GroupCopier {
   switch (type) {
     case "xfs":
-      return reflinkCutter(layout.images, maker);
+      return reflinkCopier(layout.images, maker);
     case "btrfs":
-      return subvolumeCutter(host, layout.images, layout.cuts);
+      return subvolumeCopier(host, layout.images, layout.cuts);
     case "directory":
       return folderCutter(images);
   }
 }
 
 /** Folders that nobody uses are copied one by one: nothing can change meanwhile. */
-function folderCutter(store: ImageStore): GroupCutter {
+function folderCutter(store: ImageStore): GroupCopier {
   return {
     atomicity: "each",
     sweep: async () => {},

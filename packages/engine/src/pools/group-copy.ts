@@ -13,7 +13,7 @@ export interface Copy {
 }
 
 /** Copies of images that take long to clone, made while they are being written to. For one `beginCut`, or none. */
-export interface EarlyCopies {
+export interface PreCopies {
   /** Removes those that no cut has taken; more than once is fine. */
   drop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface EarlyCopies {
  * Copies of several images in three parts, so that only the middle one lies between the moment at which writers are
  * quiet and the moment at which they go on. Space for all copies is set aside when it is begun.
  */
-export interface GroupCut {
+export interface GroupCopy {
   /**
    * `one-moment`: all images are cut by a single operation, whatever is written meanwhile. `each`: every image at a
    * moment of its own, so writers must be quiet from the first to the last.
@@ -37,14 +37,14 @@ export interface GroupCut {
 }
 
 /** How a kind of pool cuts; sources are there, ids and space have been seen to. */
-export interface GroupCutter {
-  readonly atomicity: GroupCut["atomicity"];
+export interface GroupCopier {
+  readonly atomicity: GroupCopy["atomicity"];
   /** Removes what killed processes left, when the pool is opened. */
   sweep(): Promise<void>;
   /** Absent where nothing takes long. */
-  copyEarly?(copies: readonly Work[], signal?: AbortSignal): Promise<EarlyCopies>;
+  copyEarly?(copies: readonly Work[], signal?: AbortSignal): Promise<PreCopies>;
   /** `early`: of an earlier `copyEarly` of this cutter. */
-  begin(copies: readonly Work[], early?: EarlyCopies): Promise<Pick<GroupCut, "cut" | "finish" | "abandon">>;
+  begin(copies: readonly Work[], early?: PreCopies): Promise<Pick<GroupCopy, "cut" | "finish" | "abandon">>;
 }
 
 /** A copy whose source has been found. */

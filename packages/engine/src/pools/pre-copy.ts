@@ -20,7 +20,7 @@ const ROUNDS = 5;
  * to 45 microseconds per fragment, and only what has changed since is cloned again. It has no name of its own yet;
  * leftovers of a kill are temporary files as others.
  */
-export class EarlyCopy {
+export class PreCopy {
   /** The copy's temporary file. */
   readonly path: string;
   #copier: Copier | undefined;
@@ -34,11 +34,11 @@ export class EarlyCopy {
    * Undefined: a clone takes no time, or an early one cannot be made, so that a whole one has to do. The image may be
    * written to. Throws RESOURCE_EXHAUSTED when the pool is full.
    */
-  static async begin(image: Image, path: string, signal?: AbortSignal): Promise<EarlyCopy | undefined> {
+  static async begin(image: Image, path: string, signal?: AbortSignal): Promise<PreCopy | undefined> {
     signal?.throwIfAborted();
     await writeSparse(path, image.size);
     const copier = await Copier.start(image.path, path).catch(() => undefined);
-    const copy = new EarlyCopy(path, copier);
+    const copy = new PreCopy(path, copier);
     const stop = (): void => void copier?.close();
     signal?.addEventListener("abort", stop, { once: true });
     try {

@@ -4,9 +4,9 @@ import { failpoint } from "@mooring/store";
 import type { Image } from "./backend.ts";
 import { resizeFile, syncFolder } from "./durable.ts";
 import { commitImages, reflink } from "./file-images.ts";
-import type { EarlyCopies, GroupCutter, Work } from "./group-copy.ts";
+import type { GroupCopier, PreCopies, Work } from "./group-copy.ts";
 import { temporaryName } from "./image-store.ts";
-import { EarlyCopy } from "./pre-copy.ts";
+import { PreCopy } from "./pre-copy.ts";
 
 const reflinked = failpoint("engine/group-snapshot/reflinked");
 
@@ -17,7 +17,7 @@ const AT_ONCE = 2;
  * One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. Images in
  * many pieces are copied early, as far as their writers are kept still for the rest. `maker`: as for images.
  */
-export function reflinkCutter(folder: string, maker = ""): GroupCutter {
+export function reflinkCopier(folder: string, maker = ""): GroupCopier {
   const temporary = (id: string): string => join(folder, temporaryName(id, maker));
   return {
     atomicity: "each",
@@ -29,7 +29,7 @@ export function reflinkCutter(folder: string, maker = ""): GroupCutter {
         const waiting = [...copies];
         const lane = async (): Promise<void> => {
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-            early.add(next.id, await EarlyCopy.begin(next.from, temporary(next.id), signal));
+            early.add(next.id, await PreCopy.begin(next.from, temporary(next.id), signal));
         };
         await settled(Array.from({ length: AT_ONCE }, lane));
         return early;
@@ -63,7 +63,7 @@ export function reflinkCutter(folder: string, maker = ""): GroupCutter {
 }
 
 /** An early copy that cannot be brought close is as good as none. */
-async function beginWork(copy: Work, all: EarlyCopies | undefined, path: string) {
+async function beginWork(copy: Work, all: PreCopies | undefined, path: string) {
   const early = copy.still === true && all instanceof ReflinkedEarly ? all.take(copy.id) : undefined;
   try {
     await early?.arm(copy.from);
@@ -75,14 +75,14 @@ async function beginWork(copy: Work, all: EarlyCopies | undefined, path: string)
 }
 
 /** By the id of the image to make. */
-class ReflinkedEarly implements EarlyCopies {
-  readonly #copies = new Map<string, EarlyCopy>();
+class ReflinkedEarly implements PreCopies {
+  readonly #copies = new Map<string, PreCopy>();
 
-  add(id: string, copy: EarlyCopy | undefined): void {
+  add(id: string, copy: PreCopy | undefined): void {
     if (copy !== undefined) this.#copies.set(id, copy);
   }
 
-  take(id: string): EarlyCopy | undefined {
+  take(id: string): PreCopy | undefined {
     const copy = this.#copies.get(id);
     this.#copies.delete(id);
     return copy;

@@ -5,7 +5,7 @@ import { failpoint } from "@mooring/store";
 import type { Host } from "../host/host.ts";
 import { syncFolder } from "./durable.ts";
 import { absent, commitImages, reflink } from "./file-images.ts";
-import type { GroupCutter } from "./group-copy.ts";
+import type { GroupCopier } from "./group-copy.ts";
 import { temporaryName } from "./image-store.ts";
 
 const snapshotted = failpoint("engine/group-snapshot/subvolume-made");
@@ -16,7 +16,7 @@ const dropped = failpoint("engine/group-snapshot/subvolume-dropped");
  * One snapshot of the subvolume that holds all images: one transaction, so one moment, without stopping anybody. The
  * images are reflinked out of it afterwards, off the path of those who write, and the snapshot is dropped.
  */
-export function subvolumeCutter(host: Host, images: string, cuts: string): GroupCutter {
+export function subvolumeCopier(host: Host, images: string, cuts: string): GroupCopier {
   return {
     atomicity: "one-moment",
     sweep: async () => {

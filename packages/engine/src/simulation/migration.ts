@@ -40,7 +40,7 @@ export function migrationStep(world: World, nodeID: string): AgentStep | "wait" 
 function leaseStep(world: World, nodeID: string): AgentStep | undefined {
   const { volume, lease } = world;
   const { nodeID: wanted = "" } = volume.spec;
-  const concerned = isConcerned(world, nodeID);
+  const concerned = isResponsible(world, nodeID);
   const kept = isMoving(volume) && wanted === nodeID;
   // A file that its last holder may still write to is replaced first, and with it what was opened from the old one.
   if (lease.holder === nodeID && lease.unclean) return { do: "migrate", step: { do: "renew-image" } };
@@ -51,7 +51,7 @@ function leaseStep(world: World, nodeID: string): AgentStep | undefined {
 }
 
 /** As the agents agree on it; what is to be done anywhere is only to clear away after a target that is lost. */
-function isConcerned(world: World, nodeID: string): boolean {
+function isResponsible(world: World, nodeID: string): boolean {
   const { volume } = world;
   const { nodeID: wanted = "" } = volume.spec;
   if (volume.opener !== "") return volume.opener === nodeID;
@@ -75,7 +75,7 @@ function viewOf(world: World, nodeID: string): MigrationView {
     device: node.open ? "open" : node.withheld ? "withheld" : "none",
     path: node.open || node.withheld ? "/dev/loop1" : "",
     lease: { held, ours: held, free, unclean: lease.unclean },
-    concerned: isConcerned(world, nodeID),
+    concerned: isResponsible(world, nodeID),
     targetReady: isTargetReady(world),
   };
 }

@@ -80,7 +80,7 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
   checkTurn(asked, seen);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
-  const mended = disableFrontend && asked.some((t) => ruleOf(t.type).mends === true);
+  const mended = disableFrontend && asked.some((t) => ruleOf(t.type).repairs === true);
   const whole = robustness !== "faulted" || mended;
   const free = state === "detached" && currentNodeID === "" && whole;
   must(free, "S5", `it was placed while ${state}`);
@@ -174,7 +174,7 @@ function checkWriters({ open }: Pick<World, "open">): void {
 export function checkState(
   world: Pick<World, "open">,
   seen: ArbiterView,
-  { verdicts, placement }: Pick<Decision, "verdicts" | "placement">,
+  { results, placement }: Pick<Decision, "results" | "placement">,
 ): void {
   checkWriters(world);
   const { volume } = seen;
@@ -183,7 +183,7 @@ export function checkState(
     must(mayBeOpenOn(volume, node), "S21", `unpublish is answered while node "${node}" has the device`);
   }
   const next = placement === undefined ? volume : placed(volume, placement);
-  const content = ticketsOf(seen.attachment).filter(({ id }) => verdicts[id]?.satisfied === true);
+  const content = ticketsOf(seen.attachment).filter(({ id }) => results[id]?.satisfied === true);
   for (const ticket of content) {
     // It is told before the volume is placed, and stays told until it is told otherwise.
     for (const told of [volume, next]) checkSatisfied(ticket, told);

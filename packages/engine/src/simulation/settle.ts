@@ -15,7 +15,7 @@ import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 
 /** What a ticket has been told. */
-type Told = Pick<AttachmentTicketStatus, "satisfied"> & {
+type ErrorReport = Pick<AttachmentTicketStatus, "satisfied"> & {
   conditions: readonly { reason: string; message: string }[];
 };
 
@@ -97,13 +97,13 @@ function checkRest({ world }: History): void {
   // Where every node is lost, nobody is left to clear away after the last migration's target.
   const ready = NODES.some((name) => world.node(name).believed === "Ready");
   must(!ready || unpublished(world.unpublishing.length, open), "S21", "an unpublish call never ended");
-  checkVerdicts(seen);
+  checkResults(seen);
 }
 
 /** Nobody has anything left to do, and every node that matters is either ready or known to be lost. */
 export function checkCalm(
   seen: ArbiterView,
-  statuses: Readonly<Record<string, Told>>,
+  statuses: Readonly<Record<string, ErrorReport>>,
   open: readonly string[],
 ): void {
   const { volume, attachment } = seen;
@@ -136,7 +136,7 @@ function checkParameters(
   holders: readonly AttachmentTicket[],
   keepers: readonly AttachmentTicket[],
   nodeID: string,
-  statuses: Readonly<Record<string, Told>>,
+  statuses: Readonly<Record<string, ErrorReport>>,
 ): void {
   const content = keepers.filter(({ id }) => statuses[id]?.satisfied === true);
   const shown = content.find((t) => !parametersFit(t, true));
@@ -158,13 +158,13 @@ function unpublished(waiting: number, open: readonly string[]): boolean {
   return waiting === 0 || open.length > 0;
 }
 
-function checkVerdicts(seen: ArbiterView): void {
+function checkResults(seen: ArbiterView): void {
   const { attachment } = seen;
   const decision = decide(seen);
   must(nextStatus(seen, decision) === undefined, "D2", "a second look writes again");
   const { status: _, ...blank } = attachment;
   const again = decide({ ...seen, attachment: blank });
-  must(sameTold(again, decision), "D3", "the verdicts depend on the old ones");
+  must(sameDecision(again, decision), "D3", "the verdicts depend on the old ones");
   const turned = Object.fromEntries(Object.entries(attachment.spec.attachmentTickets ?? {}).reverse());
   const spec = { ...attachment.spec, attachmentTickets: turned };
   const other = decide({ ...seen, attachment: { ...attachment, spec } });
@@ -172,6 +172,6 @@ function checkVerdicts(seen: ArbiterView): void {
 }
 
 /** All but the memory of moves, which is a time. */
-function sameTold({ flaps: _, ...one }: Decision, { flaps: __, ...other }: Decision): boolean {
+function sameDecision({ flaps: _, ...one }: Decision, { flaps: __, ...other }: Decision): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -98,10 +98,10 @@ function nodesOf(health: Health): ArbiterView["nodes"] {
 }
 
 /** Nothing is left to do. A node that is silent may keep the volume from those who could have it. */
-function checkRest({ volume, open }: State, seen: ArbiterView, { verdicts }: Decision): void {
+function checkRest({ volume, open }: State, seen: ArbiterView, { results }: Decision): void {
   const silent = (name = "") => name !== "" && seen.nodes.get(name)?.status?.state === "Suspect";
   if (silent(volume.spec.nodeID) || silent(volume.opener)) return;
-  const told = Object.entries(verdicts).map(([id, { satisfied, reason, message }]) => [
+  const told = Object.entries(results).map(([id, { satisfied, reason, message }]) => [
     id,
     { satisfied, conditions: [{ reason, message }] },
   ]);
@@ -273,8 +273,8 @@ test("a node that is gone is to the arbiter what a fenced one is", () => {
     const { volume, ...seen } = view({ tickets });
     for (const { volume: held } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
       const decided = (health: Health) => {
-        const { placement, verdicts } = decide({ ...seen, volume: held, nodes: nodesOf(health) });
-        return [placement, Object.values(verdicts).map(({ satisfied, reason }) => [satisfied, reason])];
+        const { placement, results } = decide({ ...seen, volume: held, nodes: nodesOf(health) });
+        return [placement, Object.values(results).map(({ satisfied, reason }) => [satisfied, reason])];
       };
       assert.deepEqual(decided(["Gone", "Ready", "Suspect"]), decided(["Fenced", "Ready", "Suspect"]));
     }

@@ -9,7 +9,7 @@ export interface AttacherRule {
   /** When it gives up a volume that it already holds, for a workload on another node. */
   yields: "never" | "always" | "when-waiting";
   /** It makes a faulted volume whole again, so it may hold one. */
-  mends?: true;
+  repairs?: true;
 }
 
 /** Parameter of a `volume-clone-controller` ticket whose copy is done and only waits for the target to be healthy. */
@@ -17,11 +17,11 @@ export const CLONE_WAITING = "cloneWaiting";
 
 /** The twelve types with their priorities (volume attachment design, "Priority"). */
 export const ATTACHER_RULES: Readonly<Record<AttacherType, AttacherRule>> = {
-  "volume-restore-controller": { priority: 2000, workload: false, yields: "never", mends: true },
+  "volume-restore-controller": { priority: 2000, workload: false, yields: "never", repairs: true },
   "volume-expansion-controller": { priority: 2000, workload: false, yields: "never" },
   "longhorn-api": { priority: 1000, workload: true, yields: "never" },
   "csi-attacher": { priority: 900, workload: true, yields: "never" },
-  "salvage-controller": { priority: 900, workload: false, yields: "never", mends: true },
+  "salvage-controller": { priority: 900, workload: false, yields: "never", repairs: true },
   "share-manager-controller": { priority: 900, workload: true, yields: "never" },
   "snapshot-controller": { priority: 800, workload: false, yields: "always" },
   "backup-controller": { priority: 800, workload: false, yields: "always" },

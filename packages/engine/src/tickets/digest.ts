@@ -11,9 +11,9 @@ export function digestOf({ type, nodeID, parameters = {} }: AttachmentTicket): s
  * Whether the present verdict of a ticket is about the ticket as it is now. The number alone does not tell: who edits a
  * ticket by hand leaves its number as it was. A status of an earlier version has no digests: there the number decides.
  */
-export function isJudged({ status }: VolumeAttachment, ticket: AttachmentTicket): boolean {
-  const verdict = status?.attachmentTicketStatuses?.[ticket.id];
-  if (verdict === undefined || verdict.generation !== ticket.generation) return false;
+export function isEvaluated({ status }: VolumeAttachment, ticket: AttachmentTicket): boolean {
+  const result = status?.attachmentTicketStatuses?.[ticket.id];
+  if (result === undefined || result.generation !== ticket.generation) return false;
   const digest = status?.ticketDigests?.[ticket.id];
   return digest === undefined || digest === digestOf(ticket);
 }

@@ -1,5 +1,5 @@
 /** Why a ticket is or is not satisfied; the reason of its `Satisfied` condition. */
-export type VerdictReason =
+export type TicketReason =
   | "Attached"
   | "Attaching"
   | "Detaching"
@@ -22,9 +22,9 @@ export type VerdictReason =
   | "Expired"
   | "OwnerGone";
 
-export interface Verdict {
+export interface TicketResult {
   satisfied: boolean;
-  reason: VerdictReason;
+  reason: TicketReason;
   /** One sentence that names the ticket, node or error that this one waits for. */
   message: string;
 }

@@ -2,7 +2,7 @@ import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
 import { ruleOf } from "./attacher-types.ts";
 import { describeMigration } from "./migration-phase.ts";
-import type { Verdict } from "./result.ts";
+import type { TicketResult } from "./result.ts";
 import { ticketsOf } from "./tickets-of.ts";
 
 /** What `kubectl get volumeattachments.storage.mooring.dev` shows in a line. */
@@ -22,16 +22,16 @@ export interface AttachmentSummary {
 export function summaryOf(
   volume: Volume,
   attachment: VolumeAttachment,
-  verdicts: Readonly<Record<string, Verdict>>,
+  results: Readonly<Record<string, TicketResult>>,
 ): AttachmentSummary {
-  const holders = ticketsOf(attachment).filter(({ id }) => verdicts[id]?.satisfied === true);
+  const holders = ticketsOf(attachment).filter(({ id }) => results[id]?.satisfied === true);
   const migration = describeMigration(volume);
   return {
     ...(migration === undefined ? {} : { migration }),
     state: volume.status?.state ?? "creating",
     nodeID: volume.status?.currentNodeID ?? "",
     satisfied: holders.length,
-    waiting: Object.keys(verdicts).length - holders.length,
+    waiting: Object.keys(results).length - holders.length,
     holder: holderOf(holders),
   };
 }

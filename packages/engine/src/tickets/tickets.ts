@@ -6,7 +6,7 @@ import {
   VolumeAttachments,
 } from "../api/attachment.ts";
 import { ensureAttachment, retryPause } from "./attachment-object.ts";
-import { isJudged } from "./digest.ts";
+import { isEvaluated } from "./digest.ts";
 
 /** A ticket as its holder asks for it; the rest is filled in when it is written. */
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
@@ -79,7 +79,7 @@ export async function removeTickets(
 /** A ticket's verdict, or undefined when the arbiter has not judged the ticket as it is now. */
 export function ticketStatus(attachment: VolumeAttachment, id: string): AttachmentTicketStatus | undefined {
   const ticket = attachment.spec.attachmentTickets?.[id];
-  if (ticket === undefined || !isJudged(attachment, { ...ticket, id })) return undefined;
+  if (ticket === undefined || !isEvaluated(attachment, { ...ticket, id })) return undefined;
   return attachment.status?.attachmentTicketStatuses?.[id];
 }
 

@@ -41,27 +41,27 @@ export class AttachEffects {
     this.pauses.reset(uid);
   }
 
-  async apply(step: AttachStep, { attachment, volume }: AttachView, question: string): Promise<void> {
+  async apply(step: AttachStep, { attachment, volume }: AttachView, requestKey: string): Promise<void> {
     if (attachment === undefined) return;
     const uid = attachment.metadata.uid ?? "";
     switch (step.do) {
-      case "guard-volume":
+      case "add-finalizer-to-volume":
         return this.#guardVolume(volume);
-      case "guard-attachment":
+      case "add-finalizer-to-attachment":
         return this.#guardAttachment(attachment, step.published);
       case "publish":
-        return this.#publish(attachment, step.arguments, uid, question);
+        return this.#publish(attachment, step.arguments, uid, requestKey);
       case "mark-attached":
         return this.#markAttached(attachment, step.context, uid);
       case "unpublish":
-        return this.#unpublish(attachment, step.published, uid, question);
+        return this.#unpublish(attachment, step.published, uid, requestKey);
       case "release-attachment":
         return this.#release(attachment, uid);
       case "mark-detached":
         await this.#status(attachment, { attached: false, detachError: null });
         return this.forget(uid);
       case "report":
-        return this.#report(attachment, step, uid, question);
+        return this.#report(attachment, step, uid, requestKey);
     }
   }
 
@@ -86,7 +86,7 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { attributes, capability, handle, nodeId, readonly, secret }: PublishArguments,
     uid: string,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { cluster, driver, store, timeoutMs } = this.#context;
     try {
@@ -108,7 +108,7 @@ export class AttachEffects {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
       const failure = { message, ...(code === undefined ? {} : { code }) };
-      await this.#report(attachment, { phase: "attach", ...failure }, uid, question);
+      await this.#report(attachment, { phase: "attach", ...failure }, uid, requestKey);
     }
   }
 
@@ -129,7 +129,7 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { handle, nodeId, secret }: Published,
     uid: string,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { cluster, driver, store, timeoutMs } = this.#context;
     try {
@@ -144,7 +144,7 @@ export class AttachEffects {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
       const failure = { message, ...(code === undefined ? {} : { code }) };
-      await this.#report(attachment, { phase: "detach", ...failure }, uid, question);
+      await this.#report(attachment, { phase: "detach", ...failure }, uid, requestKey);
     }
   }
 
@@ -165,11 +165,11 @@ export class AttachEffects {
     attachment: KubeVolumeAttachment,
     { phase, message, code }: { phase: "attach" | "detach"; message: string; code?: number },
     uid: string,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { events, logger, now, retry } = this.#context;
     const failure = { message, ...(code === undefined ? {} : { code }) };
-    this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
+    this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
     const { name } = attachment.metadata;
     logger.warn({ attachment: name, code, error: message }, `${phase} failed`);
     const reason = phase === "attach" ? "FailedAttachVolume" : "FailedDetachVolume";

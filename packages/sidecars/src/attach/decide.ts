@@ -50,8 +50,8 @@ export interface AttachView {
 
 export type AttachStep =
   | { do: "mark-attached"; context: Record<string, string> }
-  | { do: "guard-volume" }
-  | { do: "guard-attachment"; published: Published }
+  | { do: "add-finalizer-to-volume" }
+  | { do: "add-finalizer-to-attachment"; published: Published }
   | { do: "publish"; arguments: PublishArguments }
   | { do: "unpublish"; published: Published }
   | { do: "release-attachment" }
@@ -77,12 +77,12 @@ function decidePublish(view: AttachView, attachment: KubeVolumeAttachment): Atta
   const wanted = publishArguments(view, attachment);
   if ("error" in wanted) return { do: "report", phase: "attach", message: wanted.error };
   const finalizer = attacherFinalizer(driver.name);
-  if (volume !== undefined && !hasFinalizer(volume, finalizer)) return { do: "guard-volume" };
+  if (volume !== undefined && !hasFinalizer(volume, finalizer)) return { do: "add-finalizer-to-volume" };
   const { handle, nodeId, secret } = wanted.arguments;
   const noted = view.recorded?.nodeId === nodeId && view.recorded.handle === handle;
   if (!noted || !hasFinalizer(attachment, finalizer))
     return {
-      do: "guard-attachment",
+      do: "add-finalizer-to-attachment",
       published: { handle, nodeId, ...(secret === undefined ? {} : { secret }) },
     };
   return { do: "publish", arguments: wanted.arguments };
@@ -155,7 +155,7 @@ function publishArguments(
 }
 
 /** What a pause after a failure is about: when it changes, the driver may be asked at once. */
-export function attachQuestion(view: AttachView): string {
+export function attachRequestKey(view: AttachView): string {
   const { attachment } = view;
   if (attachment === undefined) return "";
   return isDeleting(attachment)

@@ -12,7 +12,7 @@ import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { AttachEffects } from "./apply.ts";
-import { type AttachView, attachQuestion, decideAttach, type Published } from "./decide.ts";
+import { type AttachView, attachRequestKey, decideAttach, type Published } from "./decide.ts";
 import { runReconciliation } from "./reconcile-published.ts";
 
 const volumeReleased = failpoint("sidecars/attach/volume-released");
@@ -100,10 +100,10 @@ async function reconcileAttachment(
       defaultFsType,
       pauseMs: 0,
     };
-    return { ...view, pauseMs: effects.pauses.remaining(uid ?? "", attachQuestion(view)) };
+    return { ...view, pauseMs: effects.pauses.remaining(uid ?? "", attachRequestKey(view)) };
   };
   const result = await runSteps(
-    { look, decide: decideAttach, apply: (step, view) => effects.apply(step, view, attachQuestion(view)) },
+    { look, decide: decideAttach, apply: (step, view) => effects.apply(step, view, attachRequestKey(view)) },
     signal,
   );
   if (uid !== undefined && cluster.attachments.get(name)?.metadata.uid !== uid) effects.forget(uid);

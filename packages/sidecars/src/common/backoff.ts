@@ -11,7 +11,7 @@ export interface BackoffOptions {
 }
 
 interface Pause {
-  question: string;
+  requestKey: string;
   failures: number;
   until: number;
 }
@@ -28,25 +28,25 @@ export class Backoff {
    * Notes a failure; returns the pause in milliseconds. `atLeastMs` lengthens it (infeasible requests); an infinite one ends
    * only with another question.
    */
-  fail(id: string, question: string, atLeastMs = 0): number {
+  fail(id: string, requestKey: string, atLeastMs = 0): number {
     const { startMs, maxMs, now } = this.#options;
     const before = this.#pauses.get(id);
-    const failures = before?.question === question ? before.failures + 1 : 1;
+    const failures = before?.requestKey === requestKey ? before.failures + 1 : 1;
     const ms = Math.max(atLeastMs, Math.min(maxMs, startMs * 2 ** (failures - 1)));
-    this.#pauses.set(id, { question, failures, until: now() + ms });
+    this.#pauses.set(id, { requestKey, failures, until: now() + ms });
     return ms;
   }
 
   /** Milliseconds left of the pause; 0 when the question may be asked. */
-  remaining(id: string, question: string): number {
+  remaining(id: string, requestKey: string): number {
     const pause = this.#pauses.get(id);
-    if (pause === undefined || pause.question !== question) return 0;
+    if (pause === undefined || pause.requestKey !== requestKey) return 0;
     return Math.max(0, pause.until - this.#options.now());
   }
 
   /** True when this question has failed since the last success. */
-  hasFailed(id: string, question: string): boolean {
-    return this.#pauses.get(id)?.question === question;
+  hasFailed(id: string, requestKey: string): boolean {
+    return this.#pauses.get(id)?.requestKey === requestKey;
   }
 
   reset(id: string): void {

@@ -60,7 +60,7 @@ export class ContentCalls<C extends Content, Answer> {
   /** One call to the driver: its answer, or its failure, is remembered until the next step has used it. */
   async make(
     content: C,
-    { question, reason }: { question: string; reason: string },
+    { requestKey, reason }: { requestKey: string; reason: string },
     call: () => Promise<Answer>,
   ): Promise<void> {
     const { name, uid = "" } = content.metadata;
@@ -72,7 +72,7 @@ export class ContentCalls<C extends Content, Answer> {
       const { retry, logger } = this.#context;
       this.answers.set(uid, { kind: "failed", failure });
       if (isUncertain(failure)) this.uncertainty.note(uid);
-      this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
+      this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
       logger.warn({ content: name, code: failure.code, error: failure.message }, reason);
       await this.complain(content, reason, failure.message);
     }

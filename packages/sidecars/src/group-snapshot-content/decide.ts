@@ -48,7 +48,7 @@ export interface GroupTarget {
 }
 
 export type GroupContentStep =
-  | { do: "guard" }
+  | { do: "add-finalizer" }
   /** A CreateVolumeGroupSnapshot call may have an effect from now on. */
   | { do: "mark-being-created" }
   /** It is known which effect it had. */
@@ -69,7 +69,7 @@ export function decideGroupContent(view: GroupContentView): GroupContentStep | R
     return { do: "write-status", group: answer.group, ...(fault === undefined ? {} : { fault }) };
   }
   if (isDeleting(content)) return decideDeletion(view, content);
-  if (!hasFinalizer(content, GROUP_CONTENT_FINALIZER)) return { do: "guard" };
+  if (!hasFinalizer(content, GROUP_CONTENT_FINALIZER)) return { do: "add-finalizer" };
   return content.spec.source.volumeHandles === undefined
     ? decideImported(view, content)
     : decideCut(view, content, content.spec.source.volumeHandles);
@@ -188,7 +188,7 @@ function cutArguments(
 }
 
 /** What a pause after a failure is about. */
-export function groupContentQuestion({ content, groupClass }: GroupContentView): string {
+export function groupContentRequestKey({ content, groupClass }: GroupContentView): string {
   if (content === undefined) return "";
   const { metadata, spec, status } = content;
   const parameters = metadata.annotations?.[FROZEN_GROUP_PARAMETERS] ?? groupClass?.parameters;

@@ -15,7 +15,7 @@ import {
   type GroupContentStep,
   type GroupContentView,
   type GroupCutArguments,
-  groupContentQuestion,
+  groupContentRequestKey,
 } from "./decide.ts";
 import { statusAfter } from "./status.ts";
 
@@ -98,7 +98,7 @@ class GroupCutter {
       const deleting = content !== undefined && isDeleting(content);
       const handle = content?.status?.volumeGroupSnapshotHandle ?? "";
       const polled = deleting ? 0 : this.calls.polls.remaining(uid, handle);
-      const paused = this.calls.pauses.remaining(uid, groupContentQuestion(view));
+      const paused = this.calls.pauses.remaining(uid, groupContentRequestKey(view));
       return { ...view, pauseMs: Math.max(polled, paused) };
     };
     const result = await runSteps(
@@ -113,11 +113,11 @@ class GroupCutter {
     const { driver, store, cluster } = this.#context;
     const { content } = view;
     if (content === undefined) return;
-    const question = groupContentQuestion(view);
+    const requestKey = groupContentRequestKey(view);
     const change = (what: Parameters<typeof patchMetadata>[3]) =>
       patchMetadata(store, cluster.groupContents, content, what);
     switch (step.do) {
-      case "guard":
+      case "add-finalizer":
         await change({ addFinalizers: [GROUP_CONTENT_FINALIZER] });
         return gaps.guarded();
       case "mark-being-created":
@@ -130,11 +130,11 @@ class GroupCutter {
         this.calls.uncertainty.settle(uid);
         return gaps.cleared();
       case "cut":
-        return this.#cut(content, step.arguments, question);
+        return this.#cut(content, step.arguments, requestKey);
       case "inspect":
         return this.calls.make(
           content,
-          { question, reason: "GroupSnapshotContentCheckandUpdateFailed" },
+          { requestKey, reason: "GroupSnapshotContentCheckandUpdateFailed" },
           async () => {
             const secrets = await readSecret(store, step.target.secret);
             const group = await inspectGroupSnapshot(driver.client, step.target, secrets, this.calls.options);
@@ -144,10 +144,10 @@ class GroupCutter {
       case "write-status":
         return this.#writeStatus(content, view, step, uid);
       case "report":
-        this.calls.pauses.fail(uid, question);
+        this.calls.pauses.fail(uid, requestKey);
         return this.calls.complain(content, step.reason, step.message);
       case "delete-data":
-        return this.calls.make(content, { question, reason: "GroupSnapshotDeleteError" }, async () => {
+        return this.calls.make(content, { requestKey, reason: "GroupSnapshotDeleteError" }, async () => {
           const secrets = await readSecretIfAny(store, step.target.secret);
           await deleteGroupSnapshot(driver.client, step.target, secrets, this.calls.options);
           gaps.dataDeleted();
@@ -162,12 +162,12 @@ class GroupCutter {
   async #cut(
     content: VolumeGroupSnapshotContent,
     wanted: GroupCutArguments,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { driver, store } = this.#context;
     const parameters = { ...wanted.parameters, ...this.#metadataParameters(content) };
     const read = isDeleting(content) ? readSecretIfAny : readSecret;
-    await this.calls.make(content, { question, reason: "GroupSnapshotCreationFailed" }, async () => {
+    await this.calls.make(content, { requestKey, reason: "GroupSnapshotCreationFailed" }, async () => {
       const secrets = await read(store, wanted.secret);
       const request = { ...wanted, parameters };
       const group = await createGroupSnapshot(driver.client, request, secrets, this.calls.options);
@@ -199,7 +199,7 @@ class GroupCutter {
     gaps.statusWritten();
     this.calls.answers.delete(uid);
     if (fault !== undefined) {
-      this.calls.pauses.fail(uid, groupContentQuestion({ ...view, content: left }));
+      this.calls.pauses.fail(uid, groupContentRequestKey({ ...view, content: left }));
       events.event(content, "Warning", "GroupSnapshotContentCheckandUpdateFailed", fault);
       return;
     }

@@ -20,11 +20,11 @@ export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapsh
   if ("do" in groupClass) return groupClass;
   try {
     const content = groupContentFor(group, groupClass, sources);
-    if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "guard" };
+    if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "add-finalizer" };
     const claims = sources.flatMap(({ claim }) =>
       hasFinalizer(claim, CLAIM_SOURCE_FINALIZER) ? [] : [claim],
     );
-    return claims.length > 0 ? { do: "guard-claims", claims } : { do: "create-content", content };
+    return claims.length > 0 ? { do: "add-finalizer-to-claims", claims } : { do: "create-content", content };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return report("CreateGroupSnapshotContentFailed", error.message);

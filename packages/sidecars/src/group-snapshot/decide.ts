@@ -118,5 +118,5 @@ function decideMembers(
 
 /** The finalizer comes before anything that it guards. */
 function guard(group: VolumeGroupSnapshot): GroupSnapshotStep | undefined {
-  return hasFinalizer(group, GROUP_FINALIZER) ? undefined : { do: "guard" };
+  return hasFinalizer(group, GROUP_FINALIZER) ? undefined : { do: "add-finalizer" };
 }

@@ -14,7 +14,7 @@ import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/p
 import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
 import { inParallel, writeMembers } from "./apply-members.ts";
 import { decideGroupSnapshot } from "./decide.ts";
-import { lookAtGroup } from "./look.ts";
+import { lookAtGroup } from "./read.ts";
 import type { GroupSnapshotStep, GroupSnapshotView, ReportStep } from "./view.ts";
 
 const gaps = {
@@ -87,7 +87,7 @@ class GroupBinder {
     const look = async (fresh: boolean) => {
       const view = await lookAtGroup(this.#context, key, { fresh });
       uid = view.group?.metadata.uid ?? uid;
-      return { ...view, pauseMs: this.#pauses.remaining(uid, questionOf(view)) };
+      return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
     };
     const apply = (step: GroupSnapshotStep, view: GroupSnapshotView) => this.#apply(step, view, uid);
     const result = await runSteps({ look, decide: decideGroupSnapshot, apply }, signal);
@@ -103,10 +103,10 @@ class GroupBinder {
     if (group === undefined) return;
     const name = `${group.metadata.namespace}/${group.metadata.name}`;
     switch (step.do) {
-      case "guard":
+      case "add-finalizer":
         await patchMetadata(store, cluster.groups, group, { addFinalizers: [GROUP_FINALIZER] });
         return gaps.guarded();
-      case "guard-claims": {
+      case "add-finalizer-to-claims": {
         const [failure] = await inParallel(step.claims, async (claim) => {
           await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
           gaps.claimGuarded();
@@ -171,7 +171,7 @@ class GroupBinder {
     uid: string,
   ): Promise<void> {
     const { events } = this.#context;
-    this.#pauses.fail(uid, questionOf(view));
+    this.#pauses.fail(uid, requestKeyOf(view));
     events.event(group, "Warning", reason, message);
     for (const of of ofClaims)
       events.event(of.claim, "Warning", reason, `group snapshot ${group.metadata.name}: ${of.message}`);
@@ -188,7 +188,7 @@ const MESSAGES = {
 };
 
 /** What a complaint depends on: our own status and finalizers are no part of it. */
-function questionOf({
+function requestKeyOf({
   candidates,
   classes,
   content,

@@ -37,8 +37,8 @@ export interface GroupSnapshotView {
 export type GroupSnapshotEvent = "GroupSnapshotCreated" | "GroupSnapshotReady";
 
 export type GroupSnapshotStep =
-  | { do: "guard" }
-  | { do: "guard-claims"; claims: readonly PersistentVolumeClaim[] }
+  | { do: "add-finalizer" }
+  | { do: "add-finalizer-to-claims"; claims: readonly PersistentVolumeClaim[] }
   | { do: "create-content"; content: VolumeGroupSnapshotContent }
   | { do: "bind-content"; className: string | undefined; annotations: Record<string, string> }
   | { do: "write-members"; writes: readonly MemberWrite[] }

@@ -44,7 +44,7 @@ export class ProvisionEffects {
     this.pauses = new Backoff({ ...context.retry, now: context.now });
   }
 
-  async apply(step: ProvisionStep, view: ProvisionView, uid: string, question: string): Promise<void> {
+  async apply(step: ProvisionStep, view: ProvisionView, uid: string, requestKey: string): Promise<void> {
     switch (step.do) {
       case "announce-populator":
         this.#event(
@@ -53,25 +53,25 @@ export class ProvisionEffects {
           "Provisioning",
           "Assuming an external populator will provision the volume",
         );
-        return void this.pauses.fail(uid, question, this.#context.retry.infeasibleMs);
+        return void this.pauses.fail(uid, requestKey, this.#context.retry.infeasibleMs);
       case "report":
         if (step.pending === true && this.#isYoung(view.claim))
           this.#event(view.claim, "Normal", "WaitForDataSource", `waiting: ${step.error}`);
         else this.#event(view.claim, "Warning", "ProvisioningFailed", step.error);
-        return void this.pauses.fail(uid, question);
+        return void this.pauses.fail(uid, requestKey);
       case "reschedule":
         return this.#reschedule(view, step.error);
       case "protect-source":
         return this.#protect(step.source);
-      case "open-record":
-        return this.#open(step.intent, view, uid, question);
+      case "save-intent":
+        return this.#open(step.intent, view, uid, requestKey);
       case "create-volume":
-        return this.#create(step.intent, step.wanted, view, uid, question);
+        return this.#create(step.intent, step.wanted, view, uid, requestKey);
       case "delete-volume":
-        return this.#remove(step.intent, step.handle, step.error, view, uid, question);
-      case "create-object":
+        return this.#remove(step.intent, step.handle, step.error, view, uid, requestKey);
+      case "create-pv":
         return this.#createObject(step, uid);
-      case "close-record":
+      case "delete-intent":
         return this.#close(step.intent, step.outcome, view, uid);
     }
   }
@@ -111,7 +111,7 @@ export class ProvisionEffects {
   }
 
   /** From here on the volume may exist. A secret that cannot be read is found out before that. */
-  async #open(intent: Intent, { claim }: ProvisionView, uid: string, question: string): Promise<void> {
+  async #open(intent: Intent, { claim }: ProvisionView, uid: string, requestKey: string): Promise<void> {
     const { store, cluster, namespace } = this.#context;
     try {
       await readSecret(store, intent.secret);
@@ -121,7 +121,7 @@ export class ProvisionEffects {
       // Nothing else than the namespace of the records can be missing from a create.
       if (!(error instanceof SecretMissing) && !isNotFound(error)) throw error;
       this.#event(claim, "Warning", "ProvisioningFailed", error.message);
-      return void this.pauses.fail(uid, question);
+      return void this.pauses.fail(uid, requestKey);
     }
     this.#event(
       claim,
@@ -137,7 +137,7 @@ export class ProvisionEffects {
     wanted: boolean,
     view: ProvisionView,
     uid: string,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { driver, retry, logger } = this.#context;
     try {
@@ -152,7 +152,7 @@ export class ProvisionEffects {
       const failure = callFailure(error);
       this.answers.set(uid, { kind: "failed", failure });
       const infeasible = isInfeasible(failure);
-      this.pauses.fail(uid, question, leastPause(failure, retry.infeasibleMs));
+      this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
       const uncertain = isCreateVolumeUncertain(failure);
       if (uncertain) this.uncertainty.note(uid);
       logger.warn(
@@ -178,7 +178,7 @@ export class ProvisionEffects {
     error: string | undefined,
     view: ProvisionView,
     uid: string,
-    question: string,
+    requestKey: string,
   ): Promise<void> {
     const { driver, store } = this.#context;
     try {
@@ -190,18 +190,18 @@ export class ProvisionEffects {
       const failure = callFailure(cause);
       const { code, message } = failure;
       this.#context.logger.warn({ claim: intent.claim, handle, code, error: message }, "DeleteVolume failed");
-      return void this.pauses.fail(uid, question, leastPause(failure, 0));
+      return void this.pauses.fail(uid, requestKey, leastPause(failure, 0));
     }
     if (error === undefined) this.pauses.reset(uid);
     else {
       this.#event(view.claim, "Warning", "ProvisioningFailed", error);
-      this.pauses.fail(uid, question);
+      this.pauses.fail(uid, requestKey);
     }
     this.answers.set(uid, error === undefined ? { kind: "removed" } : { kind: "removed", error });
   }
 
   async #createObject(
-    { intent, volume }: Extract<ProvisionStep, { do: "create-object" }>,
+    { intent, volume }: Extract<ProvisionStep, { do: "create-pv" }>,
     uid: string,
   ): Promise<void> {
     const { store, cluster, logger } = this.#context;

@@ -81,7 +81,7 @@ class World {
 
   #apply(step: ProvisionStep, outcome: Outcome): void {
     switch (step.do) {
-      case "open-record":
+      case "save-intent":
         this.record = step.intent;
         return;
       case "create-volume":
@@ -92,7 +92,7 @@ class World {
         if (outcome !== "lost" && outcome !== "refused")
           this.answer = { kind: "removed", ...(step.error === undefined ? {} : { error: step.error }) };
         return;
-      case "create-object": {
+      case "create-pv": {
         const { uid, name, namespace } = step.intent.claim;
         assert.ok(this.backend, "an object is never made for a volume that is not there");
         const csi = { driver: DRIVER.name, volumeHandle: step.volume.handle };
@@ -102,7 +102,7 @@ class World {
         });
         return;
       }
-      case "close-record":
+      case "delete-intent":
         this.record = undefined;
         this.answer = undefined;
         this.mayExist = false;

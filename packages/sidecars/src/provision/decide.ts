@@ -49,12 +49,12 @@ export type ProvisionStep =
   | { do: "report"; error: string; pending?: true }
   | { do: "reschedule"; error: string }
   | { do: "protect-source"; source: SourceRef }
-  | { do: "open-record"; intent: Intent }
+  | { do: "save-intent"; intent: Intent }
   | { do: "create-volume"; intent: Intent; wanted: boolean }
-  | { do: "create-object"; intent: Intent; volume: CreatedVolume }
+  | { do: "create-pv"; intent: Intent; volume: CreatedVolume }
   /** Compensates for a volume that nobody wants or that is not what was asked for. */
   | { do: "delete-volume"; intent: Intent; handle: string; error?: string }
-  | { do: "close-record"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
+  | { do: "delete-intent"; intent: Intent; outcome: "provisioned" | "failed" | "removed" };
 
 /** The next step for one claim UID (docs/architecture.md, "Provision"). */
 export function decideProvision(view: ProvisionView): ProvisionStep | Rest {
@@ -79,7 +79,7 @@ function decideStart(view: ProvisionView): ProvisionStep | Rest {
   const { intent } = plan;
   if (intent.source !== undefined && !view.sourceProtected)
     return { do: "protect-source", source: intent.source };
-  return { do: "open-record", intent };
+  return { do: "save-intent", intent };
 }
 
 /** CreateVolume has been, or may have been, called with the arguments of `intent`. */
@@ -88,15 +88,15 @@ function decideOutcome(view: ProvisionView, intent: Intent): ProvisionStep | Res
   const wanted = stillWanted(view.claim, intent.arguments.name);
   const made = answer?.kind === "created" ? answer.volume : undefined;
   if (isOurs(volume, intent) && (made === undefined || made.handle === volume?.spec?.csi?.volumeHandle))
-    return { do: "close-record", intent, outcome: "provisioned" };
+    return { do: "delete-intent", intent, outcome: "provisioned" };
   if (made !== undefined) {
     const error = volume === undefined ? problemWith(made, intent) : "another volume took the place";
-    if (wanted && error === undefined) return { do: "create-object", intent, volume: made };
+    if (wanted && error === undefined) return { do: "create-pv", intent, volume: made };
     if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
     return { do: "delete-volume", intent, handle: made.handle, ...(error === undefined ? {} : { error }) };
   }
   if (answer?.kind === "removed")
-    return { do: "close-record", intent, outcome: answer.error === undefined ? "removed" : "failed" };
+    return { do: "delete-intent", intent, outcome: answer.error === undefined ? "removed" : "failed" };
   if (answer?.kind === "failed" && isSettled(answer.failure, view.mayExist))
     return afterFinalFailure(view, intent, answer.failure, wanted);
   if (view.pauseMs > 0) return { do: "wait", ms: view.pauseMs };
@@ -122,7 +122,7 @@ function afterFinalFailure(
   const chosen = view.claim?.metadata.annotations?.["volume.kubernetes.io/selected-node"];
   if (wanted && full && intent.selectedNode !== undefined && chosen === intent.selectedNode)
     return { do: "reschedule", error: failure.message };
-  return { do: "close-record", intent, outcome: "failed" };
+  return { do: "delete-intent", intent, outcome: "failed" };
 }
 
 /** A volume that does not keep what was asked for must not be used. */

@@ -5,8 +5,8 @@ import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { ProvisionEffects } from "./apply.ts";
 import { decideProvision } from "./decide.ts";
-import { lookAtClaim } from "./look.ts";
 import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
+import { readClaim } from "./read.ts";
 import { intentOf } from "./record.ts";
 
 export type { ProvisionOptions } from "./plan.ts";
@@ -47,17 +47,17 @@ async function reconcileClaim(
   signal: AbortSignal,
 ) {
   if (uid === "") return undefined;
-  let question = "";
+  let requestKey = "";
   const result = await runSteps(
     {
       look: async (fresh) => {
-        const sight = await lookAtClaim(context, options, uid, effects.answers.get(uid), fresh);
-        question = sight.question;
-        const pauseMs = effects.pauses.remaining(uid, question);
+        const sight = await readClaim(context, options, uid, effects.answers.get(uid), fresh);
+        requestKey = sight.requestKey;
+        const pauseMs = effects.pauses.remaining(uid, requestKey);
         return { ...sight.view, mayExist: effects.uncertainty.has(uid), pauseMs };
       },
       decide: decideProvision,
-      apply: (step, view) => effects.apply(step, view, uid, question),
+      apply: (step, view) => effects.apply(step, view, uid, requestKey),
     },
     signal,
   );

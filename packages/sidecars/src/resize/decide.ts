@@ -116,7 +116,7 @@ function expandStep(
 }
 
 /** What a pause after a failure is about: another wish, or another use of the volume, ends it. */
-export function resizeQuestion({ claim, attachedTo, volume }: ResizeView): string {
+export function resizeRequestKey({ claim, attachedTo, volume }: ResizeView): string {
   return JSON.stringify([
     claim?.spec?.resources?.requests?.storage,
     volume?.spec?.csi?.controllerExpandSecretRef,

@@ -22,7 +22,7 @@ import {
   type ResizeAnswer,
   type ResizeStep,
   type ResizeView,
-  resizeQuestion,
+  resizeRequestKey,
 } from "./decide.ts";
 import { type ResizeStatusChange, resizeStatus } from "./status.ts";
 
@@ -89,7 +89,7 @@ class Resizer {
         answer: this.#answers.get(uid),
         pauseMs: 0,
       };
-      return { ...view, pauseMs: this.#pauses.remaining(uid, resizeQuestion(view)) };
+      return { ...view, pauseMs: this.#pauses.remaining(uid, resizeRequestKey(view)) };
     };
     const result = await runSteps(
       { look, decide: decideResize, apply: (step, view) => this.#apply(step, view, uid) },
@@ -158,7 +158,7 @@ class Resizer {
       case "withdraw":
         return this.#status(claim, {});
       case "report":
-        this.#pauses.fail(uid, resizeQuestion(view));
+        this.#pauses.fail(uid, resizeRequestKey(view));
         return this.#event(claim, "Warning", "VolumeResizeFailed", step.message);
     }
   }
@@ -201,7 +201,11 @@ class Resizer {
     const { logger, retry } = this.#context;
     const failure = callFailure(error);
     const infeasible = isExpandInfeasible(failure);
-    this.#pauses.fail(uid, resizeQuestion(view), leastPause(failure, retry.infeasibleMs, isExpandInfeasible));
+    this.#pauses.fail(
+      uid,
+      resizeRequestKey(view),
+      leastPause(failure, retry.infeasibleMs, isExpandInfeasible),
+    );
     const { name, namespace } = claim.metadata;
     logger.warn(
       { claim: `${namespace}/${name}`, code: failure.code, error: failure.message },

@@ -59,7 +59,7 @@ export interface CutArguments {
 }
 
 export type ContentStep =
-  | { do: "guard" }
+  | { do: "add-finalizer" }
   /** A CreateSnapshot call may have an effect from now on. */
   | { do: "mark-being-created" }
   /** It is known which effect it had. */
@@ -79,7 +79,7 @@ export function decideContent(view: ContentView): ContentStep | Rest {
   if (isMemberContent(content)) return DONE;
   if (view.answer?.kind === "cut") return { do: "write-status", snapshot: view.answer.snapshot };
   if (isDeleting(content)) return decideDeletion(view, content);
-  if (!hasFinalizer(content, CONTENT_FINALIZER)) return { do: "guard" };
+  if (!hasFinalizer(content, CONTENT_FINALIZER)) return { do: "add-finalizer" };
   return content.spec.source.volumeHandle === undefined
     ? decideImported(view, content)
     : decideCut(view, content, content.spec.source.volumeHandle);
@@ -186,7 +186,7 @@ function catchTemplateError<T>(make: () => T): T | { error: string } {
 }
 
 /** What a pause after a failure is about. */
-export function contentQuestion({ content, snapshotClass }: ContentView): string {
+export function contentRequestKey({ content, snapshotClass }: ContentView): string {
   if (content === undefined) return "";
   const { metadata, spec, status } = content;
   const parameters = metadata.annotations?.[FROZEN_PARAMETERS] ?? snapshotClass?.parameters;

@@ -13,7 +13,7 @@ import {
   type ContentView,
   type CutArguments,
   type CutSnapshot,
-  contentQuestion,
+  contentRequestKey,
   decideContent,
 } from "./decide.ts";
 
@@ -94,7 +94,10 @@ class SnapshotCutter {
         pauseMs: 0,
       };
       const polled = this.calls.polls.remaining(uid, content?.status?.snapshotHandle ?? "");
-      return { ...view, pauseMs: Math.max(polled, this.calls.pauses.remaining(uid, contentQuestion(view))) };
+      return {
+        ...view,
+        pauseMs: Math.max(polled, this.calls.pauses.remaining(uid, contentRequestKey(view))),
+      };
     };
     const result = await runSteps(
       { look, decide: decideContent, apply: (step, view) => this.#apply(step, view, uid) },
@@ -108,9 +111,9 @@ class SnapshotCutter {
     const { store, cluster } = this.#context;
     const { content } = view;
     if (content === undefined) return;
-    const question = contentQuestion(view);
+    const requestKey = contentRequestKey(view);
     switch (step.do) {
-      case "guard":
+      case "add-finalizer":
         await patchMetadata(store, cluster.contents, content, { addFinalizers: [CONTENT_FINALIZER] });
         return gaps.guarded();
       case "mark-being-created":
@@ -123,11 +126,11 @@ class SnapshotCutter {
         this.calls.uncertainty.settle(uid);
         return gaps.cleared();
       case "cut":
-        return this.#cut(content, step.arguments, question);
+        return this.#cut(content, step.arguments, requestKey);
       case "inspect":
         return this.calls.make(
           content,
-          { question, reason: "SnapshotContentCheckandUpdateFailed" },
+          { requestKey, reason: "SnapshotContentCheckandUpdateFailed" },
           async () => {
             const secrets = await readSecret(store, step.secret);
             const { driver, now } = this.#context;
@@ -145,10 +148,10 @@ class SnapshotCutter {
       case "write-status":
         return this.#writeStatus(content, step.snapshot, uid);
       case "report":
-        this.calls.pauses.fail(uid, question);
+        this.calls.pauses.fail(uid, requestKey);
         return this.calls.complain(content, step.reason, step.message);
       case "delete-data":
-        return this.calls.make(content, { question, reason: "SnapshotDeleteError" }, async () => {
+        return this.calls.make(content, { requestKey, reason: "SnapshotDeleteError" }, async () => {
           const secrets = await readSecretIfAny(store, step.secret);
           const { client } = this.#context.driver;
           await client.controller.deleteSnapshot({ snapshotId: step.handle, secrets }, this.calls.options);
@@ -161,11 +164,11 @@ class SnapshotCutter {
     }
   }
 
-  async #cut(content: VolumeSnapshotContent, wanted: CutArguments, question: string): Promise<void> {
+  async #cut(content: VolumeSnapshotContent, wanted: CutArguments, requestKey: string): Promise<void> {
     const { driver, now, store } = this.#context;
     const parameters = { ...wanted.parameters, ...this.#metadataParameters(content) };
     const read = content.metadata.deletionTimestamp === undefined ? readSecret : readSecretIfAny;
-    await this.calls.make(content, { question, reason: "SnapshotCreationFailed" }, async () => {
+    await this.calls.make(content, { requestKey, reason: "SnapshotCreationFailed" }, async () => {
       const secrets = await read(store, wanted.secret);
       const snapshot = await createSnapshot(
         driver.client,

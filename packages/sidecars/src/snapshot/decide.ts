@@ -39,8 +39,8 @@ export interface SnapshotView {
 
 export type SnapshotStep =
   | { do: "set-class"; className: string }
-  | { do: "guard"; finalizers: string[] }
-  | { do: "guard-claim" }
+  | { do: "add-finalizer"; finalizers: string[] }
+  | { do: "add-finalizer-to-claim" }
   | { do: "create-content"; content: VolumeSnapshotContent }
   | { do: "bind-content"; className: string | undefined }
   | { do: "write-status"; status: NonNullable<VolumeSnapshot["status"]>; events: SnapshotEvent[] }
@@ -117,7 +117,7 @@ function decideCreation(view: SnapshotView, snapshot: VolumeSnapshot): SnapshotS
     const content = contentFor(snapshot, snapshotClass, claim, volume);
     return hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)
       ? { do: "create-content", content }
-      : { do: "guard-claim" };
+      : { do: "add-finalizer-to-claim" };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return { do: "report", reason: "SnapshotContentCreationFailed", message: error.message };
@@ -191,7 +191,7 @@ function decideImported(view: SnapshotView, snapshot: VolumeSnapshot, name: stri
 function guardFor(snapshot: VolumeSnapshot, policy: "Delete" | "Retain"): SnapshotStep | undefined {
   const wanted = policy === "Delete" ? OURS : [SNAPSHOT_FINALIZER];
   const missing = wanted.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
-  return missing.length === 0 ? undefined : { do: "guard", finalizers: missing };
+  return missing.length === 0 ? undefined : { do: "add-finalizer", finalizers: missing };
 }
 
 function decideStatus(

@@ -85,7 +85,7 @@ class SnapshotBinder {
     const look = async (fresh: boolean) => {
       const view = await this.#view(key, fresh);
       uid = view.snapshot?.metadata.uid ?? uid;
-      return { ...view, pauseMs: this.#pauses.remaining(uid, questionOf(view)) };
+      return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
     };
     const apply = (step: SnapshotStep, view: SnapshotView) => this.#apply(step, view, uid);
     const result = await runSteps({ look, decide: decideSnapshot, apply }, signal);
@@ -134,10 +134,10 @@ class SnapshotBinder {
         cluster.snapshots.wrote(await store.patch(resource, objectKey(snapshot), { type: "merge", body }));
         return gaps.classSet();
       }
-      case "guard":
+      case "add-finalizer":
         await patchMetadata(store, cluster.snapshots, snapshot, { addFinalizers: step.finalizers });
         return gaps.guarded();
-      case "guard-claim":
+      case "add-finalizer-to-claim":
         if (claim === undefined) return;
         await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
         return gaps.claimGuarded();
@@ -207,7 +207,7 @@ class SnapshotBinder {
     uid: string,
   ): Promise<void> {
     const { events } = this.#context;
-    this.#pauses.fail(uid, questionOf(view));
+    this.#pauses.fail(uid, requestKeyOf(view));
     events.event(snapshot, "Warning", reason, message);
     if (isDeleting(snapshot) || snapshot.status?.error?.message === message) return;
     const error = { message, time: view.now };
@@ -221,7 +221,7 @@ const MESSAGES = {
 };
 
 /** What a complaint depends on: our own status and finalizers are no part of it. */
-function questionOf({ claim, classes, content, snapshot, volume }: SnapshotView): string {
+function requestKeyOf({ claim, classes, content, snapshot, volume }: SnapshotView): string {
   const pick = (
     object: { metadata: { uid?: string; deletionTimestamp?: string }; spec?: unknown } | undefined,
   ) => object && [object.metadata.uid, object.metadata.deletionTimestamp, object.spec];

@@ -133,11 +133,11 @@ export class GroupModel {
       return;
     }
     if (group === undefined) return;
-    if (step.do === "guard") {
+    if (step.do === "add-finalizer") {
       const finalizers = [...(group.metadata.finalizers ?? []), GROUP_FINALIZER];
       this.group = { ...group, metadata: { ...group.metadata, finalizers } };
     }
-    if (step.do === "guard-claims")
+    if (step.do === "add-finalizer-to-claims")
       for (const { metadata } of step.claims) metadata.finalizers = [CLAIM_SOURCE_FINALIZER];
     if (step.do === "create-content") {
       assert.ok(hasFinalizer(group, GROUP_FINALIZER), "the finalizer comes before what it guards");

@@ -6,7 +6,7 @@ import { FOREIGN_FINALIZERS, WANTED_GROUP } from "./names.ts";
 import type { Candidate, StorageView } from "./view.ts";
 
 /** What a claim is to a group. */
-export type Verdict =
+export type TicketResult =
   /** It is held, and its volume belongs into the group. `lost`: the PersistentVolume is gone. */
   | { kind: "member"; handle: string; lost: boolean }
   /** It is held, and its volume has to leave. */
@@ -27,15 +27,20 @@ export interface Surroundings {
 }
 
 /** Undefined: it is none of the group's business. */
-export function assessClaim(around: Surroundings, candidate: Candidate): Verdict | undefined {
+export function assessClaim(around: Surroundings, candidate: Candidate): TicketResult | undefined {
   const lock = lockOf(candidate.claim);
   if (lock?.uid === around.group.metadata.uid) return assessHeld(around, candidate, lock?.handle ?? "");
   if (isDeleting(candidate.claim)) return undefined;
   return assessNew(around, candidate);
 }
 
-function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: string): Verdict {
-  const leave = (reason: string, message: string): Verdict => ({ kind: "leave", handle, reason, message });
+function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: string): TicketResult {
+  const leave = (reason: string, message: string): TicketResult => ({
+    kind: "leave",
+    handle,
+    reason,
+    message,
+  });
   if (isDeleting(claim)) return leave("ClaimDeleted", "the claim is being deleted");
   const elsewhere = wishElsewhere(around.group, claim.metadata.annotations);
   if (elsewhere !== undefined) return leave("NamesAnotherGroup", elsewhere);
@@ -48,9 +53,12 @@ function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: 
   return { kind: "member", handle, lost: volume === undefined };
 }
 
-function assessNew({ driver, group, refused }: Surroundings, { claim, owner, volume }: Candidate): Verdict {
-  const leftOut = (reason: string, message: string): Verdict => ({ kind: "left-out", reason, message });
-  const wait = (reason: string, message: string): Verdict => ({ kind: "wait", reason, message });
+function assessNew(
+  { driver, group, refused }: Surroundings,
+  { claim, owner, volume }: Candidate,
+): TicketResult {
+  const leftOut = (reason: string, message: string): TicketResult => ({ kind: "left-out", reason, message });
+  const wait = (reason: string, message: string): TicketResult => ({ kind: "wait", reason, message });
   const elsewhere = wishElsewhere(group, claim.metadata.annotations);
   if (elsewhere !== undefined) return leftOut("NamesAnotherGroup", elsewhere);
   if (owner !== undefined)

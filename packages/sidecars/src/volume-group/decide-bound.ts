@@ -22,8 +22,8 @@ export function decideBound(
   const isOurs = content.spec.source === undefined;
   if (handle === undefined || (storage.gone && isOurs && repairs(content)))
     return decideCreation(view, content) ?? tell(view, group, content, membership);
-  const question = view.canLook && (!storage.certain || storage.due || storage.gone);
-  if (question && !isPaused(view, "look", handle)) return { do: "look", handle };
+  const requestKey = view.canLook && (!storage.certain || storage.due || storage.gone);
+  if (requestKey && !isPaused(view, "look", handle)) return { do: "look", handle };
   const isKnown = content.status?.volumeHandles !== undefined && (storage.certain || !view.canLook);
   if (!isKnown || storage.gone) return tell(view, group, content, membership);
   return decideMembers(view, handle, content, membership) ?? tell(view, group, content, membership);

@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
 import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
-import { assessClaim, type Surroundings, type Verdict } from "./assess-claim.ts";
+import { assessClaim, type Surroundings, type TicketResult } from "./assess-claim.ts";
 import { type Drift, pruned } from "./drift.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
 
@@ -21,7 +21,7 @@ export interface Membership {
 
 interface Judged {
   candidate: Candidate;
-  verdict: Verdict;
+  result: TicketResult;
 }
 
 export function membershipOf(
@@ -31,21 +31,21 @@ export function membershipOf(
 ): Membership {
   const actual = new Set(content.status?.volumeHandles);
   const around = { group, driver: view.driver, actual, refused: view.storage.refused };
-  const judged = limited(judge(around, view.candidates), actual, content.spec.maxMembers);
-  const held = judged.flatMap(({ verdict }) => (verdict.kind === "member" ? [verdict.handle] : []));
+  const judged = limited(evaluate(around, view.candidates), actual, content.spec.maxMembers);
+  const held = judged.flatMap(({ result }) => (result.kind === "member" ? [result.handle] : []));
   const desired = [...new Set(held)].sort();
   const drift = pruned(content.status?.drift, desired, actual);
   return {
     actual,
     desired,
     drift,
-    hold: judged.flatMap(({ candidate: { claim }, verdict }) =>
-      verdict.kind === "join" ? [{ claim, handle: verdict.handle }] : [],
+    hold: judged.flatMap(({ candidate: { claim }, result }) =>
+      result.kind === "join" ? [{ claim, handle: result.handle }] : [],
     ),
     target: targetOf(actual, desired, drift, view.storage.limit),
-    leaving: judged.flatMap(({ candidate: { claim }, verdict }) => {
-      const leaves = verdict.kind === "leave" || verdict.kind === "left-out";
-      return leaves && verdict.handle !== undefined ? [{ claim, handle: verdict.handle }] : [];
+    leaving: judged.flatMap(({ candidate: { claim }, result }) => {
+      const leaves = result.kind === "leave" || result.kind === "left-out";
+      return leaves && result.handle !== undefined ? [{ claim, handle: result.handle }] : [];
     }),
     members: [
       ...judged.map((each) => memberOf(each, actual, drift)),
@@ -68,13 +68,13 @@ function targetOf(
 }
 
 /** Oldest first, so that who came first is in when there is room for some only. */
-function judge(around: Surroundings, candidates: readonly Candidate[]): Judged[] {
+function evaluate(around: Surroundings, candidates: readonly Candidate[]): Judged[] {
   const age = ({ claim: { metadata } }: Candidate) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`;
   return [...candidates]
     .sort((a, b) => (age(a) < age(b) ? -1 : 1))
     .flatMap((candidate) => {
-      const verdict = assessClaim(around, candidate);
-      return verdict === undefined ? [] : [{ candidate, verdict }];
+      const result = assessClaim(around, candidate);
+      return result === undefined ? [] : [{ candidate, result }];
     });
 }
 
@@ -85,14 +85,14 @@ function limited(
   most: number = DEFAULT_MAX_MEMBERS,
 ): Judged[] {
   const taken = new Set<string>();
-  for (const { verdict } of judged)
-    if (verdict.kind === "member" || verdict.kind === "leave") taken.add(verdict.handle);
+  for (const { result } of judged)
+    if (result.kind === "member" || result.kind === "leave") taken.add(result.handle);
   return judged.map((each) => {
-    if (each.verdict.kind !== "join") return each;
-    const { handle } = each.verdict;
+    if (each.result.kind !== "join") return each;
+    const { handle } = each.result;
     const leftOut = (reason: string, message: string): Judged => ({
       ...each,
-      verdict: { kind: "left-out", reason, message },
+      result: { kind: "left-out", reason, message },
     });
     if (taken.has(handle)) return leftOut("VolumeTwice", `another claim of the group has volume ${handle}`);
     if (taken.size >= most && !actual.has(handle))
@@ -103,26 +103,26 @@ function limited(
 }
 
 function memberOf(
-  { candidate: { claim }, verdict }: Judged,
+  { candidate: { claim }, result }: Judged,
   actual: ReadonlySet<string>,
   drift: Drift,
 ): GroupMember {
   const claimName = claim.metadata.name;
-  const { kind } = verdict;
-  if (kind === "wait" || (kind === "left-out" && verdict.handle === undefined))
+  const { kind } = result;
+  if (kind === "wait" || (kind === "left-out" && result.handle === undefined))
     return {
       claimName,
       state: kind === "wait" ? "Waiting" : "LeftOut",
-      reason: verdict.reason,
-      message: verdict.message,
+      reason: result.reason,
+      message: result.message,
     };
-  const volumeHandle = verdict.handle ?? "";
+  const volumeHandle = result.handle ?? "";
   const is = (state: GroupMember["state"], reason: string, message: string): GroupMember => ({
     ...{ claimName, state, reason, message, volumeHandle },
   });
-  if (kind === "leave") return is("Leaving", verdict.reason, verdict.message);
-  if (kind === "left-out") return is("LeftOut", verdict.reason, verdict.message);
-  if (kind === "member" && verdict.lost)
+  if (kind === "leave") return is("Leaving", result.reason, result.message);
+  if (kind === "left-out") return is("LeftOut", result.reason, result.message);
+  if (kind === "member" && result.lost)
     return is(
       "Lost",
       "VolumeMissing",

@@ -30,9 +30,9 @@ function rest({ canLook, content, storage }: VolumeGroupView): Rest {
 }
 
 /** Whether this question must not be asked now. */
-export function isPaused({ storage }: VolumeGroupView, call: CallName, question: string): boolean {
+export function isPaused({ storage }: VolumeGroupView, call: CallName, requestKey: string): boolean {
   const failure = storage.failures.get(call);
-  return failure !== undefined && failure.question === question && failure.pauseMs > 0;
+  return failure !== undefined && failure.requestKey === requestKey && failure.pauseMs > 0;
 }
 
 export const setQuestion = (volumeHandles: readonly string[]): string => [...volumeHandles].sort().join("\n");

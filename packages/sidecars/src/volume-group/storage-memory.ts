@@ -11,7 +11,7 @@ interface Known {
   answer?: GroupAnswer;
   gone: boolean;
   limit: number;
-  failures: Map<CallName, { question: string; message: string; conclusive: boolean }>;
+  failures: Map<CallName, { requestKey: string; message: string; conclusive: boolean }>;
   /** `others`: only together with just these members is it refused for good. */
   refused: Map<string, { message: string; others?: string }>;
   /** Sets that the driver has called impossible, the newest last. */
@@ -59,9 +59,9 @@ export class StorageMemory {
   view(uid: string, actual: readonly string[]): StorageView {
     const known = this.#of(uid);
     const dueMs = Math.max(0, known.lookedAt + this.#periodMs - this.#now());
-    const failures = [...known.failures].map(([name, { question, ...rest }]) => {
-      const pauseMs = this.#pauses.remaining(`${uid} ${name}`, question);
-      return [name, { question, ...rest, pauseMs }] as const;
+    const failures = [...known.failures].map(([name, { requestKey, ...rest }]) => {
+      const pauseMs = this.#pauses.remaining(`${uid} ${name}`, requestKey);
+      return [name, { requestKey, ...rest, pauseMs }] as const;
     });
     const together = setQuestion(actual);
     const refused = [...known.refused].flatMap(([handle, { message, others }]) => {
@@ -115,8 +115,8 @@ export class StorageMemory {
     });
     for (const handle of wanted) this.#accept(uid, handle);
     this.#concludeFrom(uid, wanted);
-    const question = setQuestion(wanted);
-    if (setQuestion(answer.volumeHandles) === question) {
+    const requestKey = setQuestion(wanted);
+    if (setQuestion(answer.volumeHandles) === requestKey) {
       this.#settle(uid, "modify");
       return;
     }
@@ -124,15 +124,15 @@ export class StorageMemory {
     this.#fail(
       uid,
       "modify",
-      question,
+      requestKey,
       `the driver answered with other members than it was asked for: ${given}`,
     );
   }
 
   /** The driver says that the group does not exist. */
-  vanished(uid: string, question: string, message: string): void {
+  vanished(uid: string, requestKey: string, message: string): void {
     Object.assign(this.#of(uid), { gone: true, certain: true });
-    this.#fail(uid, "look", question, message);
+    this.#fail(uid, "look", requestKey, message);
   }
 
   deleted(uid: string): void {
@@ -159,8 +159,8 @@ export class StorageMemory {
     });
   }
 
-  failed(uid: string, call: "look" | "delete", question: string, message: string): void {
-    this.#fail(uid, call, question, message);
+  failed(uid: string, call: "look" | "delete", requestKey: string, message: string): void {
+    this.#fail(uid, call, requestKey, message);
   }
 
   /** One volume that is refused must not keep the others out: fewer are asked for until it is found. */
@@ -217,12 +217,12 @@ export class StorageMemory {
   #fail(
     uid: string,
     name: CallName,
-    question: string,
+    requestKey: string,
     message: string,
     { atLeastMs = 0, conclusive = false }: { atLeastMs?: number; conclusive?: boolean } = {},
   ): void {
-    this.#of(uid).failures.set(name, { question, message, conclusive });
-    this.#pauses.fail(`${uid} ${name}`, question, atLeastMs);
+    this.#of(uid).failures.set(name, { requestKey, message, conclusive });
+    this.#pauses.fail(`${uid} ${name}`, requestKey, atLeastMs);
   }
 
   #of(uid: string): Known {

@@ -33,7 +33,7 @@ export type CallName = "create" | "look" | "modify" | "delete";
 
 export interface CallTrouble {
   /** What was asked: another question may be asked at once. */
-  question: string;
+  requestKey: string;
   message: string;
   /** Milliseconds until the same may be asked again; Infinity: never. */
   pauseMs: number;

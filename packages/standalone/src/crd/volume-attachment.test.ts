@@ -224,17 +224,17 @@ test("a ticket for a node that does not exist waits and says so, and takes nothi
 });
 
 test("a status written by hand is put right", async () => {
-  const lie: Record<string, Partial<AttachmentTicket> & object> = { ghost: { id: "ghost" } };
+  const lie: Record<string, Partial<AttachmentTicket> & object> = { orphaned: { id: "ghost" } };
   const body = {
     status: {
       holder: "me",
       satisfied: 7,
-      attachmentTicketStatuses: { ...lie, ghost: { id: "ghost", satisfied: true } },
+      attachmentTicketStatuses: { ...lie, orphaned: { id: "ghost", satisfied: true } },
     },
   };
   assert.equal((await patch(body, "--subresource=status")).code, 0);
   await server.until((a) => a?.status?.holder === "ann" && a.status.satisfied === 1);
-  const healed = await server.until((a) => a?.status?.attachmentTicketStatuses?.ghost === undefined);
+  const healed = await server.until((a) => a?.status?.attachmentTicketStatuses?.orphaned === undefined);
   assert.equal(ticketStatus(healed as VolumeAttachment, "t")?.satisfied, true);
 });
 

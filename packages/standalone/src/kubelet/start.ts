@@ -20,7 +20,7 @@ import { type PodControllerOptions, runPods } from "./pods/pod-controller.ts";
 import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
 import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
-import { startVolumeManager, type VolumeManager } from "./volumes/manager.ts";
+import { startVolumeManager, type VolumeManager } from "./volumes/csi-volume-manager.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 
 export interface KubeletOptions {

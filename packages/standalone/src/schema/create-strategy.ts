@@ -1,8 +1,8 @@
 import { type ResourceStrategy, StatusError, type UnstructuredObject } from "@mooring/store";
-import { applyObject } from "./apply/apply.ts";
-import { trackUpdate } from "./apply/track.ts";
 import { strategicMerge } from "./merge/strategic.ts";
 import { isObject } from "./model.ts";
+import { applyObject } from "./server-side-apply/apply.ts";
+import { trackUpdate } from "./server-side-apply/track.ts";
 import { admitCreate, admitUpdate, decodeApplied, type KindSchema } from "./strategy.ts";
 
 /** The hooks of one kind as a `LocalStore` calls them. */

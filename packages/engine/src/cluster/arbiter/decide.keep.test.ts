@@ -19,9 +19,9 @@ describe("keeping and giving up an attached volume", () => {
     const tickets = [ticket("c", "csi-attacher", "a"), ticket("r", "volume-restore-controller", "b")];
     const decision = decide(view({ ...on("a"), tickets }));
     assert.equal(decision.placement, undefined);
-    assert.equal(decision.verdicts.c?.satisfied, true);
-    assert.equal(decision.verdicts.r?.reason, "BlockedByUninterruptible");
-    assert.match(decision.verdicts.r?.message ?? "", /"c"/);
+    assert.equal(decision.results.c?.satisfied, true);
+    assert.equal(decision.results.r?.reason, "BlockedByUninterruptible");
+    assert.match(decision.results.r?.message ?? "", /"c"/);
   });
 
   test("[LHA-035] [LHA-036] it stays while one ticket asks for the node and goes with the last", () => {
@@ -66,7 +66,7 @@ describe("keeping and giving up an attached volume", () => {
     const hidden = { nodeID: "a", disableFrontend: true };
     const inHand = { tickets: [csi, salvage], spec: hidden, status: { ...held, frontendDisabled: true } };
     assert.equal(mode(inHand), undefined);
-    const told = decide(view(inHand)).verdicts;
+    const told = decide(view(inHand)).results;
     assert.deepEqual([told["s"]?.satisfied, told["c"]?.reason], [true, "VolumeFaulted"]);
     assert.equal(mode({ ...inHand, tickets: [csi] })?.nodeID, "");
   });
@@ -91,7 +91,7 @@ describe("keeping and giving up an attached volume", () => {
       const tickets = [holder, ticket("w", "csi-attacher", "b")];
       const decision = decide(view({ ...on("a"), tickets }));
       assert.equal(decision.placement?.nodeID, yields ? "" : undefined);
-      assert.equal(decision.verdicts.x?.satisfied, !yields);
+      assert.equal(decision.results.x?.satisfied, !yields);
     });
   }
 
@@ -105,7 +105,7 @@ describe("keeping and giving up an attached volume", () => {
     const state = (first: State) =>
       decide(view({ ...on("a"), tickets, nodes: [node("a", first), node("b")] }));
     assert.equal(state("Suspect").placement, undefined);
-    assert.equal(state("Suspect").verdicts.y?.reason, "NodeUnfenced");
+    assert.equal(state("Suspect").results.y?.reason, "NodeUnfenced");
     assert.equal(state("Fenced").placement?.nodeID, "");
     assert.equal(state("Gone").placement?.nodeID, "");
   });

@@ -61,14 +61,14 @@ describe("picking a ticket for a detached volume", () => {
     const tickets = [ticket("x", "csi-attacher", "a"), ticket("xx", "csi-attacher", "b")];
     const decision = decide(view({ tickets, nodes }));
     assert.equal(decision.placement?.nodeID, "b");
-    assert.equal(decision.verdicts.x?.reason, "NodeNotReady");
+    assert.equal(decision.results.x?.reason, "NodeNotReady");
     assert.equal(placed({ tickets: [ticket("x", "csi-attacher", "nowhere")] }), undefined);
   });
 
   test("a local volume only goes to the node that has its data", () => {
     const setup: Setup = { tickets: [ticket("x", "csi-attacher", "a")], status: { ownerID: "b" } };
     assert.equal(placed(setup), undefined);
-    assert.equal(decide(view(setup)).verdicts.x?.reason, "NodeUnreachable");
+    assert.equal(decide(view(setup)).results.x?.reason, "NodeUnreachable");
   });
 
   test("[LHA-031] nothing is picked before the volume is fully detached, faulted or while it goes away", () => {

@@ -62,10 +62,11 @@ describe("any view", () => {
   test("it attaches only a fully detached, healthy volume, to a ready node that a ticket names", () =>
     holds((s, { placement }) => {
       if (placement === undefined || placement.nodeID === "" || placement.nodeID === s.nodeID) return true;
-      const mends = s.tickets.some((t) => ATTACHER_RULES[t.type].mends === true);
+      const repairs = s.tickets.some((t) => ATTACHER_RULES[t.type].repairs === true);
       const ready = s.nodes[nodeIDs.indexOf(placement.nodeID)] === "Ready";
       const asked = s.tickets.some((t) => t.nodeID === placement.nodeID);
-      const free = s.state === "detached" && s.currentNodeID === "" && (s.robustness === "healthy" || mends);
+      const free =
+        s.state === "detached" && s.currentNodeID === "" && (s.robustness === "healthy" || repairs);
       return ready && asked && free && !s.deleting;
     }));
 
@@ -86,8 +87,8 @@ describe("any view", () => {
     }));
 
   test("satisfied tickets name one node, and the volume is attached there and stays", () =>
-    holds((s, { placement, verdicts }) => {
-      const satisfied = s.tickets.filter((t) => verdicts[t.id]?.satisfied === true);
+    holds((s, { placement, results }) => {
+      const satisfied = s.tickets.filter((t) => results[t.id]?.satisfied === true);
       if (satisfied.length === 0) return true;
       const stays =
         (placement === undefined || placement.nodeID === s.nodeID) &&
@@ -97,7 +98,7 @@ describe("any view", () => {
     }));
 
   test("every ticket has a verdict with a reason and a sentence", () =>
-    holds((s, { verdicts }) => s.tickets.every((t) => (verdicts[t.id]?.message.length ?? 0) > 0)));
+    holds((s, { results }) => s.tickets.every((t) => (results[t.id]?.message.length ?? 0) > 0)));
 
   test("the order in which tickets were added does not matter", () =>
     holds((s, decision) => {
@@ -120,7 +121,7 @@ describe("any view", () => {
           const next: AnySetup = { ...current, nodeID, disableFrontend, ...settled };
           if (JSON.stringify(next) === JSON.stringify(current)) {
             const some = current.tickets.some((t) => current.nodes[nodeIDs.indexOf(t.nodeID)] === "Ready");
-            return !some || Object.values(decide(build(current)).verdicts).some((v) => v.satisfied);
+            return !some || Object.values(decide(build(current)).results).some((v) => v.satisfied);
           }
           current = next;
         }

@@ -7,7 +7,7 @@ import { on, placed, type Setup, ticket, view } from "./testing/build-view.ts";
 describe("what a ticket is told", () => {
   test("[LHA-037] satisfied needs the node's own word and a volume that is not moving", () => {
     const tickets = [ticket("x", "csi-attacher", "a")];
-    const told = (setup: Setup) => decide(view({ ...setup, tickets })).verdicts.x;
+    const told = (setup: Setup) => decide(view({ ...setup, tickets })).results.x;
     assert.equal(told(on("a"))?.satisfied, true);
     assert.equal(told(on("a", "attaching"))?.reason, "Attaching");
     assert.equal(
@@ -26,11 +26,11 @@ describe("what a ticket is told", () => {
     const spec = { ...setup.spec, disableFrontend: true };
     const status = { ...setup.status, frontendDisabled: true };
     const tickets = [hidden, ticket("c", "csi-attacher", "a")];
-    const { placement, verdicts } = decide(view({ spec, status, tickets }));
+    const { placement, results } = decide(view({ spec, status, tickets }));
     assert.equal(placement, undefined);
-    assert.equal(verdicts.h?.satisfied, true);
-    assert.equal(verdicts.c?.reason, "AttachedWithIncompatibleParameters");
-    assert.match(verdicts.c?.message ?? "", /"h"/);
+    assert.equal(results.h?.satisfied, true);
+    assert.equal(results.c?.reason, "AttachedWithIncompatibleParameters");
+    assert.match(results.c?.message ?? "", /"h"/);
   });
 
   test("[LHA-060] [LHA-076] a shared volume follows its share manager, and workloads are told when it is up", () => {
@@ -47,19 +47,19 @@ describe("what a ticket is told", () => {
         ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID: "a" } },
         status: { state: "running", nodeID: "a", endpoint: "nfs://a:1/v-1", ...status },
       };
-      return decide({ ...held, share }).verdicts;
+      return decide({ ...held, share }).results;
     };
     assert.deepEqual(
       Object.values(told({})).map((v) => v.satisfied),
       [true, true, true],
     );
-    assert.equal(decide(held).verdicts.b?.reason, "ShareNotReady");
+    assert.equal(decide(held).results.b?.reason, "ShareNotReady");
     assert.equal(told({ nodeID: "c" }).b?.satisfied, false);
     const error = { code: "FAILED_PRECONDITION", message: "ganesha.nfsd is not installed" };
     const failed = told({ state: "error", error });
     assert.match(failed.c?.message ?? "", /ganesha.nfsd is not installed/);
     assert.equal(failed["share-manager"]?.satisfied, true);
-    assert.equal(decide(view({ tickets, spec })).verdicts.b?.reason, "ShareNotReady");
+    assert.equal(decide(view({ tickets, spec })).results.b?.reason, "ShareNotReady");
     const alone = [ticket("b", "csi-attacher", "b")];
     assert.equal(
       decide(view({ tickets: alone, spec })).placement,

@@ -1,11 +1,11 @@
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import { ruleOf, yieldsToWorkload } from "../../tickets/attacher-types.ts";
-import { isJudged, lastNumber } from "../../tickets/digest.ts";
+import { isEvaluated, lastNumber } from "../../tickets/digest.ts";
 import { indifferent, parametersFit, wantsDevice } from "../../tickets/frontend.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
-import { ineligible, isFaulted, isFenced, mayMend } from "./eligible.ts";
-import { judge } from "./evaluate.ts";
-import { flapsOf, pausedVerdicts } from "./flaps.ts";
+import { ineligible, isFaulted, isFenced, mayRepair } from "./eligible.ts";
+import { evaluate } from "./evaluate.ts";
+import { flapsOf, pausedResults } from "./flaps.ts";
 import { confirmed, nextTarget } from "./migration/decide.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -26,9 +26,9 @@ export function decide(view: ArbiterView): Decision {
   const flaps = flapsOf(view, live, wished);
   const placement = flaps.pausedUntil === undefined ? wished : undefined;
   const number = unnumbered(view, live);
-  const verdicts = judge(view, live, holders, placement ?? placementOf(view.volume));
-  const told = { ...verdicts, ...pausedVerdicts(view, holders, flaps), ...unjudged(remove, number) };
-  const decision: Decision = { repair: repaired, remove, number, flaps, verdicts: told };
+  const results = evaluate(view, live, holders, placement ?? placementOf(view.volume));
+  const told = { ...results, ...pausedResults(view, holders, flaps), ...notEvaluated(remove, number) };
+  const decision: Decision = { repair: repaired, remove, number, flaps, results: told };
   return placement === undefined ? decision : { ...decision, placement };
 }
 
@@ -49,16 +49,16 @@ const ENDED: Readonly<Record<"Expired" | "OwnerGone", string>> = {
 };
 
 /** A verdict belongs to a generation: tickets that end or have no number yet are satisfied in no case. */
-function unjudged(remove: Decision["remove"], number: Decision["number"]): Decision["verdicts"] {
-  const verdicts: Decision["verdicts"] = {};
+function notEvaluated(remove: Decision["remove"], number: Decision["number"]): Decision["results"] {
+  const results: Decision["results"] = {};
   for (const id of Object.keys(number)) {
     const message = "the ticket gets its number first";
-    verdicts[id] = { satisfied: false, reason: "GenerationPending", message };
+    results[id] = { satisfied: false, reason: "GenerationPending", message };
   }
   for (const [id, reason] of Object.entries(remove)) {
-    verdicts[id] = { satisfied: false, reason, message: ENDED[reason] };
+    results[id] = { satisfied: false, reason, message: ENDED[reason] };
   }
-  return verdicts;
+  return results;
 }
 
 function nextPlacement(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
@@ -121,7 +121,7 @@ function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[
 function mustDetach(view: ArbiterView, tickets: readonly AttachmentTicket[]): boolean {
   const { nodeID, disableFrontend } = placementOf(view.volume);
   const current = tickets.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
-  if (isFaulted(view)) return !disableFrontend || !current.some(mayMend);
+  if (isFaulted(view)) return !disableFrontend || !current.some(mayRepair);
   if (current.length === 0) return true;
   // Where all are content with both, a ticket for this node needs no detach: see switchedFrontend.
   const served = current.every(indifferent) ? nodeID : undefined;
@@ -161,5 +161,5 @@ function isNumbered(attachment: VolumeAttachment, ticket: AttachmentTicket): boo
   const { id, generation = 0 } = ticket;
   if (generation < 1 || generation > (attachment.metadata.generation ?? 0) + 1) return false;
   const judged = attachment.status?.attachmentTicketStatuses?.[id]?.generation === generation;
-  return judged ? isJudged(attachment, ticket) : generation > lastNumber(attachment);
+  return judged ? isEvaluated(attachment, ticket) : generation > lastNumber(attachment);
 }

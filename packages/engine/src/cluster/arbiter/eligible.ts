@@ -3,16 +3,16 @@ import { isFencedNode } from "../../api/node-agent.ts";
 import { isFaulted as isVolumeFaulted } from "../../api/salvage.ts";
 import { ruleOf } from "../../tickets/attacher-types.ts";
 import { parametersFit } from "../../tickets/frontend.ts";
-import type { Verdict } from "../../tickets/result.ts";
+import type { TicketResult } from "../../tickets/result.ts";
 import type { ArbiterView } from "./view.ts";
 
 /**
  * Undefined when the ticket's node may hold the volume now, else why not. A ticket that is not eligible is never
  * picked, so a dead node cannot keep ready ones waiting.
  */
-export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict | undefined {
+export function ineligible(view: ArbiterView, ticket: AttachmentTicket): TicketResult | undefined {
   const { volume, nodes } = view;
-  const refuse = (reason: Verdict["reason"], message: string): Verdict => ({
+  const refuse = (reason: TicketResult["reason"], message: string): TicketResult => ({
     satisfied: false,
     reason,
     message,
@@ -27,7 +27,7 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): Verdict
   }
   const unreachable = outOfReach(view, ticket.nodeID);
   if (unreachable !== undefined) return refuse("NodeUnreachable", unreachable);
-  if (isFaulted(view) && !mayMend(ticket)) {
+  if (isFaulted(view) && !mayRepair(ticket)) {
     const { salvage, error } = volume.status ?? {};
     return refuse("VolumeFaulted", salvage?.message ?? error?.message ?? "the volume is faulted");
   }
@@ -39,8 +39,8 @@ export function isFaulted({ volume }: ArbiterView): boolean {
 }
 
 /** A faulted volume is opened only to be mended, and out of reach of workloads. */
-export function mayMend(ticket: AttachmentTicket): boolean {
-  return ruleOf(ticket.type).mends === true && parametersFit(ticket, true);
+export function mayRepair(ticket: AttachmentTicket): boolean {
+  return ruleOf(ticket.type).repairs === true && parametersFit(ticket, true);
 }
 
 function outOfReach({ volume, sharedBy }: ArbiterView, nodeID: string): string | undefined {

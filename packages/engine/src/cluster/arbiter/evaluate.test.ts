@@ -98,9 +98,9 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
 describe("what tickets are told while others have the volume", () => {
   for (const [name, setup, id, reason, message] of TOLD) {
     test(name, () => {
-      const verdict = decide(view(setup)).verdicts[id];
-      assert.deepEqual([verdict?.satisfied, verdict?.reason], [false, reason]);
-      assert.match(verdict?.message ?? "", message);
+      const result = decide(view(setup)).results[id];
+      assert.deepEqual([result?.satisfied, result?.reason], [false, reason]);
+      assert.match(result?.message ?? "", message);
     });
   }
 });

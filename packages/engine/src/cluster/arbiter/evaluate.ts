@@ -1,38 +1,46 @@
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import { yieldsToWorkload } from "../../tickets/attacher-types.ts";
 import { parametersFit } from "../../tickets/frontend.ts";
-import type { Verdict, VerdictReason } from "../../tickets/result.ts";
+import type { TicketReason, TicketResult } from "../../tickets/result.ts";
 import { SHARE_TYPE } from "../../tickets/share-ticket.ts";
-import { ineligible, isFaulted, isFenced, mayMend } from "./eligible.ts";
-import { judgeMigration } from "./migration/evaluate.ts";
+import { ineligible, isFaulted, isFenced, mayRepair } from "./eligible.ts";
+import { evaluateMigration } from "./migration/evaluate.ts";
 import { pick } from "./pick.ts";
 import { type ArbiterView, type Placement, placementOf } from "./view.ts";
 
-const waiting = (reason: VerdictReason, message: string): Verdict => ({ satisfied: false, reason, message });
+const waiting = (reason: TicketReason, message: string): TicketResult => ({
+  satisfied: false,
+  reason,
+  message,
+});
 
 /**
  * What every ticket is told, given where the volume will be after this decision. `satisfied` needs the placement, the
  * node's own word (`status`) and fitting parameters: in the pass that starts a detach nobody is satisfied any more.
  */
-export function judge(
+export function evaluate(
   view: ArbiterView,
   live: readonly AttachmentTicket[],
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Record<string, Verdict> {
-  const verdicts: Record<string, Verdict> = {};
+): Record<string, TicketResult> {
+  const results: Record<string, TicketResult> = {};
   for (const ticket of live) {
-    verdicts[ticket.id] = holders.includes(ticket)
-      ? judgeHolder(view, ticket, holders, placement)
-      : judgeShared(view, holders, placement);
+    results[ticket.id] = holders.includes(ticket)
+      ? evaluateHolder(view, ticket, holders, placement)
+      : evaluateShared(view, holders, placement);
   }
-  return verdicts;
+  return results;
 }
 
-function judgeShared(view: ArbiterView, holders: readonly AttachmentTicket[], placement: Placement): Verdict {
+function evaluateShared(
+  view: ArbiterView,
+  holders: readonly AttachmentTicket[],
+  placement: Placement,
+): TicketResult {
   const manager = holders.find((ticket) => ticket.type === SHARE_TYPE);
   if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
-  const held = judgeHolder(view, manager, holders, placement);
+  const held = evaluateHolder(view, manager, holders, placement);
   if (!held.satisfied) return waiting("ShareNotReady", held.message);
   const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
   const here = nodeID === manager.nodeID;
@@ -44,28 +52,28 @@ function judgeShared(view: ArbiterView, holders: readonly AttachmentTicket[], pl
   return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);
 }
 
-function judgeHolder(
+function evaluateHolder(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Verdict {
-  const moving = judgeMigration(view, ticket, holders, placement);
+): TicketResult {
+  const moving = evaluateMigration(view, ticket, holders, placement);
   if (moving !== undefined) return moving;
-  const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayMend(ticket));
-  if (kept) return judgeHere(view, ticket, holders, placement);
+  const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayRepair(ticket));
+  if (kept) return evaluateHere(view, ticket, holders, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
-  if (placement.nodeID === "") return judgeDetached(view, ticket, holders);
-  return judgeElsewhere(view, holders, placement);
+  if (placement.nodeID === "") return evaluateDetached(view, ticket, holders);
+  return evaluateElsewhere(view, holders, placement);
 }
 
-function judgeHere(
+function evaluateHere(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Verdict {
+): TicketResult {
   const { nodeID, disableFrontend } = placement;
   if (!parametersFit(ticket, disableFrontend)) {
     const keepers = keepersOf(holders, placement);
@@ -91,11 +99,11 @@ function judgeHere(
 }
 
 /** Nothing holds the volume, or it was taken away a moment ago. */
-function judgeDetached(
+function evaluateDetached(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
-): Verdict {
+): TicketResult {
   const { state = "creating", currentNodeID = "", error } = view.volume.status ?? {};
   if (state === "creating") {
     return waiting("VolumeNotReady", error?.message ?? "the volume is still being created");
@@ -112,11 +120,11 @@ function judgeDetached(
   );
 }
 
-function judgeElsewhere(
+function evaluateElsewhere(
   view: ArbiterView,
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Verdict {
+): TicketResult {
   const keepers = keepersOf(holders, placement);
   const blocking = keepers.find((ticket) => !yieldsToWorkload(ticket)) ?? keepers[0];
   const silent = unfenced(view, placement.nodeID, by(blocking));
@@ -127,7 +135,7 @@ function judgeElsewhere(
 }
 
 /** A node that does not answer may still write, so only proof that it cannot ends the wait. */
-function unfenced(view: ArbiterView, nodeID: string, holder: string): Verdict | undefined {
+function unfenced(view: ArbiterView, nodeID: string, holder: string): TicketResult | undefined {
   const state = nodeState(view, nodeID);
   if (state === "Ready" || isFenced(view, nodeID)) return undefined;
   return waiting(

@@ -1,7 +1,7 @@
 import type { EventRecorder } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { Volume } from "../../api/volume.ts";
-import type { VerdictReason } from "../../tickets/result.ts";
+import type { TicketReason } from "../../tickets/result.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
 import type { ArbiterWrite } from "./apply.ts";
 import { type ArbiterView, placementOf } from "./view.ts";
@@ -14,10 +14,10 @@ export interface AttachmentEvent {
 }
 
 /** Steps on the way that the next verdict follows at once. */
-const QUIET: ReadonlySet<string> = new Set<VerdictReason>(["Attaching", "GenerationPending"]);
+const QUIET: ReadonlySet<string> = new Set<TicketReason>(["Attaching", "GenerationPending"]);
 
 /** Reasons that do not end by themselves. */
-const WARNINGS: ReadonlySet<string> = new Set<VerdictReason>([
+const WARNINGS: ReadonlySet<string> = new Set<TicketReason>([
   "AttachedWithIncompatibleParameters",
   "NodeNotFound",
   "NodeUnreachable",
@@ -36,7 +36,7 @@ export function eventsOf(
       return editEvents(view.attachment, write.attachment);
     case "tell-tickets":
       return [
-        ...verdictEvents(view.attachment, write.attachment),
+        ...resultEvents(view.attachment, write.attachment),
         ...stateEvents(view.attachment, write.attachment),
       ];
     case "place-volume":
@@ -44,14 +44,14 @@ export function eventsOf(
   }
 }
 
-export function tellEvents(recorder: EventRecorder, view: ArbiterView, write: ArbiterWrite): void {
+export function emitEvents(recorder: EventRecorder, view: ArbiterView, write: ArbiterWrite): void {
   for (const { type, reason, message } of eventsOf(view, write)) {
     recorder.event(view.attachment, type, reason, message);
   }
 }
 
 /** Tickets go with the object when there is no volume: whoever wrote them by hand learns why. */
-export function tellLost(recorder: EventRecorder, attachment: VolumeAttachment): void {
+export function reportLost(recorder: EventRecorder, attachment: VolumeAttachment): void {
   const ids = ticketsOf(attachment).map(({ id }) => `"${id}"`);
   if (ids.length === 0) return;
   const message = `there is no volume "${attachment.spec.volume}": the object is removed, with ticket ${ids.join(", ")}`;
@@ -103,7 +103,7 @@ function ending({ expiresAt, owner }: AttachmentTicket): string {
   return `its time was over at ${expiresAt}`;
 }
 
-function verdictEvents(before: VolumeAttachment, after: VolumeAttachment): AttachmentEvent[] {
+function resultEvents(before: VolumeAttachment, after: VolumeAttachment): AttachmentEvent[] {
   return ticketsOf(after).flatMap((ticket) => {
     const now = after.status?.attachmentTicketStatuses?.[ticket.id]?.conditions?.[0];
     const was = before.status?.attachmentTicketStatuses?.[ticket.id]?.conditions?.[0];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AttachmentTicket, VolumeMoves } from "../../api/attachment.ts";
-import type { Verdict } from "../../tickets/result.ts";
+import type { TicketResult } from "../../tickets/result.ts";
 import { ineligible } from "./eligible.ts";
 import { type ArbiterView, type Placement, placementOf } from "./view.ts";
 
@@ -52,11 +52,11 @@ export function flapsOf(
 }
 
 /** What tickets hear that would have got the volume now. */
-export function pausedVerdicts(
+export function pausedResults(
   view: ArbiterView,
   holders: readonly AttachmentTicket[],
   { pausedUntil, message }: Flaps,
-): Record<string, Verdict> {
+): Record<string, TicketResult> {
   if (pausedUntil === undefined) return {};
   const able = holders.filter((ticket) => ineligible(view, ticket) === undefined);
   const why = `${message}; this one at ${pausedUntil.toISOString()}`;

@@ -17,9 +17,9 @@ const JOBS: readonly AttacherType[] = [
   "bim-ds-controller",
 ];
 
-const verdict = (id: string, reason: string) => (a: VolumeAttachment | undefined) =>
+const result = (id: string, reason: string) => (a: VolumeAttachment | undefined) =>
   (a === undefined ? undefined : ticketStatus(a, id))?.conditions[0]?.reason === reason;
-const satisfied = (id: string) => verdict(id, "Attached");
+const satisfied = (id: string) => result(id, "Attached");
 
 /** A job and its object, as its controller would have them. */
 class Job {
@@ -176,7 +176,7 @@ for (const type of JOBS) {
         await world.until.attachment(satisfied("job"));
         await workload(world, "b");
         if (ruleOf(type).yields === "never") {
-          await world.until.attachment(verdict("w", "BlockedByUninterruptible"));
+          await world.until.attachment(result("w", "BlockedByUninterruptible"));
           assert.equal((await world.store.get(Volumes, { name: "v-1" })).spec.nodeID, "a");
           await job.end();
         }

@@ -21,7 +21,7 @@ describe("bugs that a predecessor had, by their number there", () => {
       spec: { disableFrontend: true },
       status: { frontendDisabled: true },
     });
-    assert.match(decide(view(setup)).verdicts["w"]?.message ?? "", /by ticket "ui" \(longhorn-api\)/);
+    assert.match(decide(view(setup)).results["w"]?.message ?? "", /by ticket "ui" \(longhorn-api\)/);
     const later = decide({ ...view(setup), now: new Date(NOW.getTime() + 60_000) });
     assert.deepEqual([later.remove, later.placement?.nodeID], [{ ui: "Expired" }, ""]);
   });
@@ -35,9 +35,9 @@ describe("bugs that a predecessor had, by their number there", () => {
 
   test("7937: no ticket is satisfied from the moment a detach is decided", () => {
     const tickets = [ticket("s", "snapshot-controller", "a"), csiOnB];
-    const { placement, verdicts } = decide(view(onA({ tickets })));
+    const { placement, results } = decide(view(onA({ tickets })));
     assert.equal(placement?.nodeID, "");
-    assert.ok(Object.values(verdicts).every(({ satisfied }) => !satisfied));
+    assert.ok(Object.values(results).every(({ satisfied }) => !satisfied));
   });
 
   test("10090, 9934, 10171: a stuck backup does not keep the volume from a workload", () => {
@@ -70,7 +70,7 @@ describe("bugs that a predecessor had, by their number there", () => {
     const tickets = [ticket("w", "csi-attacher", "a")];
     assert.equal(decide(view(onA({ tickets, status: { robustness: "faulted" } }))).placement?.nodeID, "");
     const faulted = decide(view({ tickets, status: { robustness: "faulted" } }));
-    assert.deepEqual([faulted.placement, faulted.verdicts["w"]?.reason], [undefined, "VolumeFaulted"]);
+    assert.deepEqual([faulted.placement, faulted.results["w"]?.reason], [undefined, "VolumeFaulted"]);
     assert.equal(decide(view({ tickets, status: { robustness: "unknown" } })).placement?.nodeID, "a");
   });
 

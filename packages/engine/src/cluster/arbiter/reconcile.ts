@@ -24,7 +24,7 @@ import { findOwnersGone, ownerKinds } from "../../tickets/owners.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
 import { applyStep } from "./apply.ts";
 import { decide } from "./decide.ts";
-import { tellEvents, tellLost } from "./events.ts";
+import { emitEvents, reportLost } from "./events.ts";
 import type { KubernetesWatch } from "./kubernetes/watch.ts";
 import type { ArbiterView } from "./view.ts";
 
@@ -67,7 +67,7 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
   const present = await getAttachment(store, name, signal);
   if (volume === undefined || (present !== undefined && !belongsTo(present, volume))) {
     if (present === undefined) return {};
-    if (volume === undefined) tellLost(input.events, present);
+    if (volume === undefined) reportLost(input.events, present);
     return release(store, present, signal);
   }
   const attachment = present ?? (await ensureAttachment(store, name, signal));
@@ -81,7 +81,7 @@ async function step(input: ReconcileInput): Promise<"again" | { requeueAfterMs?:
   const decision = decide(view);
   const written = await applyStep(store, view, decision, signal);
   if (written === undefined) return untilNext(tickets, decision.flaps.lookAgainAt, view.now);
-  tellEvents(input.events, view, written);
+  emitEvents(input.events, view, written);
   return "again";
 }
 

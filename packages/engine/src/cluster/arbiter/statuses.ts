@@ -1,7 +1,7 @@
 import type { Condition } from "@mooring/store";
 import type { AttachmentTicketStatus, VolumeAttachment } from "../../api/attachment.ts";
 import { digestOf, lastNumber } from "../../tickets/digest.ts";
-import type { Verdict } from "../../tickets/result.ts";
+import type { TicketResult } from "../../tickets/result.ts";
 import { summaryOf } from "../../tickets/summary.ts";
 import type { Flaps } from "./flaps.ts";
 import type { ArbiterView, Decision } from "./view.ts";
@@ -14,20 +14,20 @@ type Status = NonNullable<VolumeAttachment["status"]>;
  */
 export function nextStatus(
   { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
-  { verdicts, flaps }: Pick<Decision, "verdicts" | "flaps">,
+  { results, flaps }: Pick<Decision, "results" | "flaps">,
 ): Status | undefined {
   const { status: present = {}, spec } = attachment;
   const statuses: Record<string, AttachmentTicketStatus> = {};
   const ticketDigests: Record<string, string> = {};
   let generationCounter = lastNumber(attachment);
-  for (const [id, verdict] of Object.entries(verdicts)) {
+  for (const [id, result] of Object.entries(results)) {
     const ticket = spec.attachmentTickets?.[id];
     const generation = ticket?.generation ?? 0;
     if (ticket !== undefined) ticketDigests[id] = digestOf(ticket);
     generationCounter = Math.max(generationCounter, generation);
-    statuses[id] = ticketStatusFrom(id, verdict, generation, present.attachmentTicketStatuses?.[id], now);
+    statuses[id] = ticketStatusFrom(id, result, generation, present.attachmentTicketStatuses?.[id], now);
   }
-  const summary = summaryOf(volume, attachment, verdicts);
+  const summary = summaryOf(volume, attachment, results);
   const next: Status = {
     ...summary,
     attachmentTicketStatuses: statuses,
@@ -41,7 +41,7 @@ export function nextStatus(
 
 function ticketStatusFrom(
   id: string,
-  { satisfied, reason, message }: Verdict,
+  { satisfied, reason, message }: TicketResult,
   generation: number,
   present: AttachmentTicketStatus | undefined,
   now: Date,

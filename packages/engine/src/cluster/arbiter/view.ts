@@ -3,7 +3,7 @@ import type { NodeAgent } from "../../api/node-agent.ts";
 import type { ShareManager } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { KubernetesClaim } from "../../tickets/kubernetes-claim.ts";
-import type { Verdict } from "../../tickets/result.ts";
+import type { TicketResult } from "../../tickets/result.ts";
 import type { Flaps } from "./flaps.ts";
 import type { Repair } from "./repair.ts";
 
@@ -46,7 +46,7 @@ export interface Decision {
   /** What is to be remembered of the volume's moves, and whether they are too many. */
   flaps: Flaps;
   /** One for every ticket, also for those that end now. */
-  verdicts: Record<string, Verdict>;
+  results: Record<string, TicketResult>;
 }
 
 /** Where the volume's spec puts it now. */

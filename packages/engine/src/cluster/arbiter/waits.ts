@@ -1,7 +1,7 @@
-import type { VerdictReason } from "../../tickets/result.ts";
+import type { TicketReason } from "../../tickets/result.ts";
 
 /** What would end the wait of a ticket that was told so; for people. */
-export const WAITS: Readonly<Record<VerdictReason, string>> = {
+export const WAITS: Readonly<Record<TicketReason, string>> = {
   Attached: "the ticket is satisfied: nothing to wait for",
   Attaching: "the node has opened the device",
   Detaching: "the node has closed the device; the ticket then waits its turn",

@@ -1,5 +1,5 @@
 import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
-import type { NodeWord } from "../../api/node-conditions.ts";
+import type { NodeReport } from "../../api/node-conditions.ts";
 
 /** Everything that a decision about a node may depend on. Times are from the observer's own clock. */
 export interface FencingView {
@@ -21,19 +21,19 @@ export interface FencingView {
  * Suspect and nothing more: it may still write. It is fenced when a person says that it is off, or when every lease
  * that it holds is lost beyond doubt: its devices were cut off before that. Pure.
  */
-export function decide(view: FencingView): NodeWord | undefined {
+export function decide(view: FencingView): NodeReport | undefined {
   const { agent, silentMs, graceMs, beaten } = view;
   const state = agent.status?.state;
   if (state === undefined) return undefined;
   if (silentMs < graceMs) return beaten ? contradiction(agent) : undefined;
   // A state without its condition was typed by somebody, and tells nothing.
   if (isFencedNode(agent)) return undefined;
-  const word = wordFor(view);
+  const word = reportFor(view);
   return word.state === state ? undefined : word;
 }
 
 /** A node is fenced after a long silence only: one that has just beaten was called that by somebody who knew nothing. */
-function contradiction(agent: NodeAgent): NodeWord | undefined {
+function contradiction(agent: NodeAgent): NodeReport | undefined {
   const { state } = agent.status ?? {};
   // The last word of an agent comes right after a beat.
   const wrong = state === "Fenced" || (state === "Gone" && !isFencedNode(agent));
@@ -41,7 +41,7 @@ function contradiction(agent: NodeAgent): NodeWord | undefined {
   return wrong ? { state: "Suspect", reason: "HeartbeatFresh", message } : undefined;
 }
 
-function wordFor({ outOfService, leases, graceMs }: FencingView): NodeWord {
+function reportFor({ outOfService, leases, graceMs }: FencingView): NodeReport {
   const silence = `the agent has not answered for ${Math.round(graceMs / 1000)} s`;
   if (outOfService) {
     return {

@@ -14,7 +14,7 @@ import {
 } from "@mooring/store";
 import { DRIVER_NAME, LEASE_IMAGE_LABEL, LEASE_NAMESPACE } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
-import { type NodeWord, nodeConditions } from "../../api/node-conditions.ts";
+import { type NodeReport, nodeConditions } from "../../api/node-conditions.ts";
 import type { Clock } from "../../host/host.ts";
 import { holderOf, timeLeft } from "../../leases/decide.ts";
 import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
@@ -65,7 +65,7 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const look = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      await judge({ ...options, events }, watch, agent, listen(agent), nodes.get(agent.metadata.name));
+      await evaluate({ ...options, events }, watch, agent, listen(agent), nodes.get(agent.metadata.name));
     }
   };
   const done = (async () => {
@@ -78,7 +78,7 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   return { done };
 }
 
-async function judge(
+async function evaluate(
   {
     store,
     clock,
@@ -124,7 +124,7 @@ async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lea
 async function say(
   store: ObjectStore,
   agent: NodeAgent,
-  word: NodeWord,
+  word: NodeReport,
   now: Date,
   signal: AbortSignal,
 ): Promise<boolean> {

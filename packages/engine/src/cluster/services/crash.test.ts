@@ -10,7 +10,7 @@ import { createHost } from "../../host/create-host.ts";
 import { findLeaks } from "../../node/leaks/find-leaks.ts";
 import { presentShares } from "../../node/share/index.ts";
 import { engineRegistry } from "../../testing/agent.ts";
-import { OF_JOBS } from "../../testing/gaps-of-jobs.ts";
+import { OF_JOBS } from "../../testing/failpoints-of-jobs.ts";
 import { cleanUp, scratch } from "../../testing/scratch.ts";
 import "./index.ts";
 

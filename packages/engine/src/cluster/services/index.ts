@@ -17,7 +17,7 @@ import { runRemounts } from "./remount/index.ts";
 import { runRestores } from "./restore/index.ts";
 import { runSalvages } from "./salvage/index.ts";
 import { runShares } from "./share/index.ts";
-import { runSnapshotHolds } from "./snapshot/index.ts";
+import { runSnapshotTickets } from "./snapshot/index.ts";
 
 export interface ServicesOptions {
   store: ObjectStore;
@@ -34,7 +34,7 @@ export interface Services {
 }
 
 const CONTROLLERS: readonly ((context: ServicesContext) => Promise<void>)[] = [
-  runSnapshotHolds,
+  runSnapshotTickets,
   runGroupSnapshots,
   runExpansions,
   runRestores,

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { MIB, scratch, sparse } from "../../testing/scratch.ts";
 import { createHost } from "../create-host.ts";
 import { FILESYSTEMS, type FilesystemType, makeFilesystem } from "../filesystems.ts";
-import { type Mended, mendFilesystem } from "./repair.ts";
+import { type Mended, repairFilesystem } from "./repair.ts";
 
 const host = createHost();
 const { exec } = host;
@@ -38,7 +38,7 @@ async function patient(t: TestContext, type: FilesystemType): Promise<Patient> {
     },
     unmount: () => host.mounts.unmount(target),
     mend: (consent) =>
-      mendFilesystem({
+      repairFilesystem({
         ...{ exec, mounts: host.mounts, device, type, consent, scratch: join(dir, "scratch") },
       }),
   };

@@ -9,7 +9,7 @@ export interface Mended {
   report: string;
 }
 
-export interface MendRequest {
+export interface FilesystemRepair {
   exec: Exec;
   mounts: Mounts;
   /** Not mounted anywhere. */
@@ -25,20 +25,20 @@ export interface MendRequest {
  * Checks a file system after a failure. What is always safe is done: the journal is replayed, and ext4's `preen` repairs.
  * All else needs consent. Throws when a tool cannot do its work at all.
  */
-export function mendFilesystem(request: MendRequest): Promise<Mended> {
+export function repairFilesystem(request: FilesystemRepair): Promise<Mended> {
   return MENDERS[request.type](request);
 }
 
-const MENDERS: Readonly<Record<FilesystemType, (request: MendRequest) => Promise<Mended>>> = {
+const MENDERS: Readonly<Record<FilesystemType, (request: FilesystemRepair) => Promise<Mended>>> = {
   ext4: mendExt4,
-  xfs: mendXfs,
-  btrfs: mendBtrfs,
+  xfs: repairXfs,
+  btrfs: repairBtrfs,
 };
 
 const WHOLE = { uninterruptible: true } as const;
 
 /** e2fsck(8): 0 clean, 1 and 2 corrected, 4 and more: errors left. */
-async function mendExt4({ exec, device, consent }: MendRequest): Promise<Mended> {
+async function mendExt4({ exec, device, consent }: FilesystemRepair): Promise<Mended> {
   const preened = await exec.try("e2fsck", ["-f", "-p", device], WHOLE);
   if (preened.exitCode === 0) return { outcome: "clean", report: lastLine(preened) };
   if (preened.exitCode === 1 || preened.exitCode === 2)
@@ -50,7 +50,7 @@ async function mendExt4({ exec, device, consent }: MendRequest): Promise<Mended>
 }
 
 /** XFS replays its log at mount; xfs_repair refuses before that, or throws the log away when it is told to. */
-async function mendXfs(request: MendRequest): Promise<Mended> {
+async function repairXfs(request: FilesystemRepair): Promise<Mended> {
   const { exec, device, consent } = request;
   const replayed = await replay(request);
   const checked = await exec.try("xfs_repair", ["-n", device], WHOLE);
@@ -67,7 +67,7 @@ async function mendXfs(request: MendRequest): Promise<Mended> {
 const XFS_LOG_UNUSABLE = 2;
 
 /** The other copies of the superblock hold all that the first one did: putting one in its place loses nothing. */
-async function mendBtrfs(request: MendRequest): Promise<Mended> {
+async function repairBtrfs(request: FilesystemRepair): Promise<Mended> {
   const { exec, device, consent } = request;
   let replayed = await replay(request);
   let recovered = false;
@@ -91,7 +91,7 @@ async function mendBtrfs(request: MendRequest): Promise<Mended> {
 const SUPERBLOCK_RECOVERED = 2;
 
 /** A mount and its end: what the journal promised is in place. False when the kernel refuses to mount. */
-async function replay({ exec, mounts, device, type, scratch }: MendRequest): Promise<boolean> {
+async function replay({ exec, mounts, device, type, scratch }: FilesystemRepair): Promise<boolean> {
   await mkdir(scratch, { recursive: true });
   // Left by a kill in between.
   await mounts.unmount(scratch);

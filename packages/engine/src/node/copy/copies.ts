@@ -5,7 +5,7 @@ import { KeyedLock } from "../../host/keyed-lock.ts";
  * Who copies which image. One cut of a source at a time, since a file system can be frozen only once; and none while
  * its volume leaves the node: who detaches ends the cut first, and the copy is made again where the volume comes back.
  */
-export class Cuts {
+export class Copies {
   readonly #lock = new KeyedLock();
   readonly #running = new Map<string, AbortController>();
 
@@ -28,7 +28,7 @@ export class Cuts {
   }
 
   /** All of them, taken in one order by everybody, so that groups with common members wait and never block each other. */
-  async hold(keys: readonly string[]): Promise<HeldCuts> {
+  async hold(keys: readonly string[]): Promise<HeldCopies> {
     const stop = new AbortController();
     const releases: (() => void)[] = [];
     for (const key of [...new Set(keys)].sort()) {
@@ -57,13 +57,13 @@ export class Cuts {
 }
 
 /** Several images held for one cut. */
-export interface HeldCuts {
+export interface HeldCopies {
   /** Aborts when one of the volumes has to go. */
   readonly signal: AbortSignal;
   release(): void;
 }
 
 /** Key of a volume's image. */
-export function cutKey(pool: string, image: string): string {
+export function copyKey(pool: string, image: string): string {
   return `${pool}/${image}`;
 }

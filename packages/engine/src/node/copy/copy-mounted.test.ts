@@ -13,7 +13,7 @@ import { createPool } from "../../pools/create-pool.ts";
 import { TEMPORARY } from "../../pools/image-store.ts";
 import { GIB, MIB, scratch } from "../../testing/scratch.ts";
 import { Freezes } from "../freezes/index.ts";
-import { cutMounted } from "./copy-mounted.ts";
+import { copyMounted } from "./copy-mounted.ts";
 
 const host = createHost();
 const ID = "v-p-1";
@@ -110,7 +110,7 @@ test("xfs: an image in many pieces is copied before its writers stop, and made d
   });
   const copy = { source: ID, id: "s-1" };
   const signal = new AbortController().signal;
-  const cut = await cutMounted(
+  const cut = await copyMounted(
     { host, logger: silentLogger, freezes },
     { backend: pool, copy, mount, signal },
   );
@@ -134,7 +134,7 @@ test("xfs: a copy whose pause was over too early is made again whole, and larger
   });
   const copy = { source: ID, id: "v-p-2", size: 2 * SIZE };
   const signal = new AbortController().signal;
-  const cut = await cutMounted(
+  const cut = await copyMounted(
     { host, logger: silentLogger, freezes },
     { backend: pool, copy, mount, signal },
   );

@@ -2,7 +2,7 @@ import { failpoint } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { FreezeError } from "../../host/freezer/freezer.ts";
 import type { Image, PoolBackend } from "../../pools/backend.ts";
-import type { Copy, GroupCut } from "../../pools/group-copy.ts";
+import type { Copy, GroupCopy } from "../../pools/group-copy.ts";
 import type { AgentContext } from "../context.ts";
 import { flushUses } from "./flush-uses.ts";
 
@@ -32,7 +32,7 @@ export interface MountedCut {
  * middle of it, it is of no moment, and the image is cloned whole. That is one atomic operation, to which a thaw that
  * came too early does nothing.
  */
-export async function cutMounted(context: Context, request: MountedCut): Promise<Image> {
+export async function copyMounted(context: Context, request: MountedCut): Promise<Image> {
   const image = await attempt(context, request, true);
   return image ?? (await attempt(context, request, false)) ?? neverMade(request.copy.source);
 }
@@ -45,7 +45,7 @@ async function attempt(
 ): Promise<Image | undefined> {
   const copies = [{ ...copy, still }];
   const early = still ? await backend.copyEarly(copies, signal) : undefined;
-  let cut: GroupCut | undefined;
+  let cut: GroupCopy | undefined;
   try {
     await flushUses({ ...context, signal }, [{ use: { as: "filesystem", mount } }]);
     signal.throwIfAborted();
@@ -67,7 +67,7 @@ async function attempt(
 }
 
 /** False: writes went on before the cut was done. */
-async function whileStill({ freezes }: Context, mount: string, cut: GroupCut): Promise<boolean> {
+async function whileStill({ freezes }: Context, mount: string, cut: GroupCopy): Promise<boolean> {
   const freezer = await freezes.arm([{ kind: "filesystem", path: mount }], FREEZE_SECONDS);
   let covered = false;
   try {

@@ -4,11 +4,11 @@ import type { Image } from "../../pools/backend.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
 import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
-import { cutKey } from "./copies.ts";
-import { cutMounted } from "./copy-mounted.ts";
+import { copyKey } from "./copies.ts";
+import { copyMounted } from "./copy-mounted.ts";
 import { visibleMount } from "./visible-mount.ts";
 
-export interface Cut {
+export interface CopyRequest {
   /** Image to copy. */
   source: string;
   /** Image to make. */
@@ -20,15 +20,15 @@ export interface Cut {
 }
 
 /** Copies an image at one point in time, in use or not. A mounted file system is frozen for it. */
-export async function cut(context: AgentContext, pool: OpenPool, request: Cut): Promise<Image> {
-  return context.cuts.run(cutKey(pool.name, request.source), async (interrupted) => {
+export async function cut(context: AgentContext, pool: OpenPool, request: CopyRequest): Promise<Image> {
+  return context.cuts.run(copyKey(pool.name, request.source), async (interrupted) => {
     await request.stillHeld?.();
     const signal = AbortSignal.any([context.signal, interrupted]);
     const source = await pool.backend.find(request.source);
     if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
     const size = request.size ?? source.size;
     const clone = (): Promise<Image> => pool.backend.clone(request.source, request.id, size, signal);
-    if (!pool.backend.block) return cutFolder(context, source, clone);
+    if (!pool.backend.block) return copyFolder(context, source, clone);
     const device = await context.host.loops.find(source.path);
     // One that an earlier life has made, and not told of.
     if (device === undefined || (await pool.backend.find(request.id)) !== undefined) return clone();
@@ -38,7 +38,7 @@ export async function cut(context: AgentContext, pool: OpenPool, request: Cut): 
       return clone();
     }
     const copy = { source: request.source, id: request.id, size };
-    return cutMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
+    return copyMounted(context, { backend: pool.backend, copy, mount: mount.target, signal });
   });
 }
 
@@ -53,7 +53,7 @@ async function flush(device: string): Promise<void> {
 }
 
 /** A folder is copied file by file, so what is being written would be copied half old, half new. */
-async function cutFolder(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
+async function copyFolder(context: AgentContext, source: Image, clone: () => Promise<Image>): Promise<Image> {
   const users = folderUsers(await context.host.mounts.list(), source.path);
   if (users.length === 0) return clone();
   throw new EngineError("FAILED_PRECONDITION", `${source.id} is a folder in use at ${users.join(", ")}`, {

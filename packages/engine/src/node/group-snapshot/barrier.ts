@@ -3,10 +3,10 @@ import { failpoint } from "@mooring/store";
 import type { GroupMember, NodeBarrier } from "../../api/group-snapshot.ts";
 import { EngineError } from "../../errors.ts";
 import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
-import type { Copy, EarlyCopies, GroupCut } from "../../pools/group-copy.ts";
+import type { Copy, GroupCopy, PreCopies } from "../../pools/group-copy.ts";
 import { settled } from "../../pools/reflink-copier.ts";
 import type { AgentContext } from "../context.ts";
-import { cutKey, type HeldCuts } from "../copy/copies.ts";
+import { copyKey, type HeldCopies } from "../copy/copies.ts";
 import { flushUses } from "../copy/flush-uses.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { requireHeld } from "../snapshot/apply.ts";
@@ -44,9 +44,9 @@ export class Barrier {
   #members: LocatedMember[] = [];
   #uses: MemberUse[] = [];
   #quiesces: Quiesce[] = [];
-  #held: HeldCuts | undefined;
-  readonly #early = new Map<string, EarlyCopies>();
-  #cuts: GroupCut[] = [];
+  #held: HeldCopies | undefined;
+  readonly #early = new Map<string, PreCopies>();
+  #cuts: GroupCopy[] = [];
   #freezer: Freezer | undefined;
   #startTime = "";
   #endTime = "";
@@ -75,7 +75,7 @@ export class Barrier {
   async quiesce(): Promise<void> {
     const { cuts, freezes, host } = this.#context;
     const { members, deadlineSeconds } = this.#request;
-    this.#held = await cuts.hold(members.map(({ pool, volume }) => cutKey(pool, volume)));
+    this.#held = await cuts.hold(members.map(({ pool, volume }) => copyKey(pool, volume)));
     // Asked once nobody else can be detaching them.
     await Promise.all(members.map(({ volume }) => requireHeld(this.#context, volume)));
     this.#members = await locate(this.#context, members, "ABORTED");

@@ -2,7 +2,7 @@ import { failpoint } from "@mooring/store";
 import { type VolumeStatus, Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
-import { cutKey } from "../copy/copies.ts";
+import { copyKey } from "../copy/copies.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import type { MigrationRecord, MigrationStep } from "./decide.ts";
 import type { MigrationReading } from "./read.ts";
@@ -51,7 +51,7 @@ export async function applyMigrationStep(
       break;
     case "close-source":
       // A copy that is being made of it ends first; refused while a workload still has it open.
-      await cuts.without(cutKey(volume.spec.pool, name), () => host.loops.detach(path));
+      await cuts.without(copyKey(volume.spec.pool, name), () => host.loops.detach(path));
       break;
     case "hand-over":
       await sharing?.leases.handOver(name, step.to, signal);
@@ -61,7 +61,7 @@ export async function applyMigrationStep(
       break;
     case "activate-device":
       // Not in the middle of a cut: a device that comes to life then would be written to unseen.
-      await cuts.after(cutKey(volume.spec.pool, name), () => activate(context, name, path));
+      await cuts.after(copyKey(volume.spec.pool, name), () => activate(context, name, path));
   }
   after[step.do]();
 }

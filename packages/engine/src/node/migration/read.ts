@@ -6,8 +6,8 @@ import { isImageId } from "../../pools/image-id.ts";
 import { migrationOf } from "../../tickets/migration-phase.ts";
 import type { Sharing } from "../context.ts";
 import type { ReadContext } from "../read-context.ts";
-import { concernIn } from "../volume/read.ts";
-import { isConcerned } from "../volume/responsible-node.ts";
+import { responsibilityIn } from "../volume/read.ts";
+import { isResponsible } from "../volume/responsible-node.ts";
 import type { MigrationLease, MigrationView } from "./decide.ts";
 
 /** A view and the things it was made from. */
@@ -35,7 +35,7 @@ export async function readMigration(
   return {
     ...{ volume, nodeID, file, device: deviceOf(loop), path: loop?.path ?? "" },
     lease: await leaseOf(sharing, volume, signal),
-    concerned: isConcerned(concernIn(context, pool, volume)),
+    concerned: isResponsible(responsibilityIn(context, pool, volume)),
     targetReady: sharing.agents.get(target)?.status?.state === "Ready",
   };
 }

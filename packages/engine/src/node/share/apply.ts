@@ -53,7 +53,7 @@ export async function applyShareStep(
       break;
     case "record":
       // First: an agent that is killed in between finds the old address again.
-      await tellMoved(context, view, step.status);
+      await emitMoved(context, view, step.status);
       await recordStatus(context, name, step.status);
   }
   after[step.do]();
@@ -126,7 +126,7 @@ async function start(
 }
 
 /** Clients go on asking where the volume was served before: their programs hang until they mount it again. */
-async function tellMoved(
+async function emitMoved(
   { store, events, host, signal }: AgentContext,
   { share, name }: ShareReading,
   { endpoint }: ShareManagerStatus,

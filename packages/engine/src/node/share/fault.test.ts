@@ -30,8 +30,8 @@ for (const spec of [XFS, EXT4]) {
     );
     const told = until(bench.store, VolumeAttachments, NAME, (a) =>
       BOTH.every((id) => {
-        const verdict = ticketStatus(a, id)?.conditions[0];
-        return verdict?.reason === "ShareNotReady" && verdict.message?.includes(`file system at ${mount}`);
+        const result = ticketStatus(a, id)?.conditions[0];
+        return result?.reason === "ShareNotReady" && result.message?.includes(`file system at ${mount}`);
       }),
     );
     const held = bench.ticketsUntil(NAME, (a) => ticketStatus(a, SALVAGE)?.satisfied === true);

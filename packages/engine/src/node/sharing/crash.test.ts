@@ -9,7 +9,7 @@ import { Leases, LocalStore, listAll } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
-import { OF_LEASES } from "../../testing/gaps-of-leases.ts";
+import { OF_LEASES } from "../../testing/failpoints-of-leases.ts";
 import { cleanUp, GIB, scratch, sparse } from "../../testing/scratch.ts";
 import { findLeaks } from "../leaks/find-leaks.ts";
 

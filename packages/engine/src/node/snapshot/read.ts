@@ -7,8 +7,8 @@ import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { ReadContext } from "../read-context.ts";
-import { concernIn } from "../volume/read.ts";
-import { isConcerned } from "../volume/responsible-node.ts";
+import { responsibilityIn } from "../volume/read.ts";
+import { isResponsible } from "../volume/responsible-node.ts";
 import type { SnapshotView } from "./decide.ts";
 
 /** Undefined: the snapshot is gone, or another node's. */
@@ -58,7 +58,7 @@ function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undef
   if (pool === undefined || !isShared(pool)) {
     return (pool?.spec.nodeID ?? snapshot.status?.ownerID) === nodeID;
   }
-  return isConcerned(concernIn(context, pool, volume ?? { spec: {} }));
+  return isResponsible(responsibilityIn(context, pool, volume ?? { spec: {} }));
 }
 
 /** The file is made by the cut and never written again. */

@@ -4,7 +4,7 @@ import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/backend.ts";
 import type { AgentContext } from "../context.ts";
-import { cutKey } from "../copy/copies.ts";
+import { copyKey } from "../copy/copies.ts";
 import { cut } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { endShare } from "../share/index.ts";
@@ -62,7 +62,7 @@ export async function applyVolumeStep(
     case "record": {
       const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
       // A copy that is being made of the volume ends before the volume is said to have left.
-      if (step.what === "detached") await context.cuts.without(cutKey(volume.spec.pool, name), write);
+      if (step.what === "detached") await context.cuts.without(copyKey(volume.spec.pool, name), write);
       else await write();
       recorded.get(step.what)?.();
       // What the last look at its health found was about a device that is gone.
@@ -130,7 +130,7 @@ async function changeData(
       // A folder is its own device.
       if (!pool.backend.block) return;
       // Not in the middle of a cut: a device that appears then would be written to unseen.
-      await context.cuts.after(cutKey(pool.name, name), () =>
+      await context.cuts.after(copyKey(pool.name, name), () =>
         openDevice(context, name, present(file), view.lease !== undefined),
       );
       return;
@@ -146,7 +146,7 @@ async function changeData(
       if (device !== undefined) await host.loops.refresh(device.path);
       return;
     case "close-device":
-      await context.cuts.without(cutKey(pool.name, name), () => closeDevice(context, view, pool));
+      await context.cuts.without(copyKey(pool.name, name), () => closeDevice(context, view, pool));
       return;
     case "remove-image":
       await pool.backend.remove(name);

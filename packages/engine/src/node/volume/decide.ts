@@ -8,7 +8,7 @@ import {
   type AttachmentState,
   placeOf,
 } from "./attachment-table.ts";
-import { isAboutToMend, isAboutToRestore, jobStep } from "./jobs/decide.ts";
+import { isAboutToRepair, isAboutToRestore, jobStep } from "./jobs/decide.ts";
 import { damageOf, faultOf, record, statusAfter } from "./statuses.ts";
 import type { LeaseState, VolumeStep, VolumeView } from "./view.ts";
 
@@ -179,7 +179,7 @@ function unlessDamaged(view: VolumeView, step: VolumeStep): VolumeStep {
   const what = damageOf(view);
   if (what === undefined) return step;
   // New bytes are on their way: for them it is opened, and they come before its device does.
-  if (isAboutToMend(view)) return step;
+  if (isAboutToRepair(view)) return step;
   if (isAboutToRestore(view)) return step.do === "open-device" ? (jobStep(view) ?? step) : step;
   return fail("DATA_LOSS", what);
 }

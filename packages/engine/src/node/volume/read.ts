@@ -12,7 +12,7 @@ import { isMoving } from "../../tickets/migration-phase.ts";
 import type { OpenPool } from "../open-pools.ts";
 import type { ReadContext } from "../read-context.ts";
 import { deviceUsers } from "./device-users.ts";
-import { type ConcernView, isConcerned } from "./responsible-node.ts";
+import { isResponsible, type ResponsibilityView } from "./responsible-node.ts";
 import type { LeaseState, SourceView, VolumeView } from "./view.ts";
 
 /** A view and the things it was made from. */
@@ -96,7 +96,7 @@ function isOurs(context: ReadContext, volume: Volume): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(volume.spec.pool);
   if (pool !== undefined && isShared(pool)) {
-    const concerned = isConcerned(concernIn(context, pool, volume));
+    const concerned = isResponsible(responsibilityIn(context, pool, volume));
     if (!isMoving(volume)) return concerned;
     // The migration's own steps do what can be done; what is left is to recover from a loss, on the target.
     const held = context.sharing?.leases.holds(volume.metadata.name) === true;
@@ -106,11 +106,11 @@ function isOurs(context: ReadContext, volume: Volume): boolean {
 }
 
 /** What this node knows about who is to deal with a shared pool's volume. */
-export function concernIn(
+export function responsibilityIn(
   { nodeID, sharing }: ReadContext,
   pool: Pool,
-  volume: ConcernView["volume"],
-): ConcernView {
+  volume: ResponsibilityView["volume"],
+): ResponsibilityView {
   const agents = new Map(sharing?.agents.list().map((agent) => [agent.metadata.name, agent]));
   return { volume, nodeID, poolNodes: poolNodes(pool), agents };
 }

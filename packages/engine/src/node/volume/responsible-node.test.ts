@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type NodeState, node } from "../../cluster/arbiter/testing/build-view.ts";
-import { concernedNode } from "./responsible-node.ts";
+import { responsibleNode } from "./responsible-node.ts";
 
 const READY: Record<string, NodeState> = { a: "Ready", b: "Ready" };
 
@@ -23,6 +23,6 @@ for (const [name, ownerID, nodeID, states, wanted] of TABLE) {
   test(`a shared volume concerns ${wanted ?? "nobody"}: ${name}`, () => {
     const agents = new Map(Object.entries(states).map(([id, state]) => [id, node(id, state)]));
     const volume = { spec: { nodeID }, status: { ownerID } };
-    assert.equal(concernedNode({ volume, nodeID: "a", poolNodes: ["a", "b"], agents }), wanted);
+    assert.equal(responsibleNode({ volume, nodeID: "a", poolNodes: ["a", "b"], agents }), wanted);
   });
 }

@@ -1,7 +1,7 @@
 import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { Volume } from "../../api/volume.ts";
 
-export interface ConcernView {
+export interface ResponsibilityView {
   volume: {
     spec: Pick<Volume["spec"], "nodeID">;
     status?: Pick<NonNullable<Volume["status"]>, "ownerID">;
@@ -18,7 +18,7 @@ export interface ConcernView {
  * else of one that all agree on, for what has to be done anywhere. A node that is fenced has nothing any more. Agents
  * whose pictures differ may both think that it is them; the lease decides then. Pure.
  */
-export function concernedNode({ volume, poolNodes, agents }: ConcernView): string | undefined {
+export function responsibleNode({ volume, poolNodes, agents }: ResponsibilityView): string | undefined {
   const owner = volume.status?.ownerID ?? "";
   const wanted = volume.spec.nodeID ?? "";
   const state = (node: string) => agents.get(node)?.status?.state;
@@ -28,6 +28,6 @@ export function concernedNode({ volume, poolNodes, agents }: ConcernView): strin
   return poolNodes.filter((node) => state(node) === "Ready").sort()[0];
 }
 
-export function isConcerned(view: ConcernView): boolean {
-  return concernedNode(view) === view.nodeID;
+export function isResponsible(view: ResponsibilityView): boolean {
+  return responsibleNode(view) === view.nodeID;
 }

@@ -74,13 +74,13 @@ export function ticketResource(
   attachment: VolumeAttachment | undefined,
 ): TicketResource {
   const status = attachment === undefined ? undefined : ticketStatus(attachment, ticket.id);
-  const verdict = { satisfied: status?.satisfied === true, conditions: status?.conditions ?? [] };
+  const result = { satisfied: status?.satisfied === true, conditions: status?.conditions ?? [] };
   return {
     attachmentID: ticket.id,
     attachmentType: ticket.type,
     nodeID: ticket.nodeID,
     parameters: ticket.parameters ?? {},
-    ...(attachment === undefined ? {} : verdict),
+    ...(attachment === undefined ? {} : result),
     ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
     ...(ticket.createdAt === undefined ? {} : { createdAt: ticket.createdAt }),
     ...(ticket.expiresAt === undefined ? {} : { expiresAt: ticket.expiresAt }),

@@ -10,7 +10,7 @@ import {
   type Place,
 } from "../../node/volume/attachment-table.ts";
 import { newAttachment } from "../../tickets/attachment-object.ts";
-import type { VerdictReason } from "../../tickets/result.ts";
+import type { TicketReason } from "../../tickets/result.ts";
 import { type LifeAction, liveOn } from "./life.ts";
 
 /** The node whose agent is looked at, and one that is not. */
@@ -33,7 +33,7 @@ export type Case = keyof typeof CASES;
 /** What the arbiter does to `spec.nodeID`, and what it tells a ticket for the case's node. */
 export interface Answer {
   spec: "keep" | "clear" | "set";
-  told: VerdictReason | undefined;
+  told: TicketReason | undefined;
 }
 
 /** One combination of `spec.nodeID`, `status.currentNodeID` and `status.state`. */
@@ -72,9 +72,9 @@ function agentOf(wanted: Place, current: Place, state: VolumeState): StateRow["a
 }
 
 function answerOf(view: ArbiterView, asker: string | undefined): Answer {
-  const { placement, verdicts } = decide(view);
+  const { placement, results } = decide(view);
   const spec = placement === undefined ? "keep" : placement.nodeID === "" ? "clear" : "set";
-  return { spec, told: asker === undefined ? undefined : verdicts[asker]?.reason };
+  return { spec, told: asker === undefined ? undefined : results[asker]?.reason };
 }
 
 const FAULT: VolumeSalvage = {

@@ -28,9 +28,9 @@ export function handleHealth(call: Call, api: Api): void {
   const results = names.map((name) => ({ name, ok: passes(name, api) }));
   const failed = results.some(({ ok }) => !ok);
   const lines = results.map(({ name, ok }) => (ok ? `[+]${name} ok` : `[-]${name} failed`));
-  const verdict = `${endpoint} check ${failed ? "failed" : "passed"}`;
+  const result = `${endpoint} check ${failed ? "failed" : "passed"}`;
   if (failed || call.query.has("verbose"))
-    sendText(call, failed ? 500 : 200, `${[...lines, verdict].join("\n")}\n`);
+    sendText(call, failed ? 500 : 200, `${[...lines, result].join("\n")}\n`);
   else sendText(call, 200, "ok");
 }
 

@@ -22,7 +22,7 @@ import type { ClusterView } from "../cluster-view.ts";
 import { isStopped } from "../node-stopped.ts";
 import { decideNode, type NodePlan, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
-import { type TellProblems, tellProblems } from "./tell.ts";
+import { type ReportProblems, reportProblems } from "./report.ts";
 import { nodesHolding, podsUsing, wantedVolumes } from "./wanted.ts";
 
 const afterCreate = failpoint("standalone/attach-detach/attachment-created");
@@ -42,7 +42,7 @@ export interface AttachDetachOptions {
 export async function startAttachDetach(options: AttachDetachOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: "attachdetach-controller", logger });
-  const tell = tellProblems(view, events);
+  const tell = reportProblems(view, events);
   const done = runController(
     {
       name: "attach-detach",
@@ -78,7 +78,7 @@ function nodesWanting(view: ClusterView, volume: PersistentVolume["metadata"]["n
 async function reconcileNode(
   options: AttachDetachOptions,
   events: EventRecorder,
-  tell: TellProblems,
+  tell: ReportProblems,
   nodeName: string,
 ): Promise<void> {
   const { store, view, signal } = options;

@@ -12,8 +12,8 @@ import {
   runController,
   source,
 } from "@mooring/store";
-import { breather } from "../breather.ts";
 import type { ClusterView } from "../cluster-view.ts";
+import { yieldToEventLoop } from "../yield-to-event-loop.ts";
 import { applyClaimStep, applyVolumeStep } from "./apply.ts";
 import { type ClaimStep, decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
@@ -35,7 +35,7 @@ const VOLUME = "volume:";
 export async function startBinder(options: BinderOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: "persistentvolume-controller", logger });
-  const breathe = breather();
+  const breathe = yieldToEventLoop();
   const done = runController(
     {
       name: "binder",

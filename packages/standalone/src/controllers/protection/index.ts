@@ -15,9 +15,9 @@ import {
   runController,
   source,
 } from "@mooring/store";
-import { breather } from "../breather.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimKeysOf } from "../pod-claims.ts";
+import { yieldToEventLoop } from "../yield-to-event-loop.ts";
 import { CLAIM_FINALIZER, decideClaim, decideVolume, type Protection, VOLUME_FINALIZER } from "./decide.ts";
 
 export interface ProtectionOptions {
@@ -30,7 +30,7 @@ export interface ProtectionOptions {
 /** Keeps claims that pods use, and volumes that claims use, from vanishing. */
 export async function startProtection(options: ProtectionOptions): Promise<{ done: Promise<void> }> {
   const { view, logger, signal } = options;
-  const breathe = breather();
+  const breathe = yieldToEventLoop();
   const claims = runController(
     {
       name: "pvc-protection",

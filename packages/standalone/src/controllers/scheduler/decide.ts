@@ -63,9 +63,9 @@ export type SchedulingStep =
 export function decide(view: SchedulingView): SchedulingStep {
   const missing = claimProblem(view);
   if (missing !== undefined) return missing;
-  const verdicts = view.nodes.map((node) => ({ node, reasons: nodeProblems(view, node) }));
+  const results = view.nodes.map((node) => ({ node, reasons: nodeProblems(view, node) }));
   const delayed = view.claims.filter(({ volume }) => volume === undefined);
-  const feasible = verdicts.filter(({ reasons }) => reasons.length === 0).map(({ node }) => node);
+  const feasible = results.filter(({ reasons }) => reasons.length === 0).map(({ node }) => node);
   const promised = delayed.map(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE]);
   // A node that was chosen before stays chosen while it will do: its volumes may be on their way.
   const chosen =
@@ -75,7 +75,7 @@ export function decide(view: SchedulingView): SchedulingStep {
       do: "reject",
       message: explain(
         view.nodes.length,
-        verdicts.flatMap(({ reasons }) => reasons),
+        results.flatMap(({ reasons }) => reasons),
       ),
     };
   const node = chosen.node.metadata.name;

@@ -1,7 +1,7 @@
 import { failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
 import type { PodStep } from "./decide.ts";
-import type { SeenPod } from "./look.ts";
 import type { PodContext } from "./pod-controller.ts";
+import type { SeenPod } from "./read.ts";
 import { startContainer } from "./start-container.ts";
 import { stopContainers } from "./stop-containers.ts";
 
@@ -32,7 +32,7 @@ export async function applyPodStep(context: PodContext, seen: SeenPod, step: Pod
       return passed.containersRemoved();
     case "deleteObject":
       await runtime.removePod({ uid, namespace, name });
-      if (!seen.ghost) await deleteObject(context, pod);
+      if (!seen.orphaned) await deleteObject(context, pod);
       return;
     case "mountVolumes":
     case "wait":

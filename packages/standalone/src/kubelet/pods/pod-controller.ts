@@ -12,9 +12,9 @@ import type { Runtime } from "../../runtime/index.ts";
 import { applyPodStep } from "./apply.ts";
 import { decidePod } from "./decide.ts";
 import type { NodeFacts } from "./field-ref.ts";
-import { lookAtPod } from "./look.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import { createProber, type Prober } from "./prober.ts";
+import { lookAtPod } from "./read.ts";
 import { followReferences } from "./references.ts";
 import { reportStatus } from "./report.ts";
 
@@ -76,7 +76,7 @@ async function syncPod(context: PodContext, uid: string): Promise<{ requeueAfter
     signal.throwIfAborted();
     const seen = await lookAtPod(context, uid);
     if (seen === undefined) return undefined;
-    if (!seen.ghost) await reportStatus(context, seen.podView);
+    if (!seen.orphaned) await reportStatus(context, seen.podView);
     const step = decidePod(seen.podView);
     if (step.do === "wait") {
       return step.milliseconds === undefined ? undefined : { requeueAfterMs: step.milliseconds + 10 };

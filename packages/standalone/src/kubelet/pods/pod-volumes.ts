@@ -5,8 +5,8 @@ import type { EventRecorder, Pod } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { KubeletPaths } from "../paths.ts";
 import { type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
+import type { VolumeManager } from "../volumes/csi-volume-manager.ts";
 import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
-import type { VolumeManager } from "../volumes/manager.ts";
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */

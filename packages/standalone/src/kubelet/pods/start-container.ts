@@ -2,9 +2,9 @@ import { failpoint, type Pod } from "@mooring/store";
 import { containerConfig, containerID } from "./container-config.ts";
 import { ContainerConfigError } from "./environment.ts";
 import { runPostStart } from "./hooks.ts";
-import { lookAtPod } from "./look.ts";
 import type { PodContext } from "./pod-controller.ts";
 import { rolesOf } from "./pod-view.ts";
+import { lookAtPod } from "./read.ts";
 import { reportStatus } from "./report.ts";
 
 const afterStart = failpoint("standalone/kubelet/container-started");
@@ -46,5 +46,5 @@ async function noteFailure(context: PodContext, pod: Pod, name: string, error: u
   context.startErrors.set(`${pod.metadata.uid}/${name}`, { reason, message });
   context.events.event(pod, "Warning", "Failed", `Error: ${message}`);
   const seen = await lookAtPod(context, pod.metadata.uid ?? "");
-  if (seen !== undefined && !seen.ghost) await reportStatus(context, seen.podView);
+  if (seen !== undefined && !seen.orphaned) await reportStatus(context, seen.podView);
 }

@@ -50,9 +50,9 @@ function phaseOf(view: PodView): string {
   return apps.some(({ latest }) => latest !== undefined) ? "Running" : "Pending";
 }
 
-type Verdict = Pick<PodCondition, "type" | "status" | "reason" | "message">;
+type TicketResult = Pick<PodCondition, "type" | "status" | "reason" | "message">;
 
-function conditionsOf(view: PodView, phase: string): Verdict[] {
+function conditionsOf(view: PodView, phase: string): TicketResult[] {
   const ended = phase === "Succeeded" || phase === "Failed";
   const completed = phase === "Succeeded" ? "PodCompleted" : "PodFailed";
   const notReady = view.containers
@@ -62,7 +62,7 @@ function conditionsOf(view: PodView, phase: string): Verdict[] {
     .filter((each) => each.role !== "app" && !isInitialized(each))
     .map(({ spec }) => spec.name);
   const running = view.containers.some(isRunning);
-  const ready: Omit<Verdict, "type"> = ended
+  const ready: Omit<TicketResult, "type"> = ended
     ? { status: "False", reason: completed }
     : notReady.length > 0
       ? {
@@ -71,7 +71,7 @@ function conditionsOf(view: PodView, phase: string): Verdict[] {
           message: `containers with unready status: [${notReady.join(" ")}]`,
         }
       : { status: "True" };
-  const initialized: Omit<Verdict, "type"> =
+  const initialized: Omit<TicketResult, "type"> =
     incomplete.length > 0 && phase !== "Succeeded"
       ? {
           status: "False",
@@ -88,7 +88,7 @@ function conditionsOf(view: PodView, phase: string): Verdict[] {
   ];
 }
 
-function startable(view: PodView, over: boolean): Omit<Verdict, "type"> {
+function startable(view: PodView, over: boolean): Omit<TicketResult, "type"> {
   const unsupported = unsupportedImages(view.pod);
   if (unsupported.length > 0) {
     const message = `containers [${unsupported.join(" ")}] ask for an image. Mooring runs containers on the machine's own root file system: set \`image: ${HOST_IMAGE}\``;
@@ -98,7 +98,7 @@ function startable(view: PodView, over: boolean): Omit<Verdict, "type"> {
 }
 
 /** Readiness gates are conditions that somebody else sets. */
-function withGates({ pod }: PodView, ready: Omit<Verdict, "type">): Omit<Verdict, "type"> {
+function withGates({ pod }: PodView, ready: Omit<TicketResult, "type">): Omit<TicketResult, "type"> {
   const unmet = (pod.spec?.readinessGates ?? []).filter(
     ({ conditionType }) =>
       !(pod.status?.conditions ?? []).some(({ type, status }) => type === conditionType && status === "True"),

@@ -1,9 +1,9 @@
 import { failpoint } from "@mooring/store";
 import type { PodStep } from "./decide.ts";
 import { runPreStop } from "./hooks.ts";
-import type { SeenPod } from "./look.ts";
 import type { PodContext } from "./pod-controller.ts";
 import type { ContainerView } from "./pod-view.ts";
+import type { SeenPod } from "./read.ts";
 
 const afterStop = failpoint("standalone/kubelet/containers-stopped");
 
@@ -13,7 +13,7 @@ type StopStep = Extract<PodStep, { do: "stop" }>;
 export async function stopContainers(context: PodContext, seen: SeenPod, step: StopStep): Promise<void> {
   const { pod, containers } = seen.podView;
   const targets = containers.filter(({ spec }) => step.containers.includes(spec.name));
-  if (!seen.ghost) {
+  if (!seen.orphaned) {
     for (const { spec } of targets)
       context.events.event(pod, "Normal", "Killing", `Stopping container ${spec.name}: ${step.why}`);
   }

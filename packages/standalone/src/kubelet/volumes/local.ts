@@ -4,10 +4,10 @@ import { makeFolder, type Pod, parseQuantity } from "@mooring/store";
 import type { KubeletPaths } from "../paths.ts";
 import type { PodVolume } from "./csi-volume.ts";
 import { takeOwnership } from "./ownership.ts";
-import { fingerprintOf, writePayload } from "./payload.ts";
-import { type PayloadContext, payloadOf } from "./payload-sources.ts";
+import { fingerprintOf, writeProjectedFiles } from "./projected-files.ts";
+import { type ProjectedContext, projectedFilesOf } from "./projected-sources.ts";
 
-export interface LocalVolumeContext extends PayloadContext {
+export interface LocalVolumeContext extends ProjectedContext {
   host: Host;
   paths: KubeletPaths;
 }
@@ -33,11 +33,11 @@ export async function prepareLocalVolume(
   if (kind === undefined) return before ?? { path: await prepareFolder(context, pod, volume) };
   const uid = pod.metadata.uid ?? "";
   const path = context.paths.localVolume(uid, `kubernetes.io~${kind.toLowerCase()}`, volume.name);
-  const payload = await payloadOf(context, pod, volume);
-  const fingerprint = fingerprintOf(payload);
+  const files = await projectedFilesOf(context, pod, volume);
+  const fingerprint = fingerprintOf(files);
   if (before?.fingerprint === fingerprint) return before;
   const group = pod.spec?.securityContext?.fsGroup;
-  await writePayload(path, payload, async (made) => {
+  await writeProjectedFiles(path, files, async (made) => {
     if (group !== undefined) await takeOwnership(made, group);
   });
   return { path, fingerprint };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
-import type { VerdictReason } from "../../../tickets/result.ts";
+import type { TicketReason } from "../../../tickets/result.ts";
 import { summaryOf } from "../../../tickets/summary.ts";
 import { nextWrite, placed } from "../apply.ts";
 import { decide } from "../decide.ts";
@@ -28,13 +28,13 @@ function moving(wanted: string, open: string, tickets: AttachmentTicket[], more:
 }
 
 /** Where the decision leaves the volume, as `wanted>moving to`, and what the tickets are told. */
-function decided(seen: ReturnType<typeof view>): [string, ...VerdictReason[]] {
-  const { placement, verdicts } = decide(seen);
+function decided(seen: ReturnType<typeof view>): [string, ...TicketReason[]] {
+  const { placement, results } = decide(seen);
   const { nodeID = "", migrationNodeID = "" } =
     placement === undefined ? seen.volume.spec : placed(seen.volume, placement).spec;
-  const reasons = Object.keys(verdicts)
+  const reasons = Object.keys(results)
     .sort()
-    .flatMap((id) => verdicts[id]?.reason ?? []);
+    .flatMap((id) => results[id]?.reason ?? []);
   return [migrationNodeID === "" ? nodeID : `${nodeID}>${migrationNodeID}`, ...reasons];
 }
 
@@ -85,7 +85,7 @@ describe("[LHA-061] [LHA-074] [LHA-078] live migration", () => {
     const job = ticket("x", "volume-eviction-controller", "a", { parameters: { disableFrontend: "any" } });
     const waits = decide(moving("a", "a", [onA, onB, job]));
     assert.equal(waits.placement, undefined);
-    assert.match(waits.verdicts["wb"]?.message ?? "", /waits: ticket "x" \(volume-eviction-controller\)/);
+    assert.match(waits.results["wb"]?.message ?? "", /waits: ticket "x" \(volume-eviction-controller\)/);
     assert.equal(decided(moving("a>b", "a+b", [onB, job]))[0], "a>b");
     // The job needs no device; the target was promised one.
     assert.equal(decide(moving("a>b", "a+b", [onB, job])).placement, undefined);
@@ -117,7 +117,7 @@ describe("[LHA-061] [LHA-074] [LHA-078] live migration", () => {
   test("11479, 6642: a rolled back migration begins anew only when the target has closed its device", () => {
     const early = decide(moving("a", "a+b", [onA, onB]));
     assert.equal(early.placement, undefined);
-    assert.match(early.verdicts["wb"]?.message ?? "", /node "b" has not closed its device yet/);
+    assert.match(early.results["wb"]?.message ?? "", /node "b" has not closed its device yet/);
     assert.equal(decided(moving("a", "a", [onA, onB]))[0], "a>b");
   });
 
@@ -147,7 +147,7 @@ describe("[LHA-061] [LHA-074] [LHA-078] live migration", () => {
       const settled = status?.do === "tell-tickets" ? { ...seen, attachment: status.attachment } : seen;
       const write = nextWrite(settled, decision);
       const reason = write === undefined ? undefined : eventsOf(settled, write)[0]?.reason;
-      return [reason, summaryOf(seen.volume, seen.attachment, decision.verdicts).migration];
+      return [reason, summaryOf(seen.volume, seen.attachment, decision.results).migration];
     };
     assert.deepEqual(told(moving("a", "a", [onA, onB])), ["MigrationStarted", undefined]);
     assert.deepEqual(told(moving("a>b", "a", [onA, onB])), [undefined, "step 1 of 3: a to b"]);

@@ -1,38 +1,42 @@
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { wantsDevice } from "../../../tickets/frontend.ts";
 import { describeMigration, isMigratable } from "../../../tickets/migration-phase.ts";
-import type { Verdict } from "../../../tickets/result.ts";
+import type { TicketResult } from "../../../tickets/result.ts";
 import { ineligible, isFaulted, isFenced } from "../eligible.ts";
 import { foremost } from "../pick.ts";
 import { type ArbiterView, type Placement, placementOf } from "../view.ts";
 import { rivalOf } from "./contested.ts";
 import { hindrance } from "./decide.ts";
 
-const waiting = (message: string): Verdict => ({ satisfied: false, reason: "MigrationWaiting", message });
+const waiting = (message: string): TicketResult => ({
+  satisfied: false,
+  reason: "MigrationWaiting",
+  message,
+});
 
 /** What a workload's ticket of a migratable volume is told; undefined: what any other ticket would be. */
-export function judgeMigration(
+export function evaluateMigration(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Verdict | undefined {
+): TicketResult | undefined {
   const { volume } = view;
   if (!isMigratable(volume) || ticket.type !== "csi-attacher" || !wantsDevice(ticket)) return undefined;
   if (isFaulted(view)) return undefined;
-  if (placement.nodeID === "") return judgeContested(view, ticket, holders);
-  if (placement.nodeID === ticket.nodeID) return judgeMoving(view, ticket, placement);
+  if (placement.nodeID === "") return evaluateContested(view, ticket, holders);
+  if (placement.nodeID === ticket.nodeID) return evaluateMoving(view, ticket, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
-  if (placement.migrationNodeID === ticket.nodeID) return judgeTarget(view, ticket, placement, holders);
-  return judgeBeside(view, ticket, holders, placement);
+  if (placement.migrationNodeID === ticket.nodeID) return evaluateTarget(view, ticket, placement, holders);
+  return evaluateBeside(view, ticket, holders, placement);
 }
 
-function judgeContested(
+function evaluateContested(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
-): Verdict | undefined {
+): TicketResult | undefined {
   const { state, currentNodeID = "", currentMigrationNodeID = "" } = view.volume.status ?? {};
   if (state !== "detached" || currentNodeID !== "" || ineligible(view, ticket) !== undefined)
     return undefined;
@@ -49,11 +53,11 @@ function judgeContested(
 }
 
 /** The volume is to be here, and the source has not given it away yet: the device is there, and waits. */
-function judgeMoving(
+function evaluateMoving(
   view: ArbiterView,
   { nodeID }: AttachmentTicket,
   placement: Placement,
-): Verdict | undefined {
+): TicketResult | undefined {
   const { state, currentNodeID = "", currentMigrationNodeID } = view.volume.status ?? {};
   const there = currentMigrationNodeID === nodeID && currentNodeID !== nodeID && state === "attached";
   if (!there || isFenced(view, nodeID)) return undefined;
@@ -64,12 +68,12 @@ function judgeMoving(
   };
 }
 
-function judgeTarget(
+function evaluateTarget(
   view: ArbiterView,
   { nodeID }: AttachmentTicket,
   placement: Placement,
   holders: readonly AttachmentTicket[],
-): Verdict {
+): TicketResult {
   const { currentMigrationNodeID = "", error } = view.volume.status ?? {};
   const step = told(view, placement);
   if (currentMigrationNodeID === nodeID && placementOf(view.volume).migrationNodeID === nodeID) {
@@ -85,12 +89,12 @@ function judgeTarget(
   return waiting(`${step}; node "${nodeID}" opens its device${why}`);
 }
 
-function judgeBeside(
+function evaluateBeside(
   view: ArbiterView,
   ticket: AttachmentTicket,
   holders: readonly AttachmentTicket[],
   placement: Placement,
-): Verdict | undefined {
+): TicketResult | undefined {
   const { migrationNodeID = "" } = placement;
   if (migrationNodeID !== "") {
     return waiting(`the volume is migrating from node "${placement.nodeID}" to node "${migrationNodeID}"`);

@@ -1,7 +1,7 @@
 import { isDeleting } from "@mooring/store";
 import type { Volume } from "../../../api/volume.ts";
 import { CLONE_WAITING } from "../../../tickets/attacher-types.ts";
-import { type Hold, type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, ticketFor, type WantedTicket } from "../tickets/plan.ts";
 
 const TYPE = "volume-clone-controller";
 /** Failures that trying again does not mend. */
@@ -24,14 +24,14 @@ export interface CloneView {
  * workload or without one; the target out of reach of everybody. A clone whose last attempt failed is waiting, and
  * gives the source up for a workload on another node. Pure.
  */
-export function decide({ target, source }: CloneView): HoldPlan {
+export function decide({ target, source }: CloneView): TicketPlan {
   const { name } = target.metadata;
   const from = target.spec.source?.name ?? "";
-  const none = [noHold(from, TYPE, name), noHold(name, TYPE, name)];
+  const none = [noTicket(from, TYPE, name), noTicket(name, TYPE, name)];
   if (source === undefined || !isUnderWay(target) || !canBeCopied(source, target)) return { holds: none };
   const parameters = { [CLONE_WAITING]: String(target.status?.error !== undefined) };
-  const hold = (volume: Volume, frontend: "any" | "hidden"): Hold =>
-    holdFor({ volume, type: TYPE, owner: target, frontend, parameters, name });
+  const hold = (volume: Volume, frontend: "any" | "hidden"): WantedTicket =>
+    ticketFor({ volume, type: TYPE, owner: target, frontend, parameters, name });
   return { holds: [hold(source, "any"), hold(target, "hidden")] };
 }
 

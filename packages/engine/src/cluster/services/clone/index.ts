@@ -1,7 +1,7 @@
 import { failpoint, getIfAny, source } from "@mooring/store";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import type { HoldPlan } from "../tickets/plan.ts";
+import type { TicketPlan } from "../tickets/plan.ts";
 import { runVolumeService } from "../tickets/volume-controller.ts";
 import { decide } from "./decide.ts";
 
@@ -25,7 +25,7 @@ export function runClones(context: ServicesContext): Promise<void> {
   return runVolumeService(context, { name: "clone", gaps, plan, sources });
 }
 
-async function plan({ store, signal }: ServicesContext, target: Volume): Promise<HoldPlan> {
+async function plan({ store, signal }: ServicesContext, target: Volume): Promise<TicketPlan> {
   const { source: from } = target.spec;
   if (from?.kind !== "Volume") return { holds: [] };
   const origin = await getIfAny(store, Volumes, { name: from.name }, signal);

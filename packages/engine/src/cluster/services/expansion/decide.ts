@@ -2,7 +2,7 @@ import { isDeleting } from "@mooring/store";
 import { untilRetry } from "../../../api/attempts.ts";
 import { pendingExpansion } from "../../../api/pending.ts";
 import type { Volume } from "../../../api/volume.ts";
-import { type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
 const TYPE = "volume-expansion-controller";
 
@@ -10,12 +10,12 @@ const TYPE = "volume-expansion-controller";
  * A file system that cannot grow in use holds its volume, without its device, until it has grown: a workload that comes
  * waits for it, one that has the volume is not disturbed. Between attempts, and after the last, it lets go. Pure.
  */
-export function decide(volume: Volume, now: Date): HoldPlan {
-  const none = noHold(volume.metadata.name, TYPE, volume.metadata.name);
+export function decide(volume: Volume, now: Date): TicketPlan {
+  const none = noTicket(volume.metadata.name, TYPE, volume.metadata.name);
   const { status } = volume;
   const able = !isDeleting(volume) && status?.robustness !== "faulted";
   if (!able || pendingExpansion(volume) === undefined) return { holds: [none] };
   const afterMs = untilRetry(status?.expansion ?? {}, now);
   if (afterMs > 0) return { holds: [none], afterMs };
-  return { holds: [holdFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }

@@ -43,8 +43,8 @@ test("a workload has its volume undisturbed while a growth waits for it; the nex
   // What the node service notes where the kernel does not grow a mounted ext4.
   await bench.patchStatus("v-p-1", { expansion: { size: 256 * MIB } });
   await bench.ticketsUntil("v-p-1", (a) => {
-    const verdict = ticketStatus(a, TICKET)?.conditions[0];
-    return verdict?.reason === "AttachedWithIncompatibleParameters" && /csi-w/.test(verdict.message ?? "");
+    const result = ticketStatus(a, TICKET)?.conditions[0];
+    return result?.reason === "AttachedWithIncompatibleParameters" && /csi-w/.test(result.message ?? "");
   });
   await writeFile(join(target, "f"), "still mine", { flush: true });
   await endWorkload(bench, "v-p-1");

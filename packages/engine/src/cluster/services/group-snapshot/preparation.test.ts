@@ -71,7 +71,7 @@ async function world(t: TestContext) {
         STATUS,
       ),
     /** What the agent of a node does before it says that it has prepared. */
-    cutter: async (name: string, node: string) => {
+    copier: async (name: string, node: string) => {
       const snapshot = `s-${name}-${node}`;
       await until(store, Snapshots, snapshot, () => true);
       const status = { readyToUse: false, ownerID: node };
@@ -84,14 +84,14 @@ const inState = (state: string, attempt: number) => (group: GroupSnapshot) =>
   group.status?.state === state && group.status.attempt === attempt;
 
 test("a group that is interrupted and then silent does not keep its nodes from another", async (t) => {
-  const { cutter, create, group, made, say, volume } = await world(t);
+  const { copier, create, group, made, say, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await create("g-1", ["a", "b"]);
-  for (const node of ["a", "b"]) await cutter("g-1", node);
+  for (const node of ["a", "b"]) await copier("g-1", node);
   for (const node of ["a", "b"]) await say("g-1", node, { attempt: 1, phase: "prepared" });
   await group("g-1", inState("quiescing", 1));
   await create("g-2", ["a"]);
-  await cutter("g-2", "a");
+  await copier("g-2", "a");
   await say("g-2", "a", { attempt: 1, phase: "prepared" });
   const error = { code: "ABORTED", message: "stopped" };
   await say("g-1", "b", { attempt: 1, phase: "failed", interrupted: true, error });
@@ -114,27 +114,27 @@ test("a volume that is not made yet is named while its group waits for it", asyn
 });
 
 test("whose agent is away is named with its volume, until it is back", async (t) => {
-  const { agent, create, cutter, group, made, say, volume } = await world(t);
+  const { agent, create, copier, group, made, say, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await agent("b", "Suspect");
   await create("g-1", ["a", "b"]);
   const named = await group("g-1", ({ status }) => status?.error !== undefined);
   assert.equal(named.status?.error?.message, "volume v-b on node b: its agent does not answer");
   assert.equal(named.status?.state, "preparing");
-  await cutter("g-1", "a");
+  await copier("g-1", "a");
   await say("g-1", "a", { attempt: 1, phase: "prepared" });
   await agent("b", "Ready");
   await group("g-1", ({ status }) => status?.error === undefined);
-  await cutter("g-1", "b");
+  await copier("g-1", "b");
   await say("g-1", "b", { attempt: 1, phase: "prepared" });
   await group("g-1", inState("quiescing", 1));
 });
 
 test("who lives but takes unusually long is named as well", async (t) => {
-  const { create, cutter, group, made, say, volume } = await world(t);
+  const { create, copier, group, made, say, volume } = await world(t);
   for (const node of ["a", "b"]) await volume(node).then(() => made(node));
   await create("g-1", ["a", "b"]);
-  await cutter("g-1", "a");
+  await copier("g-1", "a");
   await say("g-1", "a", { attempt: 1, phase: "prepared" });
   const { status } = await group("g-1", (found) => found.status?.error !== undefined);
   assert.equal(status?.error?.message, "volume v-b on node b: it is not prepared yet");

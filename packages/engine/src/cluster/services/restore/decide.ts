@@ -3,7 +3,7 @@ import { untilRetry } from "../../../api/attempts.ts";
 import { pendingRestore } from "../../../api/pending.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume, VolumeRestore } from "../../../api/volume.ts";
-import { type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
 const TYPE = "volume-restore-controller";
 
@@ -15,7 +15,7 @@ export interface RestoreView {
 }
 
 /** `refuse`: written to `status.restore`, since no attempt could end well. */
-export interface RestorePlan extends HoldPlan {
+export interface RestorePlan extends TicketPlan {
   refuse?: VolumeRestore;
 }
 
@@ -25,7 +25,7 @@ export interface RestorePlan extends HoldPlan {
  */
 export function decide({ volume, snapshot, now }: RestoreView): RestorePlan {
   const { name } = volume.metadata;
-  const none: HoldPlan = { holds: [noHold(name, TYPE, name)] };
+  const none: TicketPlan = { holds: [noTicket(name, TYPE, name)] };
   const wanted = pendingRestore(volume);
   if (wanted === undefined || isDeleting(volume) || volume.status?.size === undefined) return none;
   const problem = unfit(volume, snapshot, wanted.snapshot);
@@ -39,7 +39,7 @@ export function decide({ volume, snapshot, now }: RestoreView): RestorePlan {
   if (snapshot?.status?.readyToUse !== true) return none;
   const afterMs = untilRetry(volume.status.restore ?? {}, now);
   if (afterMs > 0) return { ...none, afterMs };
-  return { holds: [holdFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }
 
 function unfit(volume: Volume, snapshot: Snapshot | undefined, wanted: string): string | undefined {

@@ -2,7 +2,7 @@ import { isDeleting } from "@mooring/store";
 import { untilRetry } from "../../../api/attempts.ts";
 import { pendingSalvage } from "../../../api/salvage.ts";
 import type { Volume } from "../../../api/volume.ts";
-import { type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
 const TYPE = "salvage-controller";
 
@@ -10,12 +10,12 @@ const TYPE = "salvage-controller";
  * A faulted volume is held, without its device, until it is checked and mended; then it goes back to where its other
  * tickets want it. What nobody may do, or can do, holds nothing. Pure.
  */
-export function decide(volume: Volume, now: Date): HoldPlan {
+export function decide(volume: Volume, now: Date): TicketPlan {
   const { name } = volume.metadata;
-  const none: HoldPlan = { holds: [noHold(name, TYPE, name)] };
+  const none: TicketPlan = { holds: [noTicket(name, TYPE, name)] };
   const fault = pendingSalvage(volume);
   if (fault === undefined || isDeleting(volume)) return none;
   const afterMs = untilRetry(fault, now);
   if (afterMs > 0) return { ...none, afterMs };
-  return { holds: [holdFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }

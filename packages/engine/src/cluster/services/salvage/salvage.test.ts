@@ -97,8 +97,8 @@ test("what cannot be repaired without loss waits for a person's consent to just 
   assert.match(message, /acceptDataLoss/);
   // The workload's ticket says the same, and is not satisfied.
   await until(bench.store, VolumeAttachments, "v-p-1", (a) => {
-    const verdict = ticketStatus(a, "csi-w")?.conditions[0];
-    return verdict?.reason === "VolumeFaulted" && /acceptDataLoss/.test(verdict.message ?? "");
+    const result = ticketStatus(a, "csi-w")?.conditions[0];
+    return result?.reason === "VolumeFaulted" && /acceptDataLoss/.test(result.message ?? "");
   });
   await consent(bench, "2020-01-01T00:00:00Z");
   await consent(bench, faultedAt);

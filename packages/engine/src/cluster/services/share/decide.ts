@@ -2,7 +2,7 @@ import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { isFencedNode, type NodeAgent } from "../../../api/node-agent.ts";
 import { isServed, type Volume } from "../../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
-import { type Hold, type HoldPlan, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts";
 
 /** Without a ticket there is nobody whose verdict would tell that a node is ready. */
 const NODE_RETRY_MS = 2000;
@@ -18,7 +18,7 @@ export interface ShareView {
   sharedBy?: readonly string[];
 }
 
-export interface SharePlan extends HoldPlan {
+export interface SharePlan extends TicketPlan {
   /** What the ShareManager is to say; absent: the volume needs none. */
   share?: { nodeID: string; users: string[] };
 }
@@ -29,7 +29,7 @@ export interface SharePlan extends HoldPlan {
  */
 export function decide(view: ShareView): SharePlan {
   const { volume, tickets } = view;
-  const none = noHold(volume.metadata.name, SHARE_TYPE, volume.metadata.name);
+  const none = noTicket(volume.metadata.name, SHARE_TYPE, volume.metadata.name);
   if (!isServed(volume)) return { holds: [none] };
   const workloads = tickets.filter(({ type }) => type === "csi-attacher");
   const users = [...new Set(workloads.map(({ nodeID }) => nodeID))].sort();
@@ -42,7 +42,7 @@ export function decide(view: ShareView): SharePlan {
   return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
 }
 
-function holdOn(volume: Volume, nodeID: string): Hold {
+function holdOn(volume: Volume, nodeID: string): WantedTicket {
   const wanted = shareTicket(volume, nodeID);
   return { volume: volume.metadata.name, type: wanted.type, id: wanted.id, wanted };
 }

@@ -4,7 +4,7 @@ import { isServed, type Volume, Volumes } from "../../../api/volume.ts";
 import { getAttachment } from "../../../tickets/attachment-object.ts";
 import { ticketsOf } from "../../../tickets/tickets-of.ts";
 import type { ServicesContext } from "../context.ts";
-import { settleHolds } from "../tickets/sync-tickets.ts";
+import { syncTickets } from "../tickets/sync-tickets.ts";
 import { Absences } from "./absences.ts";
 import { recordShare, removeShare } from "./apply.ts";
 import { decide, type ShareView } from "./decide.ts";
@@ -58,7 +58,7 @@ async function reconcileShare(
   }
   const plan = decide(view);
   if (plan.share !== undefined) await recordShare(context, view.volume, plan.share);
-  return settleHolds(context, plan, gaps);
+  return syncTickets(context, plan, gaps);
 }
 
 async function read(

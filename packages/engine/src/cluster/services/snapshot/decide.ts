@@ -2,9 +2,9 @@ import { isDeleting } from "@mooring/store";
 import { untilRetry } from "../../../api/attempts.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
-import { type HoldPlan, holdFor, noHold } from "../tickets/plan.ts";
+import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
-export interface SnapshotHoldView {
+export interface SnapshotTicketView {
   snapshot: Snapshot;
   /** The volume to copy; undefined when there is none. */
   volume: Volume | undefined;
@@ -19,15 +19,15 @@ export const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOS
  * A snapshot that is not cut yet holds its volume, attached or not, so that nothing moves it meanwhile. It lets go once
  * the cut is recorded, when there is nothing to wait for, and between two attempts. Pure.
  */
-export function decide({ snapshot, volume, now }: SnapshotHoldView): HoldPlan {
-  const none = noHold(snapshot.spec.volume, TYPE, snapshot.metadata.name);
+export function decide({ snapshot, volume, now }: SnapshotTicketView): TicketPlan {
+  const none = noTicket(snapshot.spec.volume, TYPE, snapshot.metadata.name);
   const { status = { readyToUse: false } } = snapshot;
   if (volume === undefined || isDeleting(snapshot) || status.creationTime !== undefined)
     return { holds: [none] };
   if (FINAL.has(status.error?.code ?? "") || !canBeCut(volume, snapshot)) return { holds: [none] };
   const afterMs = untilRetry(status, now);
   if (afterMs > 0) return { holds: [none], afterMs };
-  return { holds: [holdFor({ volume, type: TYPE, owner: snapshot, frontend: "any" })] };
+  return { holds: [ticketFor({ volume, type: TYPE, owner: snapshot, frontend: "any" })] };
 }
 
 function canBeCut(volume: Volume, snapshot: Snapshot): boolean {

@@ -2,7 +2,7 @@ import { failpoint, isNotFound, runController, source, WorkQueue } from "@moorin
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import { settleHolds } from "../tickets/sync-tickets.ts";
+import { syncTickets } from "../tickets/sync-tickets.ts";
 import { decide } from "./decide.ts";
 
 const gaps = {
@@ -11,7 +11,7 @@ const gaps = {
 };
 
 /** Gives every snapshot that has to be cut a ticket of its volume, and takes it back when it is cut. */
-export function runSnapshotHolds(context: ServicesContext): Promise<void> {
+export function runSnapshotTickets(context: ServicesContext): Promise<void> {
   const { snapshots, volumes, attachments } = context.informers;
   const uncut = (volume: string): string[] =>
     snapshots
@@ -45,5 +45,5 @@ async function reconcile(context: ServicesContext, name: string): Promise<{ requ
   // The arbiter removes the ticket of a snapshot that is gone.
   if (snapshot === undefined) return {};
   const volume = await store.get(Volumes, { name: snapshot.spec.volume }, signal).catch(gone);
-  return settleHolds(context, decide({ snapshot, volume, now: now() }), gaps);
+  return syncTickets(context, decide({ snapshot, volume, now: now() }), gaps);
 }

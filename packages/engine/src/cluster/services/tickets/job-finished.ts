@@ -77,7 +77,7 @@ const RULES: Readonly<Record<AttacherType, Over | undefined>> = {
  * Why the job behind a ticket does not need it any more, to follow "the job of X": the service that took the ticket
  * gives it back in a moment, so one that stays is left over. Undefined while the job is due. Pure.
  */
-export function jobOver(ticket: AttachmentTicket, view: JobView): string | undefined {
+export function jobFinished(ticket: AttachmentTicket, view: JobView): string | undefined {
   const { owner, type } = ticket;
   const rule = Object.hasOwn(RULES, type) ? RULES[type] : undefined;
   if (owner === undefined || rule === undefined) return undefined;

@@ -8,7 +8,7 @@ import type { TicketRequest } from "../../../tickets/tickets.ts";
 export const ANYWHERE = "";
 
 /** Whether a job needs a volume now. */
-export interface Hold {
+export interface WantedTicket {
   volume: string;
   type: AttacherType;
   id: string;
@@ -17,15 +17,15 @@ export interface Hold {
 }
 
 /** What a data service decides: the tickets that it wants and does not want, and when to look again without any event. */
-export interface HoldPlan {
-  holds: readonly Hold[];
+export interface TicketPlan {
+  holds: readonly WantedTicket[];
   afterMs?: number;
 }
 
-export type HoldStep = { do: "take"; ticket: TicketRequest } | { do: "release" } | { do: "rest" };
+export type TicketStep = { do: "take"; ticket: TicketRequest } | { do: "release" } | { do: "rest" };
 
 /** From what is wanted and what is there to the one write that brings them together. Pure. */
-export function nextHoldStep({ wanted }: Hold, present: AttachmentTicket | undefined): HoldStep {
+export function nextTicketStep({ wanted }: WantedTicket, present: AttachmentTicket | undefined): TicketStep {
   if (wanted === undefined) return present === undefined ? { do: "rest" } : { do: "release" };
   return { do: "take", ticket: wanted };
 }
@@ -33,7 +33,7 @@ export function nextHoldStep({ wanted }: Hold, present: AttachmentTicket | undef
 /** How a job wants the device: away from workloads, or as it happens to be. */
 export type Frontend = "hidden" | "any";
 
-export interface HoldRequest {
+export interface TicketOptions {
   volume: Volume;
   type: AttacherType;
   /** The ticket dies with it. */
@@ -48,7 +48,7 @@ export interface HoldRequest {
  * A hold on the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be held on
  * any node: its ticket names none, until it is written. One that is nowhere yet is not wanted yet.
  */
-export function holdFor({ volume, type, owner, frontend, parameters, name }: HoldRequest): Hold {
+export function ticketFor({ volume, type, owner, frontend, parameters, name }: TicketOptions): WantedTicket {
   const id = ticketIdFor(type, name ?? owner.metadata.name);
   const hold = { volume: volume.metadata.name, type, id };
   const nodeID = placeFor(volume);
@@ -64,7 +64,7 @@ export function holdFor({ volume, type, owner, frontend, parameters, name }: Hol
 }
 
 /** The same ticket, not wanted. */
-export function noHold(volume: string, type: AttacherType, name: string): Hold {
+export function noTicket(volume: string, type: AttacherType, name: string): WantedTicket {
   return { volume, type, id: ticketIdFor(type, name) };
 }
 

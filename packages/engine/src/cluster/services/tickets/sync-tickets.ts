@@ -6,22 +6,22 @@ import { Volumes } from "../../../api/volume.ts";
 import { getAttachment } from "../../../tickets/attachment-object.ts";
 import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
 import type { ServicesContext } from "../context.ts";
-import { ANYWHERE, type Hold, type HoldPlan, nextHoldStep } from "./plan.ts";
+import { ANYWHERE, nextTicketStep, type TicketPlan, type WantedTicket } from "./plan.ts";
 
 /** Without a ticket there is nobody whose verdict would tell that a node is ready. */
 const NODE_RETRY_MS = 2000;
 
 /** The gaps after a ticket was written and after it was taken away; each service names its own. */
-export interface HoldGaps {
+export interface TicketFailpoints {
   taken: () => void;
   released: () => void;
 }
 
 /** Makes the tickets as a plan wants them; a volume that is gone has taken its tickets along. */
-export async function settleHolds(
+export async function syncTickets(
   context: ServicesContext,
-  plan: HoldPlan,
-  gaps: HoldGaps,
+  plan: TicketPlan,
+  gaps: TicketFailpoints,
 ): Promise<{ requeueAfterMs?: number }> {
   let soonest = plan.afterMs ?? Number.POSITIVE_INFINITY;
   for (const hold of plan.holds) {
@@ -31,11 +31,15 @@ export async function settleHolds(
 }
 
 /** `no node`: the volume could be held anywhere, but no node is ready. */
-async function settle(context: ServicesContext, hold: Hold, gaps: HoldGaps): Promise<"settled" | "no node"> {
+async function settle(
+  context: ServicesContext,
+  hold: WantedTicket,
+  gaps: TicketFailpoints,
+): Promise<"settled" | "no node"> {
   const { store, now, signal } = context;
   const attachment = await getAttachment(store, hold.volume, signal);
   const present = attachment?.spec.attachmentTickets?.[hold.id];
-  const step = nextHoldStep(hold, present);
+  const step = nextTicketStep(hold, present);
   switch (step.do) {
     case "take":
       try {

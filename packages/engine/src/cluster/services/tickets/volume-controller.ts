@@ -1,14 +1,14 @@
 import { getIfAny, runController, source, WorkQueue } from "@mooring/store";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import type { HoldPlan } from "./plan.ts";
-import { type HoldGaps, settleHolds } from "./sync-tickets.ts";
+import type { TicketPlan } from "./plan.ts";
+import { syncTickets, type TicketFailpoints } from "./sync-tickets.ts";
 
 export interface VolumeService {
   name: string;
-  gaps: HoldGaps;
+  gaps: TicketFailpoints;
   /** Reads what the decision needs, decides, and may write what is not a ticket. */
-  plan(context: ServicesContext, volume: Volume): Promise<HoldPlan>;
+  plan(context: ServicesContext, volume: Volume): Promise<TicketPlan>;
   /** Other objects whose change means work, as names of volumes. */
   sources?: Parameters<typeof runController>[0]["sources"];
 }
@@ -30,7 +30,7 @@ export function runVolumeService(context: ServicesContext, service: VolumeServic
         const volume = await getIfAny(context.store, Volumes, { name }, context.signal);
         // The tickets of a volume that is gone went with it.
         if (volume === undefined) return {};
-        return settleHolds(context, await service.plan(context, volume), service.gaps);
+        return syncTickets(context, await service.plan(context, volume), service.gaps);
       },
     },
     context.signal,

@@ -7,7 +7,7 @@ import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/vol
 import { asRecorded, EngineError } from "../../../errors.ts";
 import { growUnmounted } from "../../../host/filesystems.ts";
 import type { AgentContext } from "../../context.ts";
-import { cutKey } from "../../copy/copies.ts";
+import { copyKey } from "../../copy/copies.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
 import type { JobStep } from "../view.ts";
@@ -68,7 +68,7 @@ async function swap(
   if (snapshot.status?.readyToUse !== true) {
     throw new EngineError("UNAVAILABLE", `snapshot ${name} is not ready to use`);
   }
-  await cuts.without(cutKey(pool.name, id), async () => {
+  await cuts.without(copyKey(pool.name, id), async () => {
     if (pool.backend.block && device !== undefined) await host.loops.detach(device.path);
     const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
     swapped();

@@ -33,7 +33,7 @@ export function isAboutToRestore(view: VolumeView): boolean {
 }
 
 /** True when what is left of the volume's bytes is about to be repaired. */
-export function isAboutToMend(view: VolumeView): boolean {
+export function isAboutToRepair(view: VolumeView): boolean {
   return (
     view.jobs.includes("salvage-controller") &&
     view.image !== undefined &&

@@ -4,8 +4,8 @@ import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
 import { hasConsent, pendingSalvage, type VolumeSalvage } from "../../../api/salvage.ts";
 import { type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { asRecorded, EngineError } from "../../../errors.ts";
-import { mendBlocks } from "../../../host/blocks.ts";
-import { FILESYSTEM_TYPES, type Mended, mendFilesystem } from "../../../host/filesystems.ts";
+import { repairBlocks } from "../../../host/blocks.ts";
+import { FILESYSTEM_TYPES, type Mended, repairFilesystem } from "../../../host/filesystems.ts";
 import type { AgentContext } from "../../context.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
@@ -56,11 +56,11 @@ async function check(
   if (type === undefined) {
     const cut = cause === "image-cut";
     const image = file?.path ?? "";
-    const found = await mendBlocks({ exec: host.exec, device: path, image, size, consent, signal });
+    const found = await repairBlocks({ exec: host.exec, device: path, image, size, consent, signal });
     return cut && found.outcome === "clean" ? { ...found, outcome: "repaired" } : found;
   }
   const scratch = join(pool.layout.folder, `mending-${name}`);
-  return mendFilesystem({
+  return repairFilesystem({
     ...{ exec: host.exec, mounts: host.mounts, device: path, type },
     consent,
     scratch,

@@ -8,7 +8,7 @@ const GHOST_GRACE_SECONDS = 5;
  * Stands in for a pod that has no object (any more) but left something on this machine: containers, volumes, a folder
  * or logs. It is a pod that is being deleted. Undefined when nothing is left.
  */
-export async function ghostPod(
+export async function orphanedPod(
   runtime: Runtime,
   uid: string,
   attempts: readonly ContainerStatus[],

@@ -9,11 +9,11 @@ import {
 } from "@mooring/store";
 import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
 import type { CsiVolume } from "./csi-volume.ts";
+import type { DeviceContext } from "./csi-volume-entry.ts";
+import { applyDeviceStep, reportFailure } from "./csi-volume-steps.ts";
+import { DeviceTable } from "./csi-volume-table.ts";
+import { viewDevice } from "./csi-volume-view.ts";
 import { decideDevice } from "./decide.ts";
-import type { DeviceContext } from "./device.ts";
-import { applyDeviceStep, tellFailure } from "./device-steps.ts";
-import { DeviceTable } from "./device-table.ts";
-import { viewDevice } from "./device-view.ts";
 import { type InUseReport, reportInUse } from "./in-use.ts";
 
 /** The CSI volumes of the pods on this node. */
@@ -98,7 +98,7 @@ async function reconcile(context: ManagerContext, key: string): Promise<void> {
     try {
       await applyDeviceStep(context, key, device, step);
     } catch (error) {
-      tellFailure(context, device, step, error);
+      reportFailure(context, device, step, error);
       throw error;
     }
     context.signal.throwIfAborted();

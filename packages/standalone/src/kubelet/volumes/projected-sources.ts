@@ -2,10 +2,10 @@ import type { ObjectStore, Pod } from "@mooring/store";
 import { configMapEntries, secretEntries } from "../pods/environment.ts";
 import { type NodeFacts, readField, readResource } from "../pods/field-ref.ts";
 import type { PodVolume } from "./csi-volume.ts";
-import type { Payload } from "./payload.ts";
+import type { ProjectedFiles } from "./projected-files.ts";
 import type { PodTokens } from "./tokens.ts";
 
-export interface PayloadContext {
+export interface ProjectedContext {
   store: ObjectStore;
   node: NodeFacts;
   tokens: PodTokens;
@@ -15,13 +15,17 @@ type Item = { key: string; path: string; mode?: number };
 type Source = Pick<PodVolume, "configMap" | "secret" | "downwardAPI">;
 
 /** The files of a volume that is made of API objects, as the objects are now. Throws when something is missing. */
-export async function payloadOf(context: PayloadContext, pod: Pod, volume: PodVolume): Promise<Payload> {
-  const payload: Payload = new Map();
+export async function projectedFilesOf(
+  context: ProjectedContext,
+  pod: Pod,
+  volume: PodVolume,
+): Promise<ProjectedFiles> {
+  const files: ProjectedFiles = new Map();
   if (volume.projected === undefined) {
     const mode =
       volume.configMap?.defaultMode ?? volume.secret?.defaultMode ?? volume.downwardAPI?.defaultMode;
-    await addSource(context, pod, volume, mode ?? 0o644, payload);
-    return payload;
+    await addSource(context, pod, volume, mode ?? 0o644, files);
+    return files;
   }
   for (const source of volume.projected.sources ?? []) {
     const { configMap, downwardAPI, secret, serviceAccountToken, ...others } = source;
@@ -37,21 +41,21 @@ export async function payloadOf(context: PayloadContext, pod: Pod, volume: PodVo
       ...named,
     };
     const mode = volume.projected.defaultMode ?? 0o644;
-    await addSource(context, pod, wanted, mode, payload);
+    await addSource(context, pod, wanted, mode, files);
     if (serviceAccountToken !== undefined) {
       const token = await context.tokens.get(pod, serviceAccountToken);
-      payload.set(serviceAccountToken.path, { data: Buffer.from(token), mode });
+      files.set(serviceAccountToken.path, { data: Buffer.from(token), mode });
     }
   }
-  return payload;
+  return files;
 }
 
 async function addSource(
-  context: PayloadContext,
+  context: ProjectedContext,
   pod: Pod,
   source: Source,
   mode: number,
-  payload: Payload,
+  files: ProjectedFiles,
 ): Promise<void> {
   const namespace = pod.metadata.namespace ?? "";
   const { configMap, secret, downwardAPI } = source;
@@ -62,7 +66,7 @@ async function addSource(
       configMap.name ?? "",
       configMap.optional === true,
     );
-    addEntries(entries, configMap.items, configMap.optional === true, mode, payload);
+    addEntries(entries, configMap.items, configMap.optional === true, mode, files);
   }
   if (secret !== undefined) {
     const entries = await secretEntries(
@@ -71,7 +75,7 @@ async function addSource(
       secret.secretName ?? "",
       secret.optional === true,
     );
-    addEntries(entries, secret.items, secret.optional === true, mode, payload);
+    addEntries(entries, secret.items, secret.optional === true, mode, files);
   }
   for (const item of downwardAPI?.items ?? []) {
     const { fieldRef, resourceFieldRef } = item;
@@ -85,7 +89,7 @@ async function addSource(
         context.node,
       );
     }
-    payload.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode });
+    files.set(item.path, { data: Buffer.from(text), mode: item.mode ?? mode });
   }
 }
 
@@ -95,12 +99,12 @@ function addEntries(
   items: readonly Item[] | undefined,
   optional: boolean,
   mode: number,
-  payload: Payload,
+  files: ProjectedFiles,
 ): void {
   const wanted: readonly Item[] = items ?? Object.keys(entries).map((key) => ({ key, path: key }));
   for (const item of wanted) {
     const data = entries[item.key];
-    if (data !== undefined) payload.set(item.path, { data, mode: item.mode ?? mode });
+    if (data !== undefined) files.set(item.path, { data, mode: item.mode ?? mode });
     else if (!optional) throw new Error(`references non-existent key: ${item.key}`);
   }
 }

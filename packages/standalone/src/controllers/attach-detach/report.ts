@@ -7,12 +7,12 @@ import { podsUsing } from "./wanted.ts";
 const REPEAT_MS = 60_000;
 
 /** Tells the pods on a node what keeps their volumes from being attached. */
-export type TellProblems = (nodeName: string, plan: Pick<NodePlan, "blocked" | "failed">) => void;
+export type ReportProblems = (nodeName: string, plan: Pick<NodePlan, "blocked" | "failed">) => void;
 
-export function tellProblems(
+export function reportProblems(
   view: Pick<ClusterView, "pods" | "claims">,
   events: EventRecorder,
-): TellProblems {
+): ReportProblems {
   const told = new Map<string, { message: string; at: number }>();
 
   function tell(nodeName: string, volume: string, message: string): void {

@@ -1,9 +1,15 @@
+import {
+  expandOnNode,
+  publishVolume,
+  stageVolume,
+  unpublishVolume,
+  unstageVolume,
+} from "./csi-volume-entry.ts";
+import type { ManagerContext } from "./csi-volume-manager.ts";
+import type { Device } from "./csi-volume-table.ts";
+import { needsAttach, pendingExpansion } from "./csi-volume-view.ts";
 import type { DeviceStep } from "./decide.ts";
-import { expandOnNode, publishVolume, stageVolume, unpublishVolume, unstageVolume } from "./device.ts";
-import type { Device } from "./device-table.ts";
-import { needsAttach, pendingExpansion } from "./device-view.ts";
 import { finishExpansion } from "./expansion.ts";
-import type { ManagerContext } from "./manager.ts";
 
 /** Steps that wait for somebody else are no steps to apply. */
 export type ActiveStep = Exclude<DeviceStep, { do: "wait" | "waitForAttach" }>;
@@ -77,7 +83,7 @@ const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, opera
 };
 
 /** Lets the pods that wait for the volume know why they do. */
-export function tellFailure(
+export function reportFailure(
   { events }: ManagerContext,
   { record, wants }: Device,
   step: ActiveStep,

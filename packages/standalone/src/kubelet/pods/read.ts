@@ -1,14 +1,14 @@
 import type { Pod } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import { containerID } from "./container-config.ts";
-import { ghostPod } from "./ghost.ts";
+import { orphanedPod } from "./orphaned-pod.ts";
 import type { PodContext } from "./pod-controller.ts";
 import { type ContainerView, outcomeOf, type PodView, rolesOf, unsupportedImages } from "./pod-view.ts";
 
 export interface SeenPod {
   podView: PodView;
   /** There is no such pod on this node any more, only what it left. */
-  ghost: boolean;
+  orphaned: boolean;
 }
 
 /** Everything about a pod as it is now; undefined when nothing of it is left. Has its containers probed, too. */
@@ -18,16 +18,16 @@ export async function lookAtPod(context: PodContext, uid: string): Promise<SeenP
   const found = view.pods.byIndex("uid", uid)[0];
   const mine = found?.spec?.nodeName === node.nodeName ? found : undefined;
   const onDisk = await volumes.hasFolder(uid);
-  const pod = mine ?? (await ghostPod(runtime, uid, attempts, onDisk || volumes.holds(uid)));
+  const pod = mine ?? (await orphanedPod(runtime, uid, attempts, onDisk || volumes.holds(uid)));
   if (pod === undefined) return undefined;
-  const ghost = mine === undefined;
+  const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
   for (const each of containers) keepProbing(context, pod, each);
   const base = { pod, containers, volumesHeld: volumes.holds(uid), onDisk, now: Date.now() };
   const podView: PodView = { ...base, volumesReady: false };
   return {
-    podView: ghost ? podView : { ...podView, volumesReady: await areVolumesReady(context, podView) },
-    ghost,
+    podView: orphaned ? podView : { ...podView, volumesReady: await areVolumesReady(context, podView) },
+    orphaned,
   };
 }
 

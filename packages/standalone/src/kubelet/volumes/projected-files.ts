@@ -3,12 +3,12 @@ import { chmod, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 
 import { dirname, join, normalize } from "node:path";
 
 /** Files of a volume that is made of API objects, by path relative to the volume. */
-export type Payload = Map<string, { data: Buffer; mode: number }>;
+export type ProjectedFiles = Map<string, { data: Buffer; mode: number }>;
 
 /** Equal for payloads of equal files. A hash: the files may be secrets. */
-export function fingerprintOf(payload: Payload): string {
+export function fingerprintOf(files: ProjectedFiles): string {
   const hash = createHash("sha256");
-  for (const [path, { data, mode }] of [...payload].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [path, { data, mode }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     hash.update(`${JSON.stringify(path)} ${mode} ${data.length}\n`).update(data);
   }
   return hash.digest("hex");
@@ -18,15 +18,15 @@ export function fingerprintOf(payload: Payload): string {
  * Writes all files at once: they are made in a hidden folder, and a link is switched to it. A reader sees the old
  * ones or the new ones, never some of each; the same layout as in Kubernetes. `finish`: before anyone sees them.
  */
-export async function writePayload(
+export async function writeProjectedFiles(
   folder: string,
-  payload: Payload,
+  files: ProjectedFiles,
   finish: (made: string) => Promise<void> = async () => {},
 ): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   await chmod(folder, 0o755);
   const version = `..${randomBytes(8).toString("hex")}`;
-  for (const [path, { data, mode }] of payload) {
+  for (const [path, { data, mode }] of files) {
     const file = join(folder, version, safe(path));
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await writeFile(file, data);
@@ -39,7 +39,7 @@ export async function writePayload(
   await rm(join(folder, "..data.new"), { force: true });
   await symlink(version, join(folder, "..data.new"));
   await rename(join(folder, "..data.new"), join(folder, "..data"));
-  const wanted = new Set([...payload.keys()].map((path) => safe(path).split("/")[0] ?? ""));
+  const wanted = new Set([...files.keys()].map((path) => safe(path).split("/")[0] ?? ""));
   for (const name of await readdir(folder)) {
     if (!name.startsWith("..") && !wanted.has(name)) await rm(join(folder, name), { recursive: true });
     wanted.delete(name);

@@ -16,18 +16,18 @@ import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
 import { intentOf, recordKey } from "./record.ts";
 
 /** What is known about one claim UID, and the question that the driver would be asked about it. */
-export interface Sight {
+export interface ClaimInput {
   view: Omit<ProvisionView, "pauseMs" | "mayExist">;
-  question: string;
+  requestKey: string;
 }
 
-export async function lookAtClaim(
+export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,
   uid: string,
   answer: Answer | undefined,
   fresh: boolean,
-): Promise<Sight> {
+): Promise<ClaimInput> {
   const { cluster, driver, namespace } = context;
   const key = keyOf({ metadata: recordKey(driver.info.name, uid, namespace) });
   let [claim] = cluster.claims.byIndex("uid", uid);
@@ -58,12 +58,12 @@ export async function lookAtClaim(
       plan: planned,
       sourceProtected: intent?.source === undefined || isProtected(context, intent.source),
     },
-    question: questionOf(intent, planned),
+    requestKey: requestKeyOf(intent, planned),
   };
 }
 
 /** Equal questions get equal answers, so a pause holds as long as the question stays the same. */
-function questionOf(intent: Intent | undefined, planned: Plan | undefined): string {
+function requestKeyOf(intent: Intent | undefined, planned: Plan | undefined): string {
   return JSON.stringify(intent ?? planned ?? null);
 }
 

@@ -1,8 +1,8 @@
 import { type Node, Nodes } from "@mooring/store";
 import { expansionOf } from "./csi-volume.ts";
+import type { ManagerContext } from "./csi-volume-manager.ts";
+import type { Device } from "./csi-volume-table.ts";
 import type { DeviceView } from "./decide.ts";
-import type { Device } from "./device-table.ts";
-import type { ManagerContext } from "./manager.ts";
 
 /** Everything that the decision about one volume may look at. */
 export async function viewDevice(context: ManagerContext, key: string, device: Device): Promise<DeviceView> {
