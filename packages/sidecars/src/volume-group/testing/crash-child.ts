@@ -1,0 +1,27 @@
+import { LocalStore } from "@mooring/store";
+import { startSidecars } from "../../start.ts";
+import { runMiniKube } from "../../testing/mini-kube.ts";
+import { testRegistry } from "../../testing/registry.ts";
+import { build, deleteGroups, tearDown } from "./crash-story.ts";
+
+/**
+ * One life of a control plane: `crash-child.ts <store folder> <endpoint> <build|tear-down>`. Ends with 0 when its part is
+ * done, unless MOORING_FAILPOINT ends it before.
+ */
+const [, , path = "", endpoint = "", part = ""] = process.argv;
+const store = await LocalStore.open({ path, registry: testRegistry() });
+// While nobody looks: a control plane that begins would first finish what an earlier one has begun.
+if (part === "tear-down") await deleteGroups(store);
+const life = new AbortController();
+const kube = runMiniKube(store, life.signal);
+const { done } = await startSidecars({
+  store,
+  endpoint,
+  retry: { startMs: 5, maxMs: 40, infeasibleMs: 60 },
+  timeoutMs: 2_000,
+  signal: life.signal,
+});
+await (part === "build" ? build(store) : tearDown(store));
+life.abort();
+await Promise.all([done, kube]);
+await store.close();
