@@ -10,7 +10,7 @@ import "../index.ts";
 import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import type { ControllerCapability } from "../csi/driver-info.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
-import { FULL_ZONE, IMPORTED, LATE_BYTES, ODD_BYTES } from "./world.ts";
+import { FULL_ZONE, IMPORTED, IMPOSSIBLE_TIER, LATE_BYTES, ODD_BYTES } from "./world.ts";
 
 const bundle = await bundleProgram(new URL("child.ts", import.meta.url));
 after(bundle.remove);
@@ -53,8 +53,10 @@ class Place {
   assertBuilt(): void {
     const { volumes, snapshots } = this.driver.backend;
     const names = [...volumes.values()].map(({ name }) => name);
-    assert.equal(volumes.size, 8, `volumes: ${names.join()}`);
+    assert.equal(volumes.size, 9, `volumes: ${names.join()}`);
     assert.equal(snapshots.size, 5);
+    const tiers = [...volumes.values()].flatMap(({ attributes }) => attributes?.tier ?? []);
+    assert.deepEqual(tiers, ["gold"]);
     assert.equal([...volumes.values()].filter(({ publishedTo }) => publishedTo.size === 1).length, 1);
   }
 
@@ -98,6 +100,7 @@ const CAN: ControllerCapability[] = [
   "LIST_VOLUMES",
   "GET_VOLUME",
   "VOLUME_CONDITION",
+  "MODIFY_VOLUME",
 ];
 
 /** What is there from before, and the few things that go wrong even without a crash. */
@@ -126,6 +129,13 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
   };
   faults.add({ method: "CreateSnapshot", code: Code.INTERNAL });
   faults.add({ method: "CreateVolumeGroupSnapshot", code: Code.INTERNAL });
+  faults.add({
+    method: "ControllerModifyVolume",
+    code: Code.INVALID_ARGUMENT,
+    times: Number.POSITIVE_INFINITY,
+    when: (request) =>
+      (request as v1.ControllerModifyVolumeRequest).mutableParameters.tier === IMPOSSIBLE_TIER,
+  });
   faults.add({
     method: "CreateVolume",
     code: Code.RESOURCE_EXHAUSTED,

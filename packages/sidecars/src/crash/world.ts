@@ -14,6 +14,7 @@ import {
   PersistentVolumes,
   type Resource,
   StorageClasses,
+  VolumeAttributesClasses,
   VolumeGroupSnapshotClasses,
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
@@ -45,7 +46,7 @@ import {
 
 const NS = "default";
 const key = (name: string): ObjectKey => ({ namespace: NS, name });
-const CLAIMS = ["src", "restored", "clone", "odd", "late", "data", "log"];
+const CLAIMS = ["src", "restored", "clone", "odd", "late", "data", "log", "tuned"];
 
 /** Handles that the storage system has before the story begins. */
 export const IMPORTED = {
@@ -59,6 +60,8 @@ export const ODD_BYTES = 7n * 1024n ** 3n;
 /** No volume of this size can be made there. */
 export const FULL_ZONE = "full";
 export const LATE_BYTES = 5n * 1024n ** 3n;
+/** No volume can be brought to the class of this name. */
+export const IMPOSSIBLE_TIER = "impossible";
 
 async function ensure<T extends KubeObject>(
   store: ObjectStore,
@@ -108,6 +111,7 @@ export async function build(store: ObjectStore): Promise<void> {
     placeLate(store),
     snapshotGroup(store),
     importGroup(store),
+    tune(store),
   ]);
   const clone = { kind: "PersistentVolumeClaim", name: "src" };
   await ensure(store, PersistentVolumeClaims, newClaim("clone", { dataSource: clone }));
@@ -142,6 +146,8 @@ async function prepare(store: ObjectStore): Promise<void> {
   const grouped = { "groupsnapshot.storage.kubernetes.io/is-default-class": "true" };
   const groups = groupClass({ metadata: { name: "groups", annotations: grouped } });
   await ensure(store, VolumeGroupSnapshotClasses, groups);
+  for (const name of ["gold", IMPOSSIBLE_TIER])
+    await ensure(store, VolumeAttributesClasses, attributesClass(name));
   await ensure(store, Nodes, node("n1"));
   for (const [name, zone] of [
     ["n2", "b"],
@@ -253,6 +259,47 @@ async function expand(store: ObjectStore, name: string, storage: string): Promis
     const { status } = await store.get(PersistentVolumeClaims, key(name));
     return status?.capacity?.storage === storage;
   });
+}
+
+/** Somebody asks for a class, then for one that cannot be, and then is content with what there is. */
+async function tune(store: ObjectStore): Promise<void> {
+  await ensure(store, PersistentVolumeClaims, newClaim("tuned"));
+  await bound(store, "tuned");
+  await askFor(store, "gold");
+  await isTuned(store);
+  await askFor(store, IMPOSSIBLE_TIER);
+  await until("the other class is refused", async () => {
+    const { status } = await store.get(PersistentVolumeClaims, key("tuned"));
+    return status?.modifyVolumeStatus?.status === "Infeasible";
+  });
+  await askFor(store, "gold");
+  await isTuned(store);
+}
+
+async function askFor(store: ObjectStore, volumeAttributesClassName: string): Promise<void> {
+  const body = { spec: { volumeAttributesClassName } };
+  await store.patch(PersistentVolumeClaims, key("tuned"), { type: "merge", body });
+}
+
+function isTuned(store: ObjectStore) {
+  return until(
+    "gold is in force, and nothing else is on the way",
+    async () => {
+      const { status } = await store.get(PersistentVolumeClaims, key("tuned"));
+      return status?.currentVolumeAttributesClassName === "gold" && status.modifyVolumeStatus === undefined;
+    },
+    () => store.get(PersistentVolumeClaims, key("tuned")),
+  );
+}
+
+function attributesClass(name: string) {
+  return {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "VolumeAttributesClass",
+    metadata: { name },
+    driverName: DRIVER,
+    parameters: { tier: name },
+  };
 }
 
 function attachmentOf(volume: string) {
