@@ -179,7 +179,7 @@ async function nothingIsLeft(driver: Driver): Promise<void> {
   assert.deepEqual((await driver.controller.listVolumes({})).entries, []);
   assert.deepEqual((await driver.controller.listSnapshots({})).entries, []);
   const images = (await filesBelow(join(driver.stateDir, "pools"))).filter(
-    (file) => !/pool\.img$|\/lock$/.test(file),
+    (file) => !/pool\.img$|pool\.json$|\/lock$/.test(file),
   );
   assert.deepEqual(images, []);
   assert.deepEqual(await readdir(join(driver.stateDir, "node-volumes")).catch(() => []), []);

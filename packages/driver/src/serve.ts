@@ -82,8 +82,16 @@ async function openObjects({ stateDir, mode, store, logger, signal }: ServeOptio
   const path = join(stateDir, "store");
   if (store === undefined) {
     const own = await LocalStore.open({ path, registry: registry(), evidence: () => poolBelow(stateDir) });
-    const copies = startStateCopies({ store: own, stateDir, logger, signal });
-    return { store: own, alone: true, close: () => copies.done.then(() => own.close()) };
+    // A start that fails closes the store as well, and nobody aborts `signal` then.
+    const closing = new AbortController();
+    const until = AbortSignal.any([signal, closing.signal]);
+    const copies = startStateCopies({ store: own, stateDir, logger, signal: until });
+    const close = async () => {
+      closing.abort();
+      await copies.done;
+      await own.close();
+    };
+    return { store: own, alone: true, close };
   }
   // Controllers keep nothing on their machine.
   if (mode === "controller") return { store, alone: false, close: async () => {} };

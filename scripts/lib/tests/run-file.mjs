@@ -60,8 +60,10 @@ export async function runFile({ program, folder, apart, flags, env, limitMs, sig
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
   const left = signal.aborted || hung !== undefined ? [] : await stillLeft(folder);
   await sweep(folder);
-  const { tests, cpuMs } = await readResults(results, covers);
-  return { code: hung === undefined ? code : 1, output, ms, cpuMs, tests, hung, left };
+  const { tests, cpuMs, whole } = await readResults(results, covers);
+  // A program under test may end this one with 0, or set that as its code: the report tells whether all tests ran.
+  const isGood = hung === undefined && whole && tests.every(({ outcome }) => outcome !== "failed");
+  return { code: isGood ? code : code || 1, output, ms, cpuMs, tests, hung, left };
 }
 
 async function endOf(child, exited, { limitMs, signal, results }) {
@@ -120,7 +122,10 @@ async function running(results) {
 
 const ID = /\[((?:CSI|GRP|K8S|KEP|LHA)-\d+)\]/g;
 
-/** Each test with the requirements that it proves: those in its title, and those that it said while it ran. */
+/**
+ * Each test with the requirements that it proves: those in its title, and those that it said while it ran. `whole`: the
+ * report has its last line, so nothing ended the file before its tests had ended.
+ */
 async function readResults(results, covers) {
   const lines = await linesOf(results);
   const said = new Map();
@@ -133,5 +138,6 @@ async function readResults(results, covers) {
     const titled = [...test.path.at(-1).matchAll(ID)].map(([, id]) => id);
     test.ids = [...new Set([...titled, ...(said.get(JSON.stringify(test.path)) ?? [])])];
   }
-  return { tests, cpuMs: lines.at(-1)?.cpuMs ?? 0 };
+  const cpuMs = lines.at(-1)?.cpuMs;
+  return { tests, cpuMs: cpuMs ?? 0, whole: cpuMs !== undefined };
 }

@@ -43,7 +43,7 @@ export async function openBacking(
   await requireWhole(layout.folder, backing.file);
   await ensureFile(host, layout.folder, backing.file, fs, size ?? DEFAULT_POOL_BYTES);
   const grown = size !== undefined && (await growFile(backing.file, size));
-  await recordBacking(layout.folder, backing.file);
+  await recordBacking(layout.folder, backing.file).catch(unlessFull);
   const device = await host.loops.attach(backing.file);
   afterAttach();
   if (grown || device.sizeBytes < (size ?? 0)) await host.loops.refresh(device.path);
@@ -74,6 +74,12 @@ async function requireMounted(folder: string, mount: string): Promise<void> {
 
 async function answers(mount: string): Promise<boolean> {
   return (await readdir(mount).catch(unlessShutDown)) !== undefined;
+}
+
+/** A full disk keeps no pool from opening: the head of its file system tells the size meanwhile, and the next open records it. */
+function unlessFull(error: unknown): undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
 }
 
 function unlessShutDown(error: unknown): undefined {
