@@ -19,14 +19,17 @@ export function report(
   return { do: "write-status", status, news: newsOf(group.metadata.name, group.status, status) };
 }
 
-/** Until the first pause is over, or the next look is due. */
+/**
+ * Until the first pause is over, or the next look is due. What is over or due already and was not asked again has no say in
+ * it: nobody wants to know it now.
+ */
 function rest({ canLook, content, storage }: VolumeGroupView): Rest {
   const pauses = [
     ...[...storage.failures.values()].map(({ pauseMs }) => pauseMs),
     ...[...storage.refused.values()].map(({ pauseMs }) => pauseMs),
     ...(canLook && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),
-  ].filter((ms) => Number.isFinite(ms));
-  return pauses.length === 0 ? DONE : { do: "wait", ms: Math.max(1, Math.min(...pauses)) };
+  ].filter((ms) => ms > 0 && Number.isFinite(ms));
+  return pauses.length === 0 ? DONE : { do: "wait", ms: Math.min(...pauses) };
 }
 
 /** Whether this question must not be asked now. */
