@@ -245,8 +245,8 @@ export class VolumeGroupSteps {
           async (secrets, options) => {
             const canGet = driver.info.volumeGroups.has("GET_VOLUME_GROUP");
             const found = await lookAt(driver.client, step.handle, { canGet, secrets }, options);
-            if (found === undefined)
-              memory.vanished(uid, step.handle, `volume group ${step.handle} does not exist`);
+            const message = `volume group ${step.handle} does not exist`;
+            if (found === undefined) memory.vanished(uid, step.handle, { message, proven: canGet });
             else memory.looked(uid, found);
           },
         );
@@ -280,16 +280,18 @@ export class VolumeGroupSteps {
     view: VolumeGroupView,
     content: VolumeGroupContent,
   ): Promise<void> {
-    const { volumeGroup } = this.#context.driver.client;
+    const { client, info } = this.#context.driver;
+    const { volumeGroup } = client;
+    const canGet = info.volumeGroups.has("GET_VOLUME_GROUP");
     const uid = content.metadata.uid ?? "";
     const { handle: volumeGroupId, volumeHandles: volumeIds } = step;
     await this.#attempt(
       view,
       content,
       (failure) => {
-        // Nobody can look, and there was nothing in the request but the group.
-        const isGone = !view.canLook && failure.code === Code.NOT_FOUND && volumeIds.length === 0;
-        if (isGone) this.#memory.vanished(uid, volumeGroupId, failure.message);
+        // Nobody can ask for just this group, and there was nothing in the request but the group.
+        const isGone = !canGet && failure.code === Code.NOT_FOUND && volumeIds.length === 0;
+        if (isGone) this.#memory.vanished(uid, volumeGroupId, { message: failure.message, proven: true });
         else this.#memory.modifyFailed(uid, failure, step);
       },
       async (secrets, options) => {

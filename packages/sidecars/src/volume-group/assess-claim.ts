@@ -1,4 +1,4 @@
-import { isDeleting } from "@mooring/store";
+import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import type { VolumeGroup } from "./api.ts";
 import { asksFor, takesWhatIsThere } from "./concerns.ts";
 import { lockOf } from "./lock.ts";
@@ -42,15 +42,25 @@ function assessHeld(around: Surroundings, { claim, volume }: Candidate, handle: 
     message,
   });
   if (isDeleting(claim)) return leave("ClaimDeleted", "the claim is being deleted");
-  const elsewhere = wishElsewhere(around.group, claim.metadata.annotations);
-  if (elsewhere !== undefined) return leave("NamesAnotherGroup", elsewhere);
-  const { actual, group, refused } = around;
-  const isAskedFor = asksFor(group, claim) || (takesWhatIsThere(group) && actual.has(handle));
-  if (!isAskedFor) return leave("NotSelected", "the group does not ask for this claim any more");
+  const { actual, refused } = around;
+  const objection = objectionTo(around, claim, handle);
+  if (objection !== undefined) return leave(objection.reason, objection.message);
   const refusal = refused.get(handle);
   if (refusal !== undefined && !actual.has(handle))
     return { kind: "left-out", reason: "RefusedByDriver", message: refusal.message, handle };
   return { kind: "member", handle, lost: volume === undefined };
+}
+
+/** Why a claim that the group holds belongs to it no more; undefined: the group still asks for it. */
+export function objectionTo(
+  { actual, group }: Pick<Surroundings, "actual" | "group">,
+  claim: PersistentVolumeClaim,
+  handle: string,
+): { reason: string; message: string } | undefined {
+  const elsewhere = wishElsewhere(group, claim.metadata.annotations);
+  if (elsewhere !== undefined) return { reason: "NamesAnotherGroup", message: elsewhere };
+  if (asksFor(group, claim) || (takesWhatIsThere(group) && actual.has(handle))) return undefined;
+  return { reason: "NotSelected", message: "the group does not ask for this claim any more" };
 }
 
 function assessNew(

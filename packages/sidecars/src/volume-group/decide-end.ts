@@ -1,6 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { DONE } from "../common/steps.ts";
 import type { VolumeGroupContent } from "./api.ts";
+import { objectionTo } from "./assess-claim.ts";
 import { isFor } from "./content-for.ts";
 import { lockOf } from "./lock.ts";
 import {
@@ -14,6 +15,9 @@ import { isPaused, report, setQuestion } from "./report.ts";
 import { ending } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";
+
+/** Milliseconds. A group is deleted only on a picture of its members that is not older. */
+const MOST_AGE_MS = 5_000;
 
 /**
  * The way out, for a group that is being deleted and for a content whose group is gone. It needs neither class nor
@@ -39,7 +43,7 @@ function ownContent({ content, group }: VolumeGroupView): VolumeGroupContent | u
 
 /** Nothing on the storage system is left, or ever was. */
 function isNowhere({ storage }: VolumeGroupView, content: VolumeGroupContent): boolean {
-  if (storage.gone) return true;
+  if (storage.provenGone) return true;
   if (handleOf(content) !== undefined) return false;
   const wasTried = content.metadata.annotations?.[VOLUME_GROUP_BEING_CREATED] !== undefined;
   return !wasTried || storage.failures.get("create")?.conclusive === true;
@@ -102,7 +106,7 @@ function remove(view: VolumeGroupView, content: VolumeGroupContent): Decision {
     return isPaused(view, "look", handle)
       ? waits(view, "looks what is in the group")
       : { do: "look", handle };
-  const doomed = content.spec.deleteMembers === "true" ? doomedOf(view) : [];
+  const doomed = content.spec.deleteMembers === "true" ? doomedOf(view, content) : [];
   const alive = doomed.find(({ each }) => !isDeleting(each.claim));
   if (alive !== undefined) return { do: "delete-claim", claim: alive.each.claim };
   const used = doomed.find(({ each }) =>
@@ -126,21 +130,43 @@ function empty(
 ): Decision {
   const { storage } = view;
   const actual = content.status?.volumeHandles ?? [];
-  const keep = actual.filter((each) => doomed.includes(each)).sort();
-  const isClear = storage.certain && keep.length === actual.length;
+  // A list may have missed the group. Asked for no volumes at all, the driver says whether the group is there.
+  const keep = storage.gone ? [] : actual.filter((each) => doomed.includes(each)).sort();
+  const isSure = storage.certain && !storage.gone;
+  const isClear = isSure && keep.length === actual.length;
   if (!isClear && !isPaused(view, "modify", setQuestion(keep)))
     return { do: "modify", handle, volumeHandles: keep, added: [] };
-  const free = heldBy(view).find((each) => storage.certain && !actual.includes(each.handle));
+  const free = heldBy(view).find((each) => isSure && !actual.includes(each.handle));
   if (free !== undefined) return { do: "release-claim", claim: free.each.claim };
   if (!isClear) return waits(view, "takes the volumes out of the group");
-  return isPaused(view, "delete", handle) ? waits(view, "deletes the group") : { do: "delete-group", handle };
+  if (isPaused(view, "delete", handle)) return waits(view, "deletes the group");
+  return storage.ageMs > MOST_AGE_MS ? lookAgain(view, handle, keep) : { do: "delete-group", handle };
 }
 
-/** Claims whose volumes go with the group. One that is to be retained is taken out of the group instead. */
-function doomedOf(view: VolumeGroupView): { each: Candidate; handle: string }[] {
-  return heldBy(view).filter(
-    ({ each: { volume } }) => volume?.spec?.persistentVolumeReclaimPolicy === "Delete",
-  );
+/** What somebody has put into the group on the storage system meanwhile must not go with it. */
+function lookAgain(view: VolumeGroupView, handle: string, keep: string[]): Decision {
+  const { canLook } = view;
+  if (isPaused(view, canLook ? "look" : "modify", canLook ? handle : setQuestion(keep)))
+    return waits(view, "looks once more what is in the group");
+  return canLook ? { do: "look", handle } : { do: "modify", handle, volumeHandles: keep, added: [] };
+}
+
+/**
+ * Claims whose volumes go with the group. One that is to be retained is taken out of the group instead, and so is one that
+ * the group does not ask for any more: who has taken a claim out just before the end has not asked to delete it.
+ */
+function doomedOf(
+  view: VolumeGroupView,
+  { status }: VolumeGroupContent,
+): { each: Candidate; handle: string }[] {
+  const { group } = view;
+  const actual = new Set(status?.volumeHandles);
+  return heldBy(view).filter(({ each: { claim, volume }, handle }) => {
+    if (volume?.spec?.persistentVolumeReclaimPolicy !== "Delete") return false;
+    return group === undefined
+      ? isDeleting(claim)
+      : objectionTo({ actual, group }, claim, handle) === undefined;
+  });
 }
 
 function waits(view: VolumeGroupView, what: string): Decision {

@@ -10,6 +10,7 @@ interface Known {
   lookedAt: number;
   answer?: GroupAnswer;
   gone: boolean;
+  provenGone: boolean;
   limit: number;
   failures: Map<CallName, { requestKey: string; message: string; conclusive: boolean }>;
   /** `others`: only together with just these members is it refused for good. */
@@ -29,6 +30,7 @@ const REFUSALS: ReadonlySet<number> = new Set([
   Code.FAILED_PRECONDITION,
   Code.OUT_OF_RANGE,
 ]);
+const THERE = { gone: false, provenGone: false };
 /** More is forgotten: it would only be asked once more. */
 const MOST_IMPOSSIBLE = 16;
 /** A CreateVolumeGroup that is refused so is never sent again as it is ("CreateVolumeGroup Errors"). */
@@ -77,8 +79,10 @@ export class StorageMemory {
       certain: known.certain,
       due: dueMs === 0,
       dueMs,
+      ageMs: this.#now() - known.lookedAt,
       ...(known.answer === undefined ? {} : { answer: known.answer }),
       gone: known.gone,
+      provenGone: known.provenGone,
       failures: new Map(failures),
       limit: known.limit,
       refused: new Map(refused),
@@ -93,13 +97,13 @@ export class StorageMemory {
   created(uid: string, answer: GroupAnswer): void {
     const known = this.#of(uid);
     // An answer to a creation need not name the members.
-    Object.assign(known, { answer, gone: false, certain: false, uncertain: false });
+    Object.assign(known, { answer, ...THERE, certain: false, uncertain: false });
     this.#settle(uid, "create");
     this.#settle(uid, "look");
   }
 
   looked(uid: string, answer: GroupAnswer): void {
-    Object.assign(this.#of(uid), { answer, gone: false, certain: true, lookedAt: this.#now() });
+    Object.assign(this.#of(uid), { answer, ...THERE, certain: true, lookedAt: this.#now() });
     this.#settle(uid, "look");
   }
 
@@ -108,7 +112,7 @@ export class StorageMemory {
     const known = this.#of(uid);
     Object.assign(known, {
       answer,
-      gone: false,
+      ...THERE,
       certain: true,
       lookedAt: this.#now(),
       limit: known.limit * 2,
@@ -129,14 +133,14 @@ export class StorageMemory {
     );
   }
 
-  /** The driver says that the group does not exist. */
-  vanished(uid: string, requestKey: string, message: string): void {
-    Object.assign(this.#of(uid), { gone: true, certain: true });
-    this.#fail(uid, "look", requestKey, message);
+  /** The driver says that the group does not exist. `proven`: it was asked about this one group. */
+  vanished(uid: string, handle: string, { message, proven }: { message: string; proven: boolean }): void {
+    Object.assign(this.#of(uid), { gone: true, provenGone: proven, certain: true });
+    this.#fail(uid, "look", handle, message);
   }
 
   deleted(uid: string): void {
-    Object.assign(this.#of(uid), { gone: true, certain: true });
+    Object.assign(this.#of(uid), { gone: true, provenGone: true, certain: true });
     for (const name of [...this.#of(uid).failures.keys()]) this.#settle(uid, name);
   }
 
@@ -231,7 +235,7 @@ export class StorageMemory {
     const fresh: Known = {
       certain: false,
       lookedAt: 0,
-      gone: false,
+      ...THERE,
       limit: Number.POSITIVE_INFINITY,
       failures: new Map(),
       refused: new Map(),

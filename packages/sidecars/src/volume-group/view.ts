@@ -17,10 +17,14 @@ export interface StorageView {
   due: boolean;
   /** Milliseconds until then. */
   dueMs: number;
+  /** Milliseconds since the driver has last said who is in the group. */
+  ageMs: number;
   /** Not on record yet. */
   answer?: GroupAnswer;
   /** The driver says that there is no such group. */
   gone: boolean;
+  /** It is so for certain: a list with many pages may miss a group, an answer about this one group does not. */
+  provenGone: boolean;
   /** By call: the last one failed. */
   failures: ReadonlyMap<CallName, CallTrouble>;
   /** How many volumes may be added by one call. */

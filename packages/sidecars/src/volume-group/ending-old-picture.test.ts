@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code } from "@mooring/csi";
+import { PersistentVolumeClaims } from "@mooring/store";
+import type { VolumeGroupMethod } from "../testing/volume-groups.ts";
+import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
+import { volumeGroupClass } from "./testing/objects.ts";
+import { at, makeGroup, startWorld, type World } from "./testing/world.ts";
+
+const gone = (w: World, name: string) =>
+  w.until(
+    `${name} is gone`,
+    async () => (await w.find(VolumeGroups, name, "default")) === undefined,
+    () => w.find(VolumeGroups, name, "default"),
+  );
+const deletesMembers = async (w: World) => {
+  await w.store.delete(VolumeGroupClasses, { name: "groups" });
+  await w.store.create(VolumeGroupClasses, volumeGroupClass({ deleteMembers: "true" }));
+};
+
+test("deleteMembers spares a claim that was taken out of the group just before the group was deleted", async (t) => {
+  const w = await startWorld(t);
+  await deletesMembers(w);
+  await w.claim("data", { app: "db" });
+  await w.claim("saved", { app: "db" });
+  await makeGroup(w, "db", ["data", "saved"]);
+  await w.stop();
+  await w.label("saved", { app: null });
+  await w.store.delete(VolumeGroups, at("db"));
+  await w.restart();
+  await gone(w, "db");
+  assert.deepEqual([...w.driver.volumeGroups.deletedVolumes], ["vol-data"]);
+  const { metadata } = await w.store.get(PersistentVolumeClaims, at("saved"));
+  assert.deepEqual([metadata.deletionTimestamp, metadata.finalizers ?? []], [undefined, []]);
+});
+
+for (const volumeGroups of [["modify", "get"], ["modify"]] satisfies VolumeGroupMethod[][])
+  test(`a volume that the storage side has added meanwhile is not deleted with its group (driver with ${volumeGroups})`, async (t) => {
+    let ahead = 0;
+    const w = await startWorld(t, { driver: { volumeGroups }, sidecars: { now: () => Date.now() + ahead } });
+    await deletesMembers(w);
+    await w.claim("data", { app: "db" });
+    await makeGroup(w, "db", ["data"]);
+    ahead = 60_000;
+    w.driver.volumeGroups.get("vg-1").members.add("vol-theirs");
+    await w.store.delete(VolumeGroups, at("db"));
+    await gone(w, "db");
+    assert.deepEqual([...w.driver.volumeGroups.deletedVolumes], ["vol-data"]);
+  });
+
+test("a group that the driver's list misses ends on the storage system all the same, and so does one that is gone", async (t) => {
+  const w = await startWorld(t, { driver: { volumeGroups: ["modify", "list"] } });
+  await w.claim("data", { app: "db" });
+  await w.claim("other", { app: "lost" });
+  await makeGroup(w, "db", ["data"]);
+  await makeGroup(w, "lost", ["other"]);
+  const { groups } = w.driver.volumeGroups;
+  await w.stop();
+  groups.delete("vg-2");
+  groups.values = () => new Map().values();
+  for (const name of ["db", "lost"]) await w.store.delete(VolumeGroups, at(name));
+  await w.restart();
+  for (const name of ["db", "lost"]) await gone(w, name);
+  assert.equal(groups.size, 0);
+  for (const name of ["data", "other"]) {
+    const { metadata } = await w.store.get(PersistentVolumeClaims, at(name));
+    assert.deepEqual(metadata.finalizers ?? [], []);
+  }
+});
+
+test("while the driver cannot be asked a group rests between two questions", async (t) => {
+  let looks = 0;
+  const now = () => {
+    looks += 1;
+    return Date.now();
+  };
+  const retry = { startMs: 300, maxMs: 300, infeasibleMs: 300 };
+  const w = await startWorld(t, { sidecars: { now, retry } });
+  await makeGroup(w, "db", []);
+  await w.stop();
+  const method = "ControllerGetVolumeGroup";
+  w.driver.faults.add({ method, code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY });
+  const asked = w.driver.called(method);
+  await w.restart();
+  await w.until("it asks", () => w.driver.called(method) >= asked + 2);
+  looks = 0;
+  await w.until("it asks again", () => w.driver.called(method) >= asked + 4);
+  assert.ok(looks < 100, `the clock was read ${looks} times between four questions`);
+});
