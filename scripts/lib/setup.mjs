@@ -8,13 +8,15 @@ import { say, stop } from "./say.mjs";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What the machine must have, and why. `command` tells whether it is there. */
+/** Where the runtime looks for runc (packages/standalone/src/runtime/runc.ts); a runc anywhere else is none. */
+const RUNC_FOLDERS = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
+/** What the machine must have, and why. `command` tells whether it is there: in `folders`, else on the PATH. */
 const SYSTEM = [
   { command: "mkfs.xfs", package: "xfsprogs", why: "makes and grows XFS pools and volumes" },
   { command: "mkfs.btrfs", package: "btrfs-progs", why: "makes btrfs pools and volumes" },
   { command: "mkfs.ext4", package: "e2fsprogs", why: "makes, checks and grows ext4 volumes" },
   { command: "losetup", package: "mount", why: "puts a block device on an image" },
-  { command: "runc", package: "runc", why: "runs containers, as in Kubernetes" },
+  { command: "runc", package: "runc", why: "runs containers, as in Kubernetes", folders: RUNC_FOLDERS },
   {
     command: "perl",
     package: "perl-base",
@@ -26,8 +28,8 @@ const SYSTEM = [
 ];
 const PATH = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
 
-function onPath(command) {
-  return PATH.some((folder) => {
+function isThere({ command, folders = PATH }) {
+  return folders.some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK);
       return true;
@@ -85,11 +87,11 @@ export async function checkPackages() {
 
 /** Installs what is missing of the system's packages, saying what and why. */
 async function systemPackages(more) {
-  const missing = [...SYSTEM, ...more].filter((entry) => !onPath(entry.command));
+  const missing = [...SYSTEM, ...more].filter((entry) => !isThere(entry));
   if (missing.length === 0) return;
   const names = missing.map((entry) => entry.package);
   const line = `apt-get install -y ${names.join(" ")}`;
-  if (!onPath("apt-get")) {
+  if (!isThere({ command: "apt-get" })) {
     stop(
       `These programs are missing: ${missing.map((entry) => entry.command).join(", ")}.`,
       `install them with your distribution's package manager (on Debian and Ubuntu: ${line})`,

@@ -1,4 +1,5 @@
 export type { MooringNode, MooringNodeOptions } from "./node/options.ts";
 export { startMooringNode } from "./node/start.ts";
+export { RUNC_FOLDERS } from "./runtime/index.ts";
 export type { Standalone, StandaloneOptions } from "./up/options.ts";
 export { startStandalone } from "./up/start.ts";

@@ -1,9 +1,20 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { RUNC_FOLDERS } from "@mooring/standalone";
 import { type Check, check } from "./check.ts";
 
-/** What Mooring calls, the Debian package it is in, and whether nothing works without it. */
-const TOOLS: readonly { command: string; package: string; needed: boolean }[] = [
+interface Tool {
+  command: string;
+  /** Of Debian. */
+  package: string;
+  /** Nothing works without it. */
+  needed: boolean;
+  /** Where Mooring looks for it; absent: on the PATH. */
+  folders?: readonly string[];
+}
+
+/** What Mooring calls. */
+const TOOLS: readonly Tool[] = [
   { command: "losetup", package: "mount", needed: true },
   { command: "mount", package: "mount", needed: true },
   { command: "blkid", package: "util-linux", needed: true },
@@ -13,14 +24,15 @@ const TOOLS: readonly { command: string; package: string; needed: boolean }[] = 
   { command: "mkfs.btrfs", package: "btrfs-progs", needed: false },
   { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", needed: false },
   { command: "mount.nfs4", package: "nfs-common", needed: false },
-  { command: "runc", package: "runc", needed: true },
+  { command: "runc", package: "runc", needed: true, folders: RUNC_FOLDERS },
   { command: "perl", package: "perl-base", needed: true },
 ];
 const CAP_SYS_ADMIN = 21n;
 const CAP_SYS_RESOURCE = 24n;
 
-async function onPath(command: string): Promise<boolean> {
-  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
+const onPath = (): string[] => [...(process.env.PATH ?? "").split(":"), "/usr/sbin", "/sbin"];
+
+async function isThere({ command, folders = onPath() }: Tool): Promise<boolean> {
   const tries = folders.map((folder) =>
     access(join(folder, command), constants.X_OK).then(
       () => true,
@@ -32,8 +44,9 @@ async function onPath(command: string): Promise<boolean> {
 
 async function tools(): Promise<Check[]> {
   return Promise.all(
-    TOOLS.map(async ({ command, package: name, needed }) => {
-      const found = await onPath(command);
+    TOOLS.map(async (tool) => {
+      const { command, package: name, needed } = tool;
+      const found = await isThere(tool);
       const state = found ? "ok" : needed ? "fail" : "warn";
       return check(`tool ${command}`, state, found ? "found" : "not found", `apt-get install -y ${name}`);
     }),

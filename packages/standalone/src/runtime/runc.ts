@@ -1,11 +1,33 @@
 import { execFile } from "node:child_process";
+import { accessSync, constants } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-export const RUNC = "/usr/sbin/runc";
+/**
+ * Where distributions, and Docker's containerd.io, put runc. Not the PATH of who starts Mooring: it runs as root.
+ * scripts/lib/setup.mjs, which runs before any package is there, has the same list.
+ */
+export const RUNC_FOLDERS: readonly string[] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin"];
+
+/** The first runc in these folders that can be run; undefined when there is none. */
+export function findRunc(folders = RUNC_FOLDERS): string | undefined {
+  return folders.map((folder) => join(folder, "runc")).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where there is none, starts fail with this path in their error. */
+export const RUNC = findRunc() ?? "/usr/sbin/runc";
 
 /** Has runc forget a container that has ended, and its control groups; kills what runs of it. One it never knew is fine. */
 export async function deleteContainer(root: string, id: string): Promise<void> {
