@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@mooring/store";
 import type { Container } from "./field-ref.ts";
-import { refusedFields } from "./refused-fields.ts";
+import { refusedFields, type Spec } from "./refused-fields.ts";
 
 const ALL = new Set(["memory", "cpu", "pids"]);
-type Spec = NonNullable<Pod["spec"]>;
 
 function refused(container: Partial<Container>, spec: Partial<Spec> = {}, controllers = ALL): string[] {
   const first: Container = { name: "first", image: "host" };
@@ -38,6 +37,10 @@ const POD: readonly (readonly [string, Partial<Spec>])[] = [
   ["hostIPC", { hostIPC: true }],
   ["hostUsers", { hostUsers: false }],
   ["shareProcessNamespace", { shareProcessNamespace: true }],
+  ["resources.limits", { resources: { limits: { cpu: "1" } } }],
+  ["resourceClaims", { resourceClaims: [{ name: "gpu" }] }],
+  ["volumes[0].emptyDir.sizeLimit", { volumes: [{ name: "v", emptyDir: { sizeLimit: "1Gi" } }] }],
+  ["volumes[0].emptyDir.medium", { volumes: [{ name: "v", emptyDir: { medium: "HugePages-2Mi" } }] }],
   ["runtimeClassName", { runtimeClassName: "gvisor" }],
   ["securityContext.sysctls", { securityContext: { sysctls: [{ name: "kernel.msgmax", value: "1" }] } }],
   ["securityContext.seccompProfile", { securityContext: { seccompProfile: { type: "Localhost" } } }],
@@ -57,16 +60,28 @@ test("limits are refused where nobody keeps them: without the controller, and of
 });
 
 test("handlers, probes, terminals and mounts that do not exist here are refused", () => {
+  const newer = { stopSignal: "SIGINT" };
   assert.deepEqual(
     refused({
-      lifecycle: { postStart: { sleep: { seconds: 1 } }, preStop: { httpGet: { port: 80 } } },
+      lifecycle: {
+        ...newer,
+        postStart: { sleep: { seconds: 1 } },
+        preStop: { httpGet: { port: 80 } },
+      },
       livenessProbe: { grpc: { port: 1 } },
+      resources: { claims: [{ name: "gpu" }] },
       tty: true,
       volumeMounts: [{ name: "v", mountPath: "/v", mountPropagation: "Bidirectional" }],
     }),
-    ["lifecycle.postStart", "lifecycle.preStop", "tty", "livenessProbe.grpc", "volumeMounts"].map(
-      (field) => `spec.containers[1].${field}`,
-    ),
+    [
+      "lifecycle.postStart",
+      "lifecycle.preStop",
+      "lifecycle.stopSignal",
+      "resources.claims",
+      "tty",
+      "livenessProbe.grpc",
+      "volumeMounts",
+    ].map((field) => `spec.containers[1].${field}`),
   );
 });
 
@@ -75,6 +90,12 @@ test("what restricted pods say is honoured, as is null, which is how servers wri
   const spec = {
     hostUsers: true,
     hostPID: false,
+    resources: { requests: { cpu: "1" } },
+    volumes: [
+      { name: "disk", emptyDir: {} },
+      { name: "ram", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+      { name: "null", emptyDir: { medium: nothing, sizeLimit: nothing } },
+    ],
     securityContext: { seccompProfile: { type: "RuntimeDefault" } },
   };
   assert.deepEqual(

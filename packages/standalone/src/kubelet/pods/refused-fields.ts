@@ -2,7 +2,10 @@ import type { Pod } from "@mooring/store";
 import { CAPABILITIES } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
-type Spec = NonNullable<Pod["spec"]>;
+type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
+/** With what the types do not know yet, and servers do. */
+export type Spec = NonNullable<Pod["spec"]> & { resources?: Resources };
+type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
 
 /** Path of a field below the pod or the container, and why its value cannot be honoured; undefined when it can. */
 type Rule<T> = readonly [path: string, refuse: (owner: T) => string | undefined];
@@ -19,6 +22,7 @@ const NO_APPARMOR = "AppArmor profiles are not applied here; only Unconfined is"
 const NO_LOCALHOST = "profiles of the node are not supported; use RuntimeDefault";
 const NO_SELINUX = "SELinux labels are not applied here";
 const NO_WINDOWS = "this is Linux";
+const NO_DEVICES = "devices of resource claims are not handed out here";
 const SECCOMP = ["RuntimeDefault", "Unconfined"];
 
 const POD_RULES: readonly Rule<Spec>[] = [
@@ -33,6 +37,15 @@ const POD_RULES: readonly Rule<Spec>[] = [
     (s) =>
       unless(s.hostUsers !== false, "user namespaces need id-mapped mounts, which this runc does not make"),
   ],
+  [
+    "resources.limits",
+    (s) =>
+      unless(
+        Object.keys(s.resources?.limits ?? {}).length === 0,
+        "limit each container: a pod has none of its own",
+      ),
+  ],
+  ["resourceClaims", (s) => ifGiven(s.resourceClaims, NO_DEVICES)],
   ["runtimeClassName", (s) => ifGiven(s.runtimeClassName || undefined, "there is one runtime, runc")],
   ["os.name", (s) => unless((s.os?.name ?? "linux") === "linux", NO_WINDOWS)],
   ["hostAliases", (s) => ifGiven(s.hostAliases, NO_IMAGES)],
@@ -76,6 +89,12 @@ const CONTAINER_RULES: readonly Rule<Container>[] = [
   ["securityContext.capabilities.add", (c) => unknownCapability(c.securityContext?.capabilities?.add ?? [])],
   ["lifecycle.postStart", (c) => handler(c.lifecycle?.postStart)],
   ["lifecycle.preStop", (c) => handler(c.lifecycle?.preStop)],
+  [
+    "lifecycle.stopSignal",
+    ({ lifecycle }: { lifecycle?: Lifecycle }) =>
+      unless((lifecycle?.stopSignal || "SIGTERM") === "SIGTERM", "containers are stopped by SIGTERM"),
+  ],
+  ["resources.claims", (c) => ifGiven(c.resources?.claims, NO_DEVICES)],
   ["tty", (c) => unless(c.tty !== true, "containers have no terminal")],
   ["stdin", (c) => unless(c.stdin !== true, "containers have no standard input")],
   ...(["livenessProbe", "readinessProbe", "startupProbe"] as const).map(
@@ -101,6 +120,16 @@ function handler(given: NonNullable<Container["lifecycle"]>["postStart"]): strin
   return unless(given === undefined || given === null || given.exec !== undefined, "only exec is supported");
 }
 
+function refusedVolumes({ volumes }: Spec): string[] {
+  return (volumes ?? []).flatMap(({ emptyDir }, index) => {
+    const { medium = "", sizeLimit } = emptyDir ?? {};
+    const path = `volumes[${index}].emptyDir`;
+    if ((medium ?? "") !== "" && medium !== "Memory") return [`${path}.medium: use Memory, or leave it out`];
+    if (medium === "Memory" || !given(sizeLimit)) return [];
+    return [`${path}.sizeLimit: is kept with \`medium: Memory\` only; use a claim for bounded space on disk`];
+  });
+}
+
 /** Limits of these are kept by a controller of control groups. */
 const LIMITED: readonly string[] = ["memory", "cpu"];
 
@@ -121,7 +150,7 @@ export function refusedFields(pod: Pod, container: Container, controllers: Reado
   if (spec === undefined) return [];
   const own = apply(CONTAINER_RULES, container).concat(refusedLimits(container, controllers));
   return [
-    ...apply(POD_RULES, spec).map((text) => `spec.${text}`),
+    ...[...apply(POD_RULES, spec), ...refusedVolumes(spec)].map((text) => `spec.${text}`),
     ...own.map((text) => `${pathOf(spec, container)}.${text}`),
   ];
 }
