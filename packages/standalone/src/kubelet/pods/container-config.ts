@@ -2,7 +2,6 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
 import {
-  CAPABILITIES,
   type ContainerConfig,
   type ContainerDevice,
   type ContainerMount,
@@ -86,14 +85,16 @@ function userOf(pod: Pod, container: Container): ContainerConfig["user"] {
   return { uid, gid: own.runAsGroup ?? all.runAsGroup ?? 0, groups };
 }
 
-function capabilitiesOf({ securityContext }: Container): string[] {
-  const { add = [], drop = [] } = securityContext?.capabilities ?? {};
-  const named = (list: readonly string[], all: readonly string[]) =>
-    list.includes("ALL") ? all : list.map((name) => name.replace(/^CAP_/, ""));
-  const all = ownCapabilities();
-  const dropped = named(drop, CAPABILITIES);
-  const kept = DEFAULT_CAPABILITIES.filter((name) => !dropped.includes(name));
-  return [...new Set([...kept, ...named(add, all)])];
+/** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. The last word is a drop's. */
+export function capabilitiesOf({ securityContext }: Container): string[] {
+  const { add, drop } = securityContext?.capabilities ?? {};
+  const named = (list: readonly string[] | undefined) =>
+    (list ?? []).map((name) => name.replace(/^CAP_/, ""));
+  const [added, dropped] = [named(add), named(drop)];
+  const most = added.includes("ALL") ? ownCapabilities() : DEFAULT_CAPABILITIES;
+  const kept = dropped.includes("ALL") ? [] : most;
+  const all = [...kept, ...added.filter((name) => name !== "ALL")];
+  return [...new Set(all)].filter((name) => !dropped.includes(name));
 }
 
 function seccompOf(pod: Pod, { securityContext }: Container): string {
