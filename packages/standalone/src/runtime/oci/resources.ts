@@ -32,7 +32,8 @@ export function resourcesOf(
     ...(cpuRequestMilli === undefined
       ? {}
       : { shares: Math.max(LEAST_SHARES, Math.floor((cpuRequestMilli * 1024) / 1000)) }),
-    ...(cpuLimitMilli === undefined
+    // As in Kubernetes, a limit of 0 is none.
+    ...(cpuLimitMilli === undefined || cpuLimitMilli === 0
       ? {}
       : { quota: Math.max(LEAST_QUOTA_US, (cpuLimitMilli * PERIOD_US) / 1000), period: PERIOD_US }),
   };

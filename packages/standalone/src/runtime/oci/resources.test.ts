@@ -1,0 +1,9 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { resourcesOf } from "./resources.ts";
+
+test("a processor limit is a quota of time, and one of 0 is none", () => {
+  assert.deepEqual(resourcesOf({ cpuLimitMilli: 250 }, []).cpu, { quota: 25_000, period: 100_000 });
+  assert.equal(resourcesOf({ cpuLimitMilli: 0 }, []).cpu, undefined);
+  assert.deepEqual(resourcesOf({ cpuLimitMilli: 0, cpuRequestMilli: 500 }, []).cpu, { shares: 512 });
+});
