@@ -16,6 +16,8 @@ const FOLDERS: readonly string[] = [
   "/var/lib/rancher",
   "/var/lib/etcd",
   "/var/spool/cron",
+  // shadow.bak and the like.
+  "/var/backups",
 ];
 const FILES: readonly string[] = [
   "/etc/shadow",
