@@ -1,18 +1,18 @@
 /**
- * What an attacker tries from inside of a container. Each attempt prints one line `NAME held` or `NAME ESCAPED ...`; none
- * changes anything on the machine when it gets through: what it could write it writes as it was, or not at all.
+ * What an attacker tries from inside of a container. Each attempt prints one line `NAME held` or `NAME ESCAPED ...`. The
+ * one that changes something on the machine when it gets through is core_pattern: who runs the attempts puts that back.
  */
 export const ATTEMPTS = `
 held() { echo "$1 held"; }
 escaped() { echo "$1 ESCAPED $2"; }
 writable() { if (exec 3>>"$2") 2>/dev/null; then escaped "$1" "$2 is open for writing"; else held "$1"; fi; }
 
-pattern=$(cat /proc/sys/kernel/core_pattern)
-if (echo "$pattern" >/proc/sys/kernel/core_pattern) 2>/dev/null; then escaped core_pattern; else held core_pattern; fi
+if (echo attacked >/proc/sys/kernel/core_pattern) 2>/dev/null; then escaped core_pattern; else held core_pattern; fi
 writable sysrq /proc/sysrq-trigger
 writable proc-irq /proc/irq/default_smp_affinity
 writable sys /sys/kernel/mm/transparent_hugepage/enabled
-writable kcore /proc/kcore
+# Masked by /dev/null, which anyone may open: what counts is what comes out of it.
+if [ -n "$(head -c 1 /proc/kcore 2>/dev/null | tr '\\0' x)" ]; then escaped kcore; else held kcore; fi
 
 set -- $(grep CapBnd /proc/self/status)
 if [ $((0x$2 & ~0x$ALLOWED_CAPABILITIES)) -ne 0 ]; then escaped capabilities "$2"; else held capabilities; fi
@@ -27,11 +27,14 @@ if [ "$2" = 2 ]; then held seccomp; else escaped seccomp "mode $2"; fi
 files=$(for each in /proc/$$/fd/*; do readlink "$each"; done | grep -E '^/' | grep -vE '^(/dev/(null|pts/)|/attempts/|/out/|.*/logs/pods/)')
 if [ -z "$files" ]; then held descriptors; else escaped descriptors "$files"; fi
 disk=$(cat /sys/class/block/*/dev 2>/dev/null | head -n 1)
-if mknod /tmp/disk b \${disk%:*} \${disk#*:} 2>/dev/null && head -c 1 /tmp/disk >/dev/null 2>&1; then
+# Not in /tmp, where no device can be opened, whatever the control group says.
+node=/out/disk-$WAY
+if mknod $node b \${disk%:*} \${disk#*:} 2>/dev/null && head -c 1 $node >/dev/null 2>&1; then
   escaped disk "$disk"
 else
   held disk
 fi
+rm -f $node
 devices=$(ls /dev | grep -E '^(sd|vd|nvme|loop|mem|kmsg|mapper|kvm|fuse)')
 if [ -z "$devices" ]; then held devices; else escaped devices "$(echo $devices)"; fi
 if unshare --user --map-root-user true 2>/dev/null; then escaped user-namespace; else held user-namespace; fi
