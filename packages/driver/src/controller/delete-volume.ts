@@ -28,26 +28,33 @@ export async function deleteVolume(
   { volumeId }: v1.DeleteVolumeRequest,
   { signal }: CallContext,
 ) {
-  await remove(driver, volumeId, requireNoGroup, signal);
+  await remove(driver, { name: volumeId }, requireNoGroup, signal);
   return {};
 }
 
-/** The same, whatever group the volume is in. */
-export function removeVolume(driver: DriverContext, volumeId: string, signal: AbortSignal): Promise<void> {
-  return remove(driver, volumeId, async () => {}, signal);
+/** The same for this one volume, whatever group it is in. */
+export function removeVolume(
+  driver: DriverContext,
+  { metadata: { name, uid = "" } }: Volume,
+  signal: AbortSignal,
+): Promise<void> {
+  return remove(driver, { name, uid }, async () => {}, signal);
 }
 
 type Require = (driver: DriverContext, volume: Volume, signal: AbortSignal) => Promise<void>;
 
+/** Without a uid: the volume that has the name now. Never one that is made with this name later. */
 async function remove(
   driver: DriverContext,
-  volumeId: string,
+  { name, uid }: { name: string; uid?: string },
   require: Require,
   signal: AbortSignal,
 ): Promise<void> {
+  let wanted = uid;
   for (;;) {
-    const volume = await findVolume(driver.store, volumeId, signal);
-    if (volume === undefined) return;
+    const volume = await findVolume(driver.store, name, signal);
+    wanted ??= volume?.metadata.uid;
+    if (volume === undefined || volume.metadata.uid !== wanted) return;
     if (volume.metadata.deletionTimestamp === undefined) {
       await require(driver, volume, signal);
       if (await requireUnused(driver, volume, signal)) {

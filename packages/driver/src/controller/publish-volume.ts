@@ -1,4 +1,4 @@
-import { type CallContext, CsiError, type v1 } from "@mooring/csi";
+import { type CallContext, Code, CsiError, type v1 } from "@mooring/csi";
 import {
   type AttachmentTicket,
   csiTicketId,
@@ -71,8 +71,12 @@ export async function publishVolume(
   });
   ticketAdded();
   await requireNotGoing(driver, volumeId, signal).catch(async (error: unknown) => {
-    // The deletion was decided before there was a ticket: this one is nobody's.
-    await removeTickets(driver.store, volumeId, (ticket) => ticket.id === id, signal);
+    // The deletion was decided before there was a ticket: this one is nobody's. After any other failure nothing is
+    // known, and a ticket of an earlier call may be that of a workload that runs.
+    const going = error instanceof CsiError && error.code === Code.NOT_FOUND;
+    if (present === undefined && going) {
+      await removeTickets(driver.store, volumeId, (ticket) => ticket.id === id, signal);
+    }
     throw error;
   });
   try {

@@ -90,7 +90,8 @@ export async function announce(
     (now) => {
       const same = now.metadata.uid === metadata.uid && now.spec.generation === spec.generation;
       if (!same || now.spec.deleted === true) throw overtaken(metadata.name);
-      now.spec = { ...now.spec, ...(spec.generation === 0 ? spec : {}), change };
+      // Of a call that was killed, nothing stays in a group that is still being made.
+      now.spec = { ...(spec.generation === 0 ? spec : now.spec), change };
     },
     { signal },
   ).catch((error: unknown) => {

@@ -77,7 +77,9 @@ async function whyInUse(
 
 async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSignal): Promise<void> {
   const volumes = await membersOf(driver, set, signal);
-  const removals = volumes.map(({ metadata }) => removeVolume(driver, metadata.name, signal));
+  const kept = volumes.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (driver.keepGroupVolumes && kept.length > 0) throw keptBack(set, kept);
+  const removals = volumes.map((volume) => removeVolume(driver, volume, signal));
   await Promise.all(removals).catch((error: unknown) => {
     if (!(error instanceof CsiError) || error.code !== Code.FAILED_PRECONDITION) throw error;
     // Too late to refuse: it is under way, and goes on when the volume is free.
@@ -88,18 +90,44 @@ async function carryOut(driver: DriverContext, set: VolumeSet, signal: AbortSign
   if (now !== undefined && now.metadata.uid === set.metadata.uid) await removeRecord(driver, now, signal);
 }
 
+/** It was decided by a driver that was started otherwise. Whoever said `keep` since then loses nothing. */
+function keptBack({ metadata }: VolumeSet, volumes: readonly Volume[]): CsiError {
+  const names = volumes.map((volume) => volume.metadata.name).join(", ");
+  return CsiError.failedPrecondition(
+    `volume group "${metadata.name}" is being deleted, but this driver keeps the volumes of groups: ${names}`,
+    { hint: "Start the driver with --group-volumes delete to end the deletion." },
+  );
+}
+
+/** Groups that are settled at once. */
+const SETTLED_AT_ONCE = 16;
+
 /**
  * What a kill left behind, when no caller comes again: deletions that were decided, and, where nobody else has the store,
  * groups that were never made. Never throws.
  */
 export async function settleGroups(driver: DriverContext, signal: AbortSignal): Promise<void> {
+  const warn = (err: unknown, volumeGroupId?: string): void => {
+    const which = volumeGroupId === undefined ? {} : { volumeGroupId };
+    if (!signal.aborted)
+      driver.logger.warn({ err, ...which }, "cannot finish what was begun on a volume group");
+  };
   try {
     const { items } = await listAll(driver.store, VolumeSets, { signal });
-    for (const set of items) {
-      if (set.spec.deleted === true) await carryOut(driver, set, signal);
-      else if (set.spec.generation === 0 && driver.alone) await removeRecord(driver, set, signal);
-    }
+    const queue = items.values();
+    const work = async (): Promise<void> => {
+      for (const set of queue) {
+        // One that cannot be finished holds up no other.
+        await settle(driver, set, signal).catch((error: unknown) => warn(error, set.metadata.name));
+      }
+    };
+    await Promise.all(Array.from({ length: SETTLED_AT_ONCE }, work));
   } catch (error) {
-    if (!signal.aborted) driver.logger.warn({ err: error }, "cannot finish what was begun on a volume group");
+    warn(error);
   }
+}
+
+async function settle(driver: DriverContext, set: VolumeSet, signal: AbortSignal): Promise<void> {
+  if (set.spec.deleted === true) await carryOut(driver, set, signal);
+  else if (set.spec.generation === 0 && driver.alone) await removeRecord(driver, set, signal);
 }

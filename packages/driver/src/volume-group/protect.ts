@@ -3,6 +3,7 @@ import type { Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { findVolume } from "../controller/objects.ts";
 import { groupOf, takeOut } from "./claim.ts";
+import { findSet, isMember } from "./objects.ts";
 
 /** DeleteVolume of a member is FAILED_PRECONDITION: it has to leave its group first, or go with it. */
 export async function requireNoGroup(
@@ -21,7 +22,7 @@ export async function requireNoGroup(
 /**
  * For whoever is about to use a volume, and once more when that is written: the other side announces a group's deletion, then looks for uses.
  * One of the two sees the other. A deletion that is not decided yet is called off; after one that is, the volume goes:
- * NOT_FOUND.
+ * NOT_FOUND. A volume that is about to join a group is left to join it: whoever deletes that group then sees the use.
  */
 export async function requireNotGoing(
   driver: DriverContext,
@@ -30,8 +31,9 @@ export async function requireNotGoing(
 ): Promise<void> {
   for (;;) {
     const volume = await findVolume(driver.store, volumeId, signal);
-    const set = volume === undefined ? undefined : await groupOf(driver, volume, signal);
-    if (set === undefined) return;
+    const name = volume?.spec.group?.name;
+    const set = name === undefined ? undefined : await findSet(driver.store, name, signal);
+    if (volume === undefined || set === undefined || !isMember(set, volume)) return;
     if (set.spec.deleted === true) {
       throw CsiError.notFound(
         `volume "${volumeId}" is being deleted with volume group "${set.metadata.name}"`,

@@ -132,7 +132,6 @@ test("[GRP-084] [GRP-087] two controllers want the same volumes for two groups: 
 });
 
 test("a group is deleted while its member is published elsewhere: one of the two is refused, never neither", async () => {
-  const seen = new Set<string>();
   for (let round = 0; round < 30; round++) {
     const [id = "", other = ""] = await volumes([`race-${round}`, `race-too-${round}`]);
     const volumeGroupId = (await make(`race ${round}`, [id, other]))?.volumeGroupId ?? "";
@@ -142,7 +141,6 @@ test("a group is deleted while its member is published elsewhere: one of the two
       codeOf(first?.volumeGroup.deleteVolumeGroup({ volumeGroupId }) ?? Promise.reject()),
       codeOf(second?.controller.controllerPublishVolume(publish) ?? Promise.reject()),
     ]);
-    seen.add(`${deleted} ${published}`);
     if (published === "OK") {
       assert.notEqual(deleted, "OK");
       assert.deepEqual(await membersOf(volumeGroupId), [id, other].sort(), "the group is whole");
@@ -161,7 +159,6 @@ test("a group is deleted while its member is published elsewhere: one of the two
     const left = (await cluster.store.list(Volumes)).items.map(({ metadata }) => metadata.name);
     assert.ok(!left.includes(id) && !left.includes(other));
   }
-  assert.ok(seen.size > 0);
 });
 
 test("one name from two controllers at once is one group", async () => {
