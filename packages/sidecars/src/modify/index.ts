@@ -20,6 +20,8 @@ export function runModify(
   const effects = new ModifyEffects(context, { extraModifyMetadata: false, ...given }, signal);
   const claimOf = ({ spec }: PersistentVolume) =>
     spec?.claimRef?.name === undefined ? [] : [`${spec.claimRef.namespace}/${spec.claimRef.name}`];
+  // The uids of claims by their keys: what is gone cannot say its own.
+  const uids = new Map<string, string>();
   return runController(
     {
       name: "modify",
@@ -32,7 +34,7 @@ export function runModify(
           cluster.claims.byIndex("attributesClass", metadata.name).map(keyOf),
         ),
       ],
-      reconcile: (key) => reconcileClaim(context, effects, key, signal),
+      reconcile: (key) => reconcileClaim(context, { effects, uids }, key, signal),
     },
     signal,
   );
@@ -40,16 +42,20 @@ export function runModify(
 
 async function reconcileClaim(
   { cluster, driver }: SidecarContext,
-  effects: ModifyEffects,
+  { effects, uids }: { effects: ModifyEffects; uids: Map<string, string> },
   key: string,
   signal: AbortSignal,
 ) {
-  let uid = "";
+  let uid = uids.get(key) ?? "";
   const look = async (fresh: boolean): Promise<ModifyView> => {
     const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
     const name = claim?.spec?.volumeName ?? "";
     const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
-    uid = claim?.metadata.uid ?? uid;
+    if (claim?.metadata.uid !== undefined && claim.metadata.uid !== uid) {
+      effects.forget(uid);
+      uid = claim.metadata.uid;
+      uids.set(key, uid);
+    }
     const answer = effects.answers.get(uid);
     const target = claim === undefined ? undefined : targetOf(claim, answer);
     const attributesClass = target === undefined ? undefined : cluster.attributesClasses.get(target);
@@ -60,6 +66,9 @@ async function reconcileClaim(
     { look, decide: decideModify, apply: (step, view) => effects.apply(step, view) },
     signal,
   );
-  if (cluster.claims.get(key)?.metadata.uid !== uid) effects.forget(uid);
+  if (cluster.claims.get(key)?.metadata.uid !== uid) {
+    effects.forget(uid);
+    uids.delete(key);
+  }
   return result;
 }

@@ -23,8 +23,8 @@ import {
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
 } from "./names.ts";
+import { setQuestion } from "./question.ts";
 import type { RecordStep } from "./record.ts";
-import { setQuestion } from "./report.ts";
 import type { VolumeGroupStep } from "./step.ts";
 import type { StorageMemory } from "./storage-memory.ts";
 import type { VolumeGroupView } from "./view.ts";
@@ -132,6 +132,7 @@ export class VolumeGroupSteps {
         return gaps.contentDeleted();
       case "release-content":
         await patchMetadata(store, contents, content, { removeFinalizers: [VOLUME_GROUP_CONTENT_FINALIZER] });
+        this.#memory.forget(content.metadata.uid ?? "");
         return gaps.contentReleased();
     }
   }

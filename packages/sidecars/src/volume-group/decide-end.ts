@@ -10,8 +10,9 @@ import {
   VOLUME_GROUP_CONTENT_FINALIZER,
   VOLUME_GROUP_FINALIZER,
 } from "./names.ts";
+import { setQuestion } from "./question.ts";
 import { recordAnswer } from "./record.ts";
-import { isPaused, report, setQuestion } from "./report.ts";
+import { isPaused, report } from "./report.ts";
 import { ending } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { Candidate, VolumeGroupView } from "./view.ts";

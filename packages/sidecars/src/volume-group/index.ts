@@ -40,6 +40,12 @@ export function runVolumeGroup(
     ...groupKeys(wake.groupsOf(claim)),
     ...wake.contentsOf(claim).map(contentKey),
   ];
+  // By then the content that is gone cannot say its uid.
+  const uids = new Map<string, string>();
+  const content = (key: string) =>
+    key.startsWith(CONTENT)
+      ? cluster.volumeGroupContents.get(parseKey(key.slice(CONTENT.length)).name)
+      : undefined;
   return runController(
     {
       name: "volume-group",
@@ -59,13 +65,20 @@ export function runVolumeGroup(
         source(cluster.volumes, (volume) => claimOf(context, volume).flatMap(ofClaim)),
       ],
       reconcile: async (key) => {
+        const uid = content(key)?.metadata.uid;
+        if (uid !== undefined) uids.set(key, uid);
         const look = key.startsWith(GROUP)
           ? (fresh: boolean) => reader.ofGroup(key.slice(GROUP.length), fresh)
           : (fresh: boolean) => reader.ofContent(parseKey(key.slice(CONTENT.length)).name, fresh);
-        return runSteps(
+        const result = await runSteps(
           { look, decide: decideVolumeGroup, apply: (step, view) => steps.apply(step, view) },
           signal,
         );
+        if (content(key) === undefined) {
+          memory.forget(uids.get(key) ?? "");
+          uids.delete(key);
+        }
+        return result;
       },
     },
     signal,

@@ -2,7 +2,8 @@ import type { PersistentVolumeClaim } from "@mooring/store";
 import { DEFAULT_MAX_MEMBERS, type GroupMember, type VolumeGroup, type VolumeGroupContent } from "./api.ts";
 import { assessClaim, type Surroundings, type TicketResult } from "./assess-claim.ts";
 import { type Drift, pruned } from "./drift.ts";
-import type { Candidate, VolumeGroupView } from "./view.ts";
+import { setQuestion } from "./question.ts";
+import type { Candidate, StorageView, VolumeGroupView } from "./view.ts";
 
 /** What is to be done about the members of a group, and how each of them stands. */
 export interface Membership {
@@ -42,7 +43,7 @@ export function membershipOf(
     hold: judged.flatMap(({ candidate: { claim }, result }) =>
       result.kind === "join" ? [{ claim, handle: result.handle }] : [],
     ),
-    target: targetOf(actual, desired, drift, view.storage.limit),
+    target: targetOf(actual, desired, drift, view.storage),
     leaving: judged.flatMap(({ candidate: { claim }, result }) => {
       const leaves = result.kind === "leave" || result.kind === "left-out";
       return leaves && result.handle !== undefined ? [{ claim, handle: result.handle }] : [];
@@ -59,12 +60,16 @@ function targetOf(
   actual: ReadonlySet<string>,
   desired: readonly string[],
   drift: Drift,
-  limit: number,
+  { impossible, limit }: Pick<StorageView, "impossible" | "limit">,
 ): string[] {
   const wanted = new Set([...desired.filter((handle) => !drift.missing.includes(handle)), ...drift.extra]);
   const added = [...wanted].filter((handle) => !actual.has(handle)).sort();
   const kept = [...actual].filter((handle) => wanted.has(handle));
-  return [...kept, ...added.slice(0, limit)].sort();
+  const set = (newcomers: number) => [...kept, ...added.slice(0, newcomers)].sort();
+  let most = Math.min(limit, added.length);
+  // What was refused as a whole is never asked for again as it was.
+  while (most > 0 && impossible.has(setQuestion(set(most)))) most -= 1;
+  return set(most);
 }
 
 /** Oldest first, so that who came first is in when there is room for some only. */

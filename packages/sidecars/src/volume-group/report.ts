@@ -37,5 +37,3 @@ export function isPaused({ storage }: VolumeGroupView, call: CallName, requestKe
   const failure = storage.failures.get(call);
   return failure !== undefined && failure.requestKey === requestKey && failure.pauseMs > 0;
 }
-
-export const setQuestion = (volumeHandles: readonly string[]): string => [...volumeHandles].sort().join("\n");

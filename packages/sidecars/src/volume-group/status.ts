@@ -2,7 +2,8 @@ import type { Condition } from "@mooring/store";
 import type { GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { driftMessage, isNone } from "./drift.ts";
 import type { Membership } from "./membership.ts";
-import type { StorageView, VolumeGroupView } from "./view.ts";
+import { setQuestion } from "./question.ts";
+import type { CallTrouble, StorageView, VolumeGroupView } from "./view.ts";
 
 export type GroupStatus = NonNullable<VolumeGroup["status"]>;
 
@@ -39,16 +40,17 @@ export function beginning({ failures }: StorageView): Conditions {
 }
 
 export function standing(
-  { storage }: VolumeGroupView,
+  view: VolumeGroupView,
   content: VolumeGroupContent,
   membership: Membership,
 ): Conditions {
+  const { canLook, storage } = view;
   const { members } = membership;
   const bound = truth(true, "Bound", `bound to VolumeGroupContent ${content.metadata.name}`);
-  const failure = [...storage.failures.values()][0];
+  const failure = troubleOf(view, membership);
   const pending = members.filter(({ state }) => ["Joining", "Leaving", "Drifted"].includes(state));
   const synced =
-    pending.length === 0 && storage.certain
+    pending.length === 0 && (storage.certain || !canLook)
       ? truth(true, "Synced", `${membership.actual.size} volumes are in the group`)
       : truth(
           false,
@@ -65,6 +67,18 @@ export function standing(
     MembersSynced: synced,
     Degraded: degraded(membership, failure?.message),
   };
+}
+
+/** The call that failed and is still wanted: that of a set which nobody asks for any more is past. */
+function troubleOf(
+  { storage: { certain, failures } }: VolumeGroupView,
+  { actual, leaving, target }: Membership,
+): CallTrouble | undefined {
+  const asked = setQuestion(target);
+  const isWanted = asked !== setQuestion(actual) || (!certain && leaving.length > 0);
+  return [...failures].find(([call, { requestKey }]) =>
+    call === "modify" ? isWanted && requestKey === asked : true,
+  )?.[1];
 }
 
 function degraded({ drift, members }: Membership, failure: string | undefined): Truth {

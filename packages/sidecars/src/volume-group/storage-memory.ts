@@ -1,7 +1,7 @@
 import { Code } from "@mooring/csi";
 import { Backoff, type BackoffOptions } from "../common/backoff.ts";
 import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
-import { setQuestion } from "./report.ts";
+import { setQuestion } from "./question.ts";
 import type { CallName, GroupAnswer, StorageView } from "./view.ts";
 
 interface Known {
@@ -35,6 +35,12 @@ const THERE = { gone: false, provenGone: false };
 const MOST_IMPOSSIBLE = 16;
 /** A CreateVolumeGroup that is refused so is never sent again as it is ("CreateVolumeGroup Errors"). */
 const FINAL: ReadonlySet<number> = new Set([Code.INVALID_ARGUMENT, Code.ALREADY_EXISTS]);
+
+/** The volume that a set has over another one, and nothing else is different. */
+function oneMore(set: readonly string[], other: readonly string[]): string | undefined {
+  const [first, ...more] = set.filter((handle) => !other.includes(handle));
+  return more.length === 0 && set.length === other.length + 1 ? first : undefined;
+}
 
 /** What the driver has said in this life about each group, by the uid of its content. */
 export class StorageMemory {
@@ -75,6 +81,12 @@ export class StorageMemory {
             : 0;
       return pauseMs > 0 ? [[handle, { message, pauseMs }] as const] : [];
     });
+    const impossible = known.impossible.flatMap(({ message, volumeHandles }) => {
+      const culprit = oneMore(volumeHandles, actual);
+      return culprit === undefined
+        ? []
+        : [[culprit, { message, pauseMs: Number.POSITIVE_INFINITY }] as const];
+    });
     return {
       certain: known.certain,
       due: dueMs === 0,
@@ -85,7 +97,8 @@ export class StorageMemory {
       provenGone: known.provenGone,
       failures: new Map(failures),
       limit: known.limit,
-      refused: new Map(refused),
+      refused: new Map([...refused, ...impossible]),
+      impossible: new Set(known.impossible.map(({ volumeHandles }) => setQuestion(volumeHandles))),
     };
   }
 
@@ -202,9 +215,8 @@ export class StorageMemory {
   #concludeFrom(uid: string, possible: readonly string[]): void {
     const known = this.#of(uid);
     for (const { message, volumeHandles } of known.impossible) {
-      const [culprit, ...more] = volumeHandles.filter((handle) => !possible.includes(handle));
-      const isOneMore = more.length === 0 && volumeHandles.length === possible.length + 1;
-      if (culprit !== undefined && isOneMore) this.refuse(uid, culprit, message, setQuestion(possible));
+      const culprit = oneMore(volumeHandles, possible);
+      if (culprit !== undefined) this.refuse(uid, culprit, message, setQuestion(possible));
     }
   }
 

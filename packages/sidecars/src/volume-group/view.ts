@@ -31,6 +31,8 @@ export interface StorageView {
   limit: number;
   /** Volume handle -> why the driver does not take it, and milliseconds until it is asked again (may be Infinity). */
   refused: ReadonlyMap<string, { message: string; pauseMs: number }>;
+  /** Whole sets (as `setQuestion`) that the driver has refused for good. */
+  impossible: ReadonlySet<string>;
 }
 
 export type CallName = "create" | "look" | "modify" | "delete";
