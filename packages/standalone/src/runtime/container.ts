@@ -14,6 +14,8 @@ const afterExitSeen = failpoint("standalone/runtime/exit-seen");
 const afterSignal = failpoint("standalone/runtime/term-sent");
 
 const RETRY_MS = 1000;
+/** How long a graceful stop waits for a start that is under way. */
+const START_MS = 10_000;
 
 /** 128 + the number of SIGKILL, and of SIGTERM. */
 const [KILLED, TERMINATED] = [137, 143];
@@ -118,17 +120,16 @@ export async function superviseContainer(
   }
 
   /** The rest of a start that was cut off by the death of who asked for it: nobody waits for that. */
-  async function goOn(): Promise<void> {
-    await start().catch((error: unknown) => {
+  function goOn(): Promise<void> {
+    return start().catch((error: unknown) => {
       if (!closing.signal.aborted) logger.warn({ container: record.id, err: error }, "cannot follow a start");
     });
-    return untilEnded();
   }
 
   if (child !== undefined) await start();
   const starting = record.exit === undefined && record.startedAt === undefined && child === undefined;
-  const untilThen = starting ? goOn : untilEnded;
-  const ended = record.exit === undefined ? untilThen() : Promise.resolve();
+  const decided = starting ? goOn() : Promise.resolve();
+  const ended = record.exit === undefined ? decided.then(untilEnded) : Promise.resolve();
 
   return {
     status: () => statusOf(record),
@@ -136,10 +137,14 @@ export async function superviseContainer(
     ended,
     async stop({ graceMs, signal, shutdown }) {
       if (record.exit === undefined && shutdown) await save({ shutdown });
+      if (record.exit === undefined && graceMs > 0) await within(decided, START_MS, signal);
       if (record.exit === undefined && graceMs > 0 && record.init !== undefined) {
         await terminate(record.init);
         await within(ended, graceMs, signal);
       }
+      if (record.exit === undefined) await killAll();
+      // What a start brought forth after that would run on.
+      await decided;
       if (record.exit === undefined) await killAll();
       await ended;
     },

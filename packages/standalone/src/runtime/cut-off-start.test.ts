@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, truncate } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, readFile, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
-import { identify } from "./process-identity.ts";
+import { identify, survivesTerm } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
@@ -90,11 +91,10 @@ test("a half-made root goes with the next stop, also when no container was start
   await end(await createProcessRuntime({ stateDir, logger: silentLogger }));
 });
 
-test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
-  await startAndDie(config("exec sleep 1000"));
+/** As if the monitor of a running container had not said anything yet, and nobody had heard of its process. */
+async function unsay() {
   const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"), "");
-  // As if its monitor had not said anything yet, and nobody had heard of its process.
-  await copyFile(files.status, `${files.status}.said`);
+  const said = await readFile(files.status);
   await truncate(files.status);
   const {
     init,
@@ -102,11 +102,33 @@ test("a container whose sandbox was still being made when its starter was killed
     ...record
   } = JSON.parse(await readFile(join(files.folder, "record.json"), "utf8"));
   await writeRecord(files, record);
+  return { id: record.id as string, init, say: () => appendFile(files.status, said) };
+}
+
+test("a container whose sandbox was still being made when its starter was killed comes to run", async () => {
+  await startAndDie(config("exec sleep 1000"));
+  const { id, init, say } = await unsay();
   const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
   try {
-    assert.equal(runtime.get(record.id)?.state, "created");
-    await rename(`${files.status}.said`, files.status);
+    assert.equal(runtime.get(id)?.state, "created");
+    await say();
     assert.equal((await reaches(runtime, "running")).pid, init.pid);
+  } finally {
+    await end(runtime);
+  }
+});
+
+test("a stop of a container whose start is under way waits for that, and then stops it like any other", async () => {
+  await startAndDie(config("trap 'exit 7' TERM; while :; do sleep 0.1; done"));
+  const { id, init, say } = await unsay();
+  for (const deadline = Date.now() + 60_000; !(await survivesTerm(init)); await setTimeout(20))
+    assert.ok(Date.now() < deadline, "the program does not catch SIGTERM");
+  const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
+  try {
+    const stopped = runtime.stop(id, { graceMs: 60_000 });
+    await say();
+    await stopped;
+    assert.equal(runtime.get(id)?.exit?.code, 7);
   } finally {
     await end(runtime);
   }
