@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { run } from "./lib/run.mjs";
 import { ROOT } from "./lib/setup.mjs";
 
-const SUITES = ["csi-sanity", "client-go", "nfs-client"];
+const SUITES = ["csi-sanity", "group-client", "client-go", "nfs-client"];
 
 const [name, ...args] = process.argv.slice(2);
 if (name !== undefined && !SUITES.includes(name)) {

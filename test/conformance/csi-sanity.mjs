@@ -11,10 +11,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { startDriver } from "./support/driver.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const MODULE = "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@v5.6.0";
-const START_DEADLINE_MS = 60_000;
 const REMAINS_DEADLINE_MS = 30_000;
 /** The driver of the tutorial: directories, mounted only. */
 const EXAMPLE = "minimal";
@@ -77,36 +77,6 @@ function commandOf(folder, pool) {
   ];
 }
 
-/** A driver on its own state folder; resolves when its socket is there. */
-async function startDriver(folder, pool) {
-  const socket = join(folder, "csi.sock");
-  let log = "";
-  const child = spawn(process.execPath, commandOf(folder, pool), {
-    cwd: root,
-    env: { ...process.env, CSI_ENDPOINT: `unix://${socket}`, VOLUMES: join(folder, "volumes") },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (log += chunk));
-  let code;
-  const ended = new Promise((resolve) => {
-    child.once("exit", (status, signal) => {
-      code = status ?? signal;
-      resolve(code);
-    });
-  });
-  const deadline = Date.now() + START_DEADLINE_MS;
-  while (!existsSync(socket)) {
-    if (code !== undefined) fail(`mooring driver ended with ${code}:\n${log}`);
-    if (Date.now() > deadline) fail(`mooring driver did not listen within ${START_DEADLINE_MS} ms:\n${log}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const stop = async () => {
-    child.kill("SIGTERM");
-    return ended;
-  };
-  return { socket, stop, log: () => log };
-}
-
 /** Mounts and loop devices of ours that are still there. */
 async function remains(folder) {
   const mounts = (await readFile("/proc/self/mountinfo", "utf8"))
@@ -152,12 +122,16 @@ async function round(program, { pool, access, seed }) {
     await writeFile(file, yaml);
     return file;
   };
-  const driver = await startDriver(folder, pool);
+  const socket = join(folder, "csi.sock");
+  const env = { VOLUMES: join(folder, "volumes") };
+  const driver = await startDriver(commandOf(folder, pool), socket, env).catch(({ message }) =>
+    fail(message),
+  );
   let output = "";
   const code = await run(
     program,
     [
-      ...["--csi.endpoint", `unix://${driver.socket}`, "--csi.testvolumeaccesstype", access],
+      ...["--csi.endpoint", `unix://${socket}`, "--csi.testvolumeaccesstype", access],
       ...["--csi.mountdir", join(folder, "mount"), "--csi.stagingdir", join(folder, "staging")],
       ...["--csi.testvolumemutableparameters", await parameters("mutable.yaml", 'readAheadKiB: "256"\n')],
       "--csi.testnodevolumeattachlimit",
