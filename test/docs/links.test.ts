@@ -62,10 +62,10 @@ test("every page is found by somebody who starts at the README and follows links
 
 test("every npm script that the documentation names exists", async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { scripts: object };
-  // A package's own page speaks of that package's scripts.
+  // The page of a package, or of an example, speaks of its own scripts.
   const known = async (path: string): Promise<object> => {
-    if (!path.startsWith("packages/")) return scripts;
-    const own = await readFile(join(ROOT, dirname(path), "package.json"), "utf8");
+    if (!/^(packages|examples)\//.test(path)) return scripts;
+    const own = await readFile(join(ROOT, dirname(path), "package.json"), "utf8").catch(() => "{}");
     return { ...scripts, ...(JSON.parse(own) as { scripts?: object }).scripts };
   };
   const named: string[] = [];
