@@ -22,7 +22,7 @@ export { type StateCopiesOptions, startStateCopies } from "./local/copies/rotate
 export { copiesFolder, copyName, listCopies, type StateCopy } from "./local/copies/state-copies.ts";
 export { storeFile } from "./local/files.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
-export { LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
+export { type AdmittedWrite, LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
 export { lockFolder } from "./local/lock.ts";
 export { StoreOpenError, type StoreOpenReason } from "./local/open-error.ts";
 export * from "./local/registry.ts";

@@ -50,6 +50,15 @@ interface Located {
   path: string;
 }
 
+/** What the store's callers may ask of one write beyond the rules of its kind. */
+export interface AdmittedWrite {
+  /**
+   * Sees what is about to be stored and what is there now, in the storage version, in the same turn as the write; what it
+   * throws refuses it. Also asked in a dry run; not asked for an object that goes away.
+   */
+  admit?(next: UnstructuredObject, old: UnstructuredObject | undefined): void;
+}
+
 /**
  * Kubernetes objects in an embedded database, by the rules of an API server. A write resolves when it is on disk;
  * what readers and watchers see is on disk, too. One process at a time.
@@ -153,7 +162,7 @@ export class LocalStore implements ObjectStore {
   async create<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
-    options: WriteOptions = {},
+    options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
     const definition = this.#definition(resource);
     const input = plain(object);
@@ -172,7 +181,7 @@ export class LocalStore implements ObjectStore {
   async update<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
-    options: WriteOptions = {},
+    options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
     return this.#replace<T>(resource, plain(object), options);
   }
@@ -180,7 +189,7 @@ export class LocalStore implements ObjectStore {
   async updateStatus<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
-    options: WriteOptions = {},
+    options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
     return this.#replace<T>(resource, plain(object), options, "status");
   }
@@ -189,7 +198,7 @@ export class LocalStore implements ObjectStore {
     resource: Resource<T>,
     key: ObjectKey,
     patch: Patch,
-    options: WriteOptions & { subresource?: string } = {},
+    options: WriteOptions & AdmittedWrite & { subresource?: string } = {},
   ): Promise<T> {
     const at = this.#locate(resource, key);
     if (patch.type === "apply") return this.#apply<T>(at, patch, options);
@@ -219,7 +228,7 @@ export class LocalStore implements ObjectStore {
   #replace<T>(
     resource: Resource,
     input: UnstructuredObject,
-    options: WriteOptions,
+    options: WriteOptions & AdmittedWrite,
     subresource?: string,
   ): Promise<T> {
     const definition = this.#definition(resource);
@@ -236,7 +245,7 @@ export class LocalStore implements ObjectStore {
   #apply<T>(
     at: Located,
     patch: Extract<Patch, { type: "apply" }>,
-    options: WriteOptions & { subresource?: string },
+    options: WriteOptions & AdmittedWrite & { subresource?: string },
   ): Promise<T> {
     const { definition } = at;
     if (definition.strategy?.apply === undefined) throw unsupportedPatch();
@@ -265,9 +274,18 @@ export class LocalStore implements ObjectStore {
   }
 
   /** Makes the decision true and answers with the object as it is then. Synchronous up to the wait for the disk. */
-  async #carryOut<T>(at: Located, { action, object }: Decision, options: { dryRun?: boolean }): Promise<T> {
+  async #carryOut<T>(
+    at: Located,
+    { action, object }: Decision,
+    options: { dryRun?: boolean } & AdmittedWrite,
+  ): Promise<T> {
     const previous = this.#timeline.latest(at.path);
     let result = object;
+    if (action === "store")
+      options.admit?.(
+        object,
+        previous === undefined ? undefined : (JSON.parse(previous) as UnstructuredObject),
+      );
     if (options.dryRun !== true && action === "keep") await this.#timeline.settled();
     if (options.dryRun !== true && action !== "keep") {
       const revision = this.#timeline.nextRevision();
