@@ -7,6 +7,7 @@ import { startGarbageCollector } from "../controllers/garbage-collector/index.ts
 import { startNamespaceController } from "../controllers/namespace/index.ts";
 import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
+import { startRoleAggregation } from "../controllers/role-aggregation/index.ts";
 import { startScheduler } from "../controllers/scheduler/index.ts";
 import type { Starting } from "./start.ts";
 
@@ -27,6 +28,7 @@ export async function startControllers(
   await parts.start("namespaces", (signal) =>
     startNamespaceController({ store, kinds, caPem, logger, signal }),
   );
+  await parts.start("role aggregation", (signal) => startRoleAggregation({ store, logger, signal }));
   await parts.start("event expiry", async (signal) => startEventExpiry({ store, signal }));
   return view;
 }

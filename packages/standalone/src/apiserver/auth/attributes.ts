@@ -30,10 +30,13 @@ export function attributesOf(call: Call): Attributes {
   const [root] = call.segments;
   const deep = call.segments.length > (root === "api" ? 2 : 3);
   const path = (root === "api" || root === "apis") && deep ? parseResourcePath(call.segments) : undefined;
-  const verb = ITEM_VERBS[call.method] ?? call.method.toLowerCase();
+  const verb =
+    (Object.hasOwn(ITEM_VERBS, call.method) ? ITEM_VERBS[call.method] : undefined) ??
+    call.method.toLowerCase();
   if (path === undefined) return { type: "path", verb, path: call.path };
   const { group, plural, subresource = "", name = "", namespace = "" } = path;
   const ofCollection = name === "" ? collectionVerb(call, verb) : verb;
+  const one = name === "" && verb !== "create" ? namedBySelector(call) : name;
   // A namespace is in itself, so that a role in it can allow reading it.
   const inNamespace = group === "" && plural === "namespaces" ? name : namespace;
   return {
@@ -42,7 +45,7 @@ export function attributesOf(call: Call): Attributes {
     group,
     resource: plural,
     subresource,
-    name,
+    name: one,
     namespace: inNamespace,
   };
 }
@@ -50,4 +53,13 @@ export function attributesOf(call: Call): Attributes {
 function collectionVerb(call: Call, verb: string): string {
   if (verb === "get") return flag(call.query, "watch") === true ? "watch" : "list";
   return verb === "delete" ? "deletecollection" : verb;
+}
+
+/** A collection of one: whoever may read a single object may list and watch it, too. */
+function namedBySelector({ query }: Call): string {
+  for (const term of (query.get("fieldSelector") ?? "").split(",")) {
+    const name = /^metadata\.name==?([^=!,]+)$/.exec(term.trim())?.[1];
+    if (name !== undefined) return name;
+  }
+  return "";
 }

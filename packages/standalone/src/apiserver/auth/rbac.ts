@@ -3,12 +3,12 @@ import type { User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
 import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
 
-const GROUP = "rbac.authorization.k8s.io";
+export const RBAC_GROUP = "rbac.authorization.k8s.io";
 const define = (kind: string, namespaced: boolean) =>
-  defineResource<UnstructuredObject>(GROUP, "v1", kind, `${kind.toLowerCase()}s`, namespaced);
-const Roles = define("Role", true);
+  defineResource<UnstructuredObject>(RBAC_GROUP, "v1", kind, `${kind.toLowerCase()}s`, namespaced);
+export const Roles = define("Role", true);
 const RoleBindings = define("RoleBinding", true);
-const ClusterRoles = define("ClusterRole", false);
+export const ClusterRoles = define("ClusterRole", false);
 const ClusterRoleBindings = define("ClusterRoleBinding", false);
 
 interface Subject {
@@ -32,7 +32,7 @@ export class Authorizer {
 
   async allowed(user: User, attributes: Attributes): Promise<boolean> {
     for (const group of user.groups) {
-      if (GROUP_RULES[group]?.some((rule) => allows(rule, attributes)) === true) return true;
+      if (rulesOfGroup(group).some((rule) => allows(rule, attributes))) return true;
     }
     const namespace = attributes.type === "resource" ? attributes.namespace : "";
     const rules = await this.#boundRules(user, namespace);
@@ -41,7 +41,7 @@ export class Authorizer {
 
   /** All rules that hold for the user in a namespace; empty: at the cluster scope. */
   async rulesFor(user: User, namespace: string): Promise<PolicyRule[]> {
-    const given = user.groups.flatMap((group) => GROUP_RULES[group] ?? []);
+    const given = user.groups.flatMap(rulesOfGroup);
     return [...given, ...(await this.#boundRules(user, namespace))];
   }
 
@@ -65,6 +65,11 @@ export class Authorizer {
     const found = await role.catch(() => undefined);
     return Array.isArray(found?.rules) ? (found.rules as PolicyRule[]) : [];
   }
+}
+
+/** A group may have the name of anything. */
+function rulesOfGroup(group: string): readonly PolicyRule[] {
+  return (Object.hasOwn(GROUP_RULES, group) ? GROUP_RULES[group] : undefined) ?? [];
 }
 
 function isAbout({ kind, name = "", namespace = "" }: Subject, { username, groups }: User): boolean {

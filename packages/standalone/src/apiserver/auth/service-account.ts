@@ -12,6 +12,7 @@ import {
   isNotFound,
   type KubeObject,
   type LocalStore,
+  Nodes,
   Pods,
   type Resource,
   Secrets,
@@ -20,6 +21,7 @@ import {
 import type { User } from "../http/call.ts";
 import { writePrivateFile } from "../pki/private-file.ts";
 
+const LEEWAY_MS = 60_000;
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
 
 interface Reference {
@@ -36,7 +38,13 @@ interface Claims {
   iat: number;
   nbf: number;
   jti: string;
-  "kubernetes.io": { namespace: string; serviceaccount: Reference; pod?: Reference; secret?: Reference };
+  "kubernetes.io": {
+    namespace: string;
+    serviceaccount: Reference;
+    pod?: Reference;
+    secret?: Reference;
+    node?: Reference;
+  };
 }
 
 export interface TokenOrder {
@@ -45,7 +53,7 @@ export interface TokenOrder {
   audiences: readonly string[];
   seconds: number;
   /** The token dies with this object. */
-  boundTo?: { kind: "Pod" | "Secret" } & Reference;
+  boundTo?: { kind: "Pod" | "Secret" | "Node" } & Reference;
 }
 
 /** The user that a service account is. */
@@ -86,6 +94,11 @@ export class ServiceAccountTokens {
     return new ServiceAccountTokens(store, createPrivateKey(pem));
   }
 
+  /** Whom a token is for that asks for these; nobody named means this server. */
+  audiencesOf(asked: readonly string[]): string[] {
+    return asked.length === 0 ? [ISSUER] : [...asked];
+  }
+
   issue(
     { namespace, account, audiences, seconds, boundTo }: TokenOrder,
     now: Date,
@@ -95,7 +108,7 @@ export class ServiceAccountTokens {
     const claims: Claims = {
       iss: ISSUER,
       sub: `system:serviceaccount:${namespace}:${account.name}`,
-      aud: audiences.length === 0 ? [ISSUER] : [...audiences],
+      aud: this.audiencesOf(audiences),
       exp: at + seconds,
       iat: at,
       nbf: at,
@@ -117,11 +130,13 @@ export class ServiceAccountTokens {
     const at = now.getTime() / 1000;
     if (claims === undefined || claims.exp <= at || claims.nbf > at + 1) return undefined;
     if (!claims.aud.some((audience) => audiences.includes(audience))) return undefined;
-    const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
+    const { namespace, serviceaccount, pod, secret, node } = claims["kubernetes.io"];
+    const here = { namespace, at: now.getTime() };
     const alive =
-      this.#exists(ServiceAccounts, namespace, serviceaccount) &&
-      (pod === undefined || this.#exists(Pods, namespace, pod)) &&
-      (secret === undefined || this.#exists(Secrets, namespace, secret));
+      this.#exists(ServiceAccounts, here, serviceaccount) &&
+      (pod === undefined || this.#exists(Pods, here, pod)) &&
+      (secret === undefined || this.#exists(Secrets, here, secret)) &&
+      (node === undefined || this.#exists(Nodes, { at: here.at }, node));
     return alive ? serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid) : undefined;
   }
 
@@ -140,10 +155,17 @@ export class ServiceAccountTokens {
     }
   }
 
-  #exists(resource: Resource, namespace: string, { name, uid }: Reference): boolean {
+  /** A pod that is ending still works for as long as it was given, and a minute more. */
+  #exists(
+    resource: Resource,
+    { namespace, at }: { namespace?: string; at: number },
+    { name, uid }: Reference,
+  ): boolean {
     try {
-      const object = JSON.parse(this.#store.getJson(resource, { namespace, name })) as KubeObject;
-      return object.metadata.uid === uid && object.metadata.deletionTimestamp === undefined;
+      const key = namespace === undefined ? { name } : { namespace, name };
+      const { metadata } = JSON.parse(this.#store.getJson(resource, key)) as KubeObject;
+      const { deletionTimestamp: ends } = metadata;
+      return metadata.uid === uid && (ends === undefined || at < Date.parse(ends) + LEEWAY_MS);
     } catch (error) {
       if (isNotFound(error)) return false;
       throw error;

@@ -49,7 +49,7 @@ function shapeOf({ g, v, as }: MediaRange["parameters"]): Shape | undefined {
 /** Chooses how to answer; throws NotAcceptable (406), which makes clients that prefer protobuf fall back. */
 export function negotiate(header: string | undefined, shapes: readonly Shape[]): Representation {
   for (const range of parseAccept(header)) {
-    const format = FORMATS[range.type];
+    const format = Object.hasOwn(FORMATS, range.type) ? FORMATS[range.type] : undefined;
     const shape = shapeOf(range.parameters);
     if (format !== undefined && shape !== undefined && shapes.includes(shape)) return { format, shape };
   }

@@ -70,7 +70,8 @@ export async function readBody(call: Call): Promise<Body | undefined> {
   const bytes = await readBytes(call);
   // Whoever sends deletes without a body may name any type.
   if (bytes.length === 0) return undefined;
-  const parse = PARSERS[contentType(call)];
+  const type = contentType(call);
+  const parse = Object.hasOwn(PARSERS, type) ? PARSERS[type] : undefined;
   if (parse === undefined) throw unsupportedMediaType(Object.keys(PARSERS));
   return parse(bytes);
 }

@@ -1,4 +1,5 @@
 import type {
+  AdmittedWrite,
   DeleteOptions,
   JsonList,
   JsonWatchEvent,
@@ -17,15 +18,15 @@ export interface Collection {
   getJson(key: ObjectKey): string;
   listJson(options: ListOptions): JsonList;
   watchJson(options: WatchOptions): AsyncGenerator<JsonWatchEvent, void>;
-  create(object: UnstructuredObject, options: WriteOptions): Promise<UnstructuredObject>;
+  create(object: UnstructuredObject, options: WriteOptions & AdmittedWrite): Promise<UnstructuredObject>;
   update(
     object: UnstructuredObject,
-    options: WriteOptions & { subresource?: string },
+    options: WriteOptions & AdmittedWrite & { subresource?: string },
   ): Promise<UnstructuredObject>;
   patch(
     key: ObjectKey,
     patch: Patch,
-    options: WriteOptions & { subresource?: string },
+    options: WriteOptions & AdmittedWrite & { subresource?: string },
   ): Promise<UnstructuredObject>;
   delete(key: ObjectKey, options: DeleteOptions): Promise<UnstructuredObject>;
 }

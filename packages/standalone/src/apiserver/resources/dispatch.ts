@@ -82,7 +82,7 @@ async function onItem(call: Call, target: ItemTarget, api: Api): Promise<void> {
       return handleGet(call, target);
     case "PUT":
       require(target, "update");
-      return handleUpdate(call, target);
+      return handleUpdate(call, target, api);
     case "PATCH":
       require(target, "patch");
       return handlePatch(call, target, api);
@@ -103,7 +103,7 @@ async function onSubresource(call: Call, target: ItemTarget, api: Api): Promise<
   const { subresources } = target.kind;
   if (target.subresource === "status" && subresources.status) {
     if (call.method === "GET" || call.method === "HEAD") return handleGet(call, target);
-    if (call.method === "PUT") return handleUpdate(call, target);
+    if (call.method === "PUT") return handleUpdate(call, target, api);
     if (call.method === "PATCH") return handlePatch(call, target, api);
     throw methodNotAllowed();
   }

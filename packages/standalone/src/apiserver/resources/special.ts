@@ -29,11 +29,11 @@ const ABSENT: Readonly<Record<string, string>> = {
 
 export async function handleSpecial(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const path = `${target.group}/${target.plural}/${target.subresource ?? ""}`;
-  const absent = ABSENT[path];
+  const absent = Object.hasOwn(ABSENT, path) ? ABSENT[path] : undefined;
   if (absent !== undefined) throw new StatusError("MethodNotAllowed", absent);
-  const handlers = HANDLERS[path];
+  const handlers = Object.hasOwn(HANDLERS, path) ? HANDLERS[path] : undefined;
   if (handlers === undefined) throw pathNotFound();
-  const handler = handlers[call.method];
+  const handler = Object.hasOwn(handlers, call.method) ? handlers[call.method] : undefined;
   if (handler === undefined) throw methodNotAllowed();
   return handler(call, target, api);
 }

@@ -1,5 +1,8 @@
 import { applyJsonPatch, badRequest, invalid, isNotFound, type Patch } from "@mooring/store";
+import { admission } from "../admission/admission.ts";
 import type { Api } from "../api.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { forbidden } from "../auth/authorize.ts";
 import { contentType, parseJson, parseYaml, readBytes, unsupportedMediaType } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
 import { itemRepresentation, sendObject } from "./answer.ts";
@@ -14,12 +17,13 @@ export async function handleCreate(call: Call, target: Target, api: Api): Promis
   const object = await readObject(call, target, fieldValidation(call, "CreateOptions"));
   requireNamespace(target);
   requireLiveNamespace(api, target, object.metadata.name || object.metadata.generateName || "");
-  const created = await target.objects.create(object, options);
+  const admit = await admission(call, target, api);
+  const created = await target.objects.create(object, { ...options, admit });
   await sendObject(call, target, 201, created, representation);
 }
 
 /** PUT of an object or of its status. */
-export async function handleUpdate(call: Call, target: ItemTarget): Promise<void> {
+export async function handleUpdate(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "UpdateOptions");
   const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
@@ -30,7 +34,8 @@ export async function handleUpdate(call: Call, target: ItemTarget): Promise<void
     throw invalid(target.resource, target.name, [cause]);
   }
   const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
-  const updated = await target.objects.update(object, { ...options, ...subresource });
+  const admit = await admission(call, target, api);
+  const updated = await target.objects.update(object, { ...options, ...subresource, admit });
   await sendObject(call, target, 200, updated, representation);
 }
 
@@ -60,14 +65,30 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
     validateFields(call, target, seen, body, validation);
   }
   const creates = type === "apply" && !exists(target);
-  if (creates) requireLiveNamespace(api, target, target.name);
+  if (creates) {
+    await authorizeCreation(call, target, api);
+    requireLiveNamespace(api, target, target.name);
+  }
   const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
-  const result = await target.objects.patch(keyOfTarget(target), patch, { ...options, ...subresource });
+  const admit = await admission(call, target, api);
+  const result = await target.objects.patch(keyOfTarget(target), patch, {
+    ...options,
+    ...subresource,
+    admit,
+  });
   await sendObject(call, target, creates ? 201 : 200, result, representation);
 }
 
+/** An apply of what is not there makes it: a patch in name only. */
+async function authorizeCreation(call: Call, target: ItemTarget, { authorizer }: Api): Promise<void> {
+  const attributes = { ...attributesOf(call), verb: "create" };
+  if (target.subresource === undefined && !(await authorizer.allowed(call.user, attributes)))
+    throw forbidden(call.user, attributes);
+}
+
 function patchType(call: Call, target: Target): Patch["type"] {
-  const type = PATCH_TYPES[contentType(call)];
+  const given = contentType(call);
+  const type = Object.hasOwn(PATCH_TYPES, given) ? PATCH_TYPES[given] : undefined;
   const accepted = Object.keys(PATCH_TYPES).filter(
     (name) => !target.kind.custom || PATCH_TYPES[name] !== "strategic",
   );

@@ -1,80 +1,94 @@
-import {
-  defineResource,
-  isAlreadyExists,
-  isNotFound,
-  type LocalStore,
-  type UnstructuredObject,
-} from "@mooring/store";
+import { isAlreadyExists, isNotFound, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import { uncovered } from "../auth/covers.ts";
+import { ClusterRoles, RBAC_GROUP } from "../auth/rbac.ts";
 import type { PolicyRule } from "../auth/rules.ts";
+import { ADMIN, EDIT, VIEW } from "./role-rules.ts";
 
-const GROUP = "rbac.authorization.k8s.io";
-const ClusterRoles = defineResource<UnstructuredObject>(GROUP, "v1", "ClusterRole", "clusterroles", false);
+const AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate";
+const AGGREGATE = `${RBAC_GROUP}/aggregate-to-`;
 
-const READ = ["get", "list", "watch"];
-const WRITE = [...READ, "create", "update", "patch", "delete", "deletecollection"];
-/** What people work with in a namespace, secrets aside. */
-const WORK = [
-  "configmaps",
-  "events",
-  "persistentvolumeclaims",
-  "persistentvolumeclaims/status",
-  "pods",
-  "pods/log",
-  "pods/status",
-  "serviceaccounts",
-  "services",
-  "services/status",
-  "namespaces",
-];
-const SNAPSHOTS = {
-  apiGroups: ["snapshot.storage.k8s.io"],
-  resources: ["volumesnapshots", "volumesnapshots/status"],
-};
-const LEASES = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] };
+interface DefaultRole {
+  name: string;
+  rules?: readonly PolicyRule[];
+  /** Is made of the roles with the label `aggregate-to-<name>`. */
+  aggregates?: true;
+  /** Is part of that role. */
+  partOf?: string;
+}
 
 /** The roles that charts and people expect to find. */
-const ROLES: Readonly<Record<string, readonly PolicyRule[]>> = {
-  "cluster-admin": [
-    { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
-    { verbs: ["*"], nonResourceURLs: ["*"] },
-  ],
-  admin: [
-    {
-      verbs: WRITE,
-      apiGroups: [""],
-      resources: [...WORK, "secrets", "pods/eviction", "serviceaccounts/token"],
-    },
-    { verbs: WRITE, apiGroups: [GROUP], resources: ["roles", "rolebindings"] },
-    { verbs: WRITE, ...SNAPSHOTS },
-    { verbs: WRITE, ...LEASES },
-  ],
-  edit: [
-    { verbs: WRITE, apiGroups: [""], resources: [...WORK, "secrets", "pods/eviction"] },
-    { verbs: WRITE, ...SNAPSHOTS },
-    { verbs: WRITE, ...LEASES },
-  ],
-  view: [
-    { verbs: READ, apiGroups: [""], resources: WORK },
-    { verbs: READ, ...SNAPSHOTS },
-  ],
-};
+const ROLES: readonly DefaultRole[] = [
+  {
+    name: "cluster-admin",
+    rules: [
+      { verbs: ["*"], apiGroups: ["*"], resources: ["*"] },
+      { verbs: ["*"], nonResourceURLs: ["*"] },
+    ],
+  },
+  { name: "system:aggregate-to-view", partOf: "view", rules: VIEW },
+  { name: "system:aggregate-to-edit", partOf: "edit", rules: EDIT },
+  { name: "system:aggregate-to-admin", partOf: "admin", rules: ADMIN },
+  { name: "view", aggregates: true, partOf: "edit" },
+  { name: "edit", aggregates: true, partOf: "admin" },
+  { name: "admin", aggregates: true },
+];
 
-/** Creates the roles that are missing; a role that was changed stays as it is. */
+/** Creates the roles that are missing, and gives those that are there what an older version has not given them. */
 export async function ensureDefaultRoles(store: LocalStore): Promise<void> {
   // Servers for tests may not know the kind.
   if (store.registry.find(ClusterRoles) === undefined) return;
-  await Promise.all(Object.entries(ROLES).map(([name, rules]) => ensure(store, name, rules)));
+  for (const role of ROLES) await ensure(store, asObject(role));
 }
 
-async function ensure(store: LocalStore, name: string, rules: readonly PolicyRule[]): Promise<void> {
+function asObject({ name, rules = [], aggregates, partOf }: DefaultRole): UnstructuredObject {
+  const labels = {
+    "kubernetes.io/bootstrapping": "rbac-defaults",
+    ...(partOf === undefined ? {} : { [AGGREGATE + partOf]: "true" }),
+  };
+  const matchLabels = { [AGGREGATE + name]: "true" };
+  return {
+    apiVersion: `${RBAC_GROUP}/v1`,
+    kind: "ClusterRole",
+    metadata: { name, labels, annotations: { [AUTO_UPDATE]: "true" } },
+    ...(aggregates === undefined ? {} : { aggregationRule: { clusterRoleSelectors: [{ matchLabels }] } }),
+    rules,
+  };
+}
+
+async function ensure(store: LocalStore, wanted: UnstructuredObject): Promise<void> {
+  const { name } = wanted.metadata;
   try {
-    await store.get(ClusterRoles, { name });
+    const present = await store.get(ClusterRoles, { name });
+    const next = updated(present, wanted);
+    if (next !== undefined) await store.update(ClusterRoles, next, { fieldManager: "mooring" });
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
-    const role = { apiVersion: `${GROUP}/v1`, kind: "ClusterRole", metadata: { name, labels }, rules };
-    await store.create(ClusterRoles, role, { fieldManager: "mooring" }).catch((failure: unknown) => {
+    await store.create(ClusterRoles, wanted, { fieldManager: "mooring" }).catch((failure: unknown) => {
       if (!isAlreadyExists(failure)) throw failure;
     });
   }
+}
+
+/** What a person has added stays; a person who wants none of this says so in the annotation. */
+function updated(present: UnstructuredObject, wanted: UnstructuredObject): UnstructuredObject | undefined {
+  const { metadata } = present;
+  if (metadata.annotations?.[AUTO_UPDATE] === "false") return undefined;
+  const labels = { ...metadata.labels, ...wanted.metadata.labels };
+  const [rules, due] = [rulesOf(present), rulesOf(wanted)];
+  const missing = uncovered(rules, due, 1_000);
+  const same =
+    missing.length === 0 &&
+    (wanted.aggregationRule === undefined || present.aggregationRule !== undefined) &&
+    Object.keys(labels).length === Object.keys(metadata.labels ?? {}).length;
+  if (same) return undefined;
+  return {
+    ...present,
+    metadata: { ...metadata, labels, annotations: { ...metadata.annotations, [AUTO_UPDATE]: "true" } },
+    ...(wanted.aggregationRule === undefined ? {} : { aggregationRule: wanted.aggregationRule }),
+    rules: [...rules, ...missing],
+  };
+}
+
+function rulesOf({ rules }: UnstructuredObject): PolicyRule[] {
+  return Array.isArray(rules) ? (rules as PolicyRule[]) : [];
 }

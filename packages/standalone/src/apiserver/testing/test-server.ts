@@ -12,6 +12,7 @@ import {
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
+import { startRoleAggregation } from "../../controllers/role-aggregation/index.ts";
 import { startCrdController } from "../../crd/index.ts";
 import type { KubeletLogs } from "../api.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
@@ -65,6 +66,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   if (controllers) {
     parts.push(await startCrdController({ ...common, registry }));
     parts.push(await startGarbageCollector(common));
+    parts.push(await startRoleAggregation(common));
     parts.push(await startNamespaceController({ ...common, caPem: api.caPem }));
   }
   const http = new HttpClient(api);

@@ -2,6 +2,7 @@ import type { UnstructuredObject } from "@mooring/store";
 import { isObject, type JsonObject } from "../../schema/model.ts";
 import { compareQuantities } from "../../schema/quantity.ts";
 import { digList, digObject, digText } from "../kind.ts";
+import { PRIORITY_CLASSES } from "./priority-classes.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
@@ -20,7 +21,7 @@ export function defaultPod(pod: UnstructuredObject): void {
   const account = digText(spec, "serviceAccountName") || digText(spec, "serviceAccount") || "default";
   spec.serviceAccountName = account;
   spec.serviceAccount = account;
-  spec.priority ??= 0;
+  spec.priority ??= PRIORITY_CLASSES[digText(spec, "priorityClassName")] ?? 0;
   spec.preemptionPolicy ??= "PreemptLowerPriority";
   if (spec.hostNetwork === true) defaultHostPorts(spec);
   if (Number(spec.terminationGracePeriodSeconds) < 0) spec.terminationGracePeriodSeconds = 1;

@@ -1,0 +1,25 @@
+import type { Api } from "../api.ts";
+import { RBAC_GROUP } from "../auth/rbac.ts";
+import type { Call } from "../http/call.ts";
+import type { Target } from "../resources/target.ts";
+import { type Admit, escalationCheck } from "./escalation.ts";
+import { namespaceSecurity, podSecurity } from "./pod-security/admit.ts";
+import { podAdmission } from "./pods.ts";
+
+/**
+ * What a write has to pass beyond the rules of its kind, because of who asks or of other objects. What takes time is read
+ * here; the answer itself is synchronous and part of the write.
+ */
+export async function admission(call: Call, target: Target, api: Api): Promise<Admit> {
+  const { user } = call;
+  const held = target.group === RBAC_GROUP ? await api.authorizer.rulesFor(user, target.namespace ?? "") : [];
+  const checks = [
+    escalationCheck({ user, target, held, store: api.store }),
+    podAdmission(target),
+    podSecurity(call, target, api),
+    await namespaceSecurity(call, target, api),
+  ].filter((check) => check !== undefined);
+  return (next, old) => {
+    for (const check of checks) check(next, old);
+  };
+}

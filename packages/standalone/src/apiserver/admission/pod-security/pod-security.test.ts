@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "../../testing/test-server.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+const KEY = "pod-security.kubernetes.io/";
+const pod = (spec: object = {}, container: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p" },
+  spec: { containers: [{ name: "c", image: "host", ...container }], ...spec },
+});
+const NICE = {
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    runAsNonRoot: true,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  },
+};
+
+async function namespace(name: string, labels: Record<string, string>): Promise<string> {
+  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
+  const answer = await server.http.post("/api/v1/namespaces", body);
+  assert.equal(answer.status, 201, answer.text);
+  return `/api/v1/namespaces/${name}/pods`;
+}
+
+test("a restricted namespace takes only pods that gave everything up", async () => {
+  const path = await namespace("strict", { [`${KEY}enforce`]: "restricted" });
+  const refused = await server.http.post(path, pod());
+  assert.equal(refused.status, 403);
+  assert.equal(
+    refused.json.message,
+    'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+  );
+  const volumes = [{ name: "root", hostPath: { path: "/" } }];
+  assert.equal((await server.http.post(path, pod({ volumes }, NICE))).status, 403);
+  assert.equal((await server.http.post(path, pod({}, NICE))).status, 201);
+});
+
+test("a baseline namespace refuses the ways out of a container", async () => {
+  const path = await namespace("base", { [`${KEY}enforce`]: "baseline" });
+  const capabilities = { securityContext: { capabilities: { add: ["SYS_ADMIN"] } } };
+  for (const wrong of [
+    pod({ hostNetwork: true }),
+    pod({ volumes: [{ name: "root", hostPath: { path: "/" } }] }),
+    pod({}, capabilities),
+    pod({}, { securityContext: { privileged: true } }),
+    pod({}, { securityContext: { seccompProfile: { type: "Unconfined" } } }),
+    pod({}, { ports: [{ containerPort: 80, hostPort: 80 }] }),
+  ])
+    assert.equal((await server.http.post(path, wrong)).status, 403, JSON.stringify(wrong.spec));
+  assert.equal((await server.http.post(path, pod())).status, 201);
+});
+
+test("warn says what would be refused, and lets it pass", async () => {
+  const path = await namespace("warned", { [`${KEY}warn`]: "baseline", [`${KEY}warn-version`]: "v1.28" });
+  const answer = await server.http.post(path, pod({ hostPID: true }));
+  assert.equal(answer.status, 201);
+  assert.match(
+    String(answer.headers.warning),
+    /would violate PodSecurity \\"baseline:v1\.28\\": host namespaces \(hostPID=true\)/,
+  );
+});
+
+test("a version before a control knows nothing of it", async () => {
+  const path = await namespace("old", {
+    [`${KEY}enforce`]: "restricted",
+    [`${KEY}enforce-version`]: "v1.18",
+  });
+  const most = { securityContext: { allowPrivilegeEscalation: false, runAsNonRoot: true } };
+  assert.equal((await server.http.post(path, pod({}, most))).status, 201);
+});
+
+test("a level that nobody knows is refused, and a stricter one tells of the pods that break it", async () => {
+  const labels = { [`${KEY}enforce`]: "strictest" };
+  const wrong = { apiVersion: "v1", kind: "Namespace", metadata: { name: "wrong", labels } };
+  assert.equal((await server.http.post("/api/v1/namespaces", wrong)).status, 422);
+  const path = await namespace("later", {});
+  assert.equal((await server.http.post(path, pod({ hostIPC: true }))).status, 201);
+  const patch = { metadata: { labels: { [`${KEY}enforce`]: "baseline" } } };
+  const answer = await server.http.patch("/api/v1/namespaces/later", "merge-patch+json", patch);
+  assert.equal(answer.status, 200);
+  assert.match(
+    String(answer.headers.warning),
+    /existing pods in namespace .*p: host namespaces \(hostIPC=true\)/s,
+  );
+});
+
+test("a priority class that is not there is refused, and those of the system have their priority", async () => {
+  const path = "/api/v1/namespaces/default/pods";
+  const refused = await server.http.post(path, pod({ priorityClassName: "mine" }));
+  assert.equal(refused.status, 403);
+  assert.match(refused.json.message, /no PriorityClass with name mine was found/);
+  const answer = await server.http.post<{ spec: { priority: number } }>(
+    path,
+    pod({ priorityClassName: "system-node-critical" }),
+  );
+  assert.equal(answer.json.spec.priority, 2_000_001_000);
+});

@@ -1,0 +1,73 @@
+import type { UnstructuredObject } from "@mooring/store";
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const fieldsOf = (value: unknown, name: string): Fields => {
+  const found = isFields(value) ? value[name] : undefined;
+  return isFields(found) ? found : {};
+};
+
+export const listOf = (value: unknown, name: string): Fields[] => {
+  const found = isFields(value) ? value[name] : undefined;
+  return Array.isArray(found) ? found.filter(isFields) : [];
+};
+
+export const textsOf = (value: unknown, name: string): string[] => {
+  const found = isFields(value) ? value[name] : undefined;
+  return Array.isArray(found) ? found.map(String) : [];
+};
+
+export interface PodContainer {
+  name: string;
+  fields: Fields;
+  security: Fields;
+}
+
+/** What the controls look at. */
+export interface PodFacts {
+  spec: Fields;
+  annotations: Fields;
+  /** `spec.securityContext` */
+  security: Fields;
+  /** Of all three lists, init containers first. */
+  containers: readonly PodContainer[];
+  windows: boolean;
+}
+
+export function factsOf(pod: UnstructuredObject): PodFacts {
+  const spec = fieldsOf(pod, "spec");
+  const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
+    listOf(spec, field).map((fields) => ({
+      name: String(fields.name),
+      fields,
+      security: fieldsOf(fields, "securityContext"),
+    })),
+  );
+  return {
+    spec,
+    annotations: fieldsOf(pod.metadata, "annotations"),
+    security: fieldsOf(spec, "securityContext"),
+    containers,
+    windows: fieldsOf(spec, "os").name === "windows",
+  };
+}
+
+const quoted = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(", ");
+const unique = (names: readonly string[]) => [...new Set(names)];
+
+/** `1 thing "a"`, or `things "a", "b"`. */
+export function named(noun: string, names: readonly string[]): string {
+  const all = unique(names);
+  return `${noun}${all.length === 1 ? "" : "s"} ${quoted(all)}`;
+}
+
+export const containerNames = (containers: readonly PodContainer[]): string =>
+  named(
+    "container",
+    containers.map(({ name }) => name),
+  );
+
+export { quoted, unique };
