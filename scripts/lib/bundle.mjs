@@ -1,9 +1,15 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { ROOT } from "./setup.mjs";
 
-const OUT = join(ROOT, "dist", "mooring.mjs");
+const DIST = join(ROOT, "dist");
+const PARTS = join(DIST, "parts");
+const OUT = join(DIST, "mooring.mjs");
+const ENTRY = join(ROOT, "packages/cli/src/main.ts");
+const SERVING = join(ROOT, "packages/cli/src/commands/serving.ts");
+/** How long the parts of an earlier bundle stay. */
+const KEPT_MS = 86_400_000;
 
 export { OUT as BUNDLE };
 
@@ -38,26 +44,57 @@ async function replace(path, contents) {
   await rename(temporary, path);
 }
 
-/** Bundles the `mooring` command into one file when a source is newer than the last bundle. */
+/**
+ * Bundles the `mooring` command when a source is newer than the last bundle. The commands that serve are a file of their
+ * own, so that the others start without reading it: each file has only what its commands use.
+ */
 export async function bundle({ force = false } = {}) {
   const sources = Math.max(await newest(join(ROOT, "packages")), await newest(join(ROOT, "deploy")));
   if (!force && existsSync(OUT) && (await stat(OUT)).mtimeMs > sources) return OUT;
+  await mkdir(PARTS, { recursive: true });
+  await replace(join(DIST, "package.json"), '{"type":"module"}\n');
+  const serving = await make(SERVING, { outdir: PARTS, entryNames: "[name]-[hash]" });
+  const name = serving.find((path) => path.endsWith(".mjs"));
+  const elsewhere = {
+    name: "serving",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /\/serving\.ts$/ }, () => ({ path: `./parts/${basename(name)}`, external: true })),
+  };
+  // The entry comes last: who finds it finds the other file as well.
+  await make(ENTRY, { outdir: DIST, entryNames: basename(OUT, ".mjs"), plugins: [elsewhere] });
+  await removeOld(serving);
+  return OUT;
+}
+
+/** Writes what esbuild makes of `entry`; resolves with the paths. */
+async function make(entry, options) {
   const { build } = await import("esbuild");
   const version = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")).version;
-  // Everything is one file, so that starting reads one file.
   const { outputFiles } = await build({
     ...AS_PROGRAM,
     write: false,
-    entryPoints: [join(ROOT, "packages/cli/src/main.ts")],
-    outfile: OUT,
+    entryPoints: [entry],
+    outExtension: { ".js": ".mjs" },
+    // Less to read at every start; names stay, for errors and for stacks.
+    minifyWhitespace: true,
+    minifySyntax: true,
     define: { "process.env.MOORING_VERSION": JSON.stringify(version) },
     sourcemap: "linked",
+    sourcesContent: false,
+    ...options,
   });
-  await mkdir(join(ROOT, "dist"), { recursive: true });
-  await replace(join(ROOT, "dist", "package.json"), '{"type":"module"}\n');
-  // The bundle comes last: who finds it finds its map as well.
-  for (const { path, contents } of outputFiles.sort((a, b) => b.path.length - a.path.length)) {
-    await replace(path, contents);
+  // A program comes after its map.
+  const ordered = outputFiles.sort((a, b) => b.path.length - a.path.length);
+  for (const { path, contents } of ordered) await replace(path, contents);
+  return ordered.map(({ path }) => path);
+}
+
+/** What earlier bundles have left, which programs started from those may still load: it stays for a day. */
+async function removeOld(current) {
+  const now = Date.now();
+  for (const path of (await readdir(PARTS)).map((name) => join(PARTS, name))) {
+    if (current.includes(path)) continue;
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
+    if (now - mtimeMs > KEPT_MS) await rm(path, { force: true });
   }
-  return OUT;
 }

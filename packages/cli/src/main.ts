@@ -1,16 +1,4 @@
 import { Command } from "commander";
-import { completionCommand } from "./commands/completion.ts";
-import { controllerCommand } from "./commands/controller.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { driverCommand } from "./commands/driver.ts";
-import { groupCommand } from "./commands/group.ts";
-import { nodeCommand } from "./commands/node.ts";
-import { stateCommand } from "./commands/state.ts";
-import { ticketCommand } from "./commands/ticket.ts";
-import { upCommand } from "./commands/up.ts";
-import { volumeCommand } from "./commands/volume.ts";
-import { whyCommand } from "./commands/why.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
 
@@ -29,17 +17,45 @@ function outliveReaders(): void {
   }
 }
 
-function program(): Command {
+/** Tells of an error with the classes of whoever has thrown it: in a bundle, the commands that serve have their own. */
+let report = reportError;
+
+async function serving() {
+  const commands = await import("./commands/serving.ts");
+  report = commands.reportError;
+  return commands;
+}
+
+/** What makes each command. Loaded when it is asked for: most are small, and need nothing of what `up` needs. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  up: async () => (await serving()).upCommand(),
+  node: async () => (await serving()).nodeCommand(),
+  controller: async () => (await serving()).controllerCommand(),
+  driver: async () => (await serving()).driverCommand(),
+  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
+  why: async () => (await import("./commands/why.ts")).whyCommand(),
+  doctor: async () => (await import("./commands/doctor.ts")).doctorCommand(),
+  volume: async () => (await import("./commands/volume.ts")).volumeCommand(),
+  ticket: async () => (await import("./commands/ticket.ts")).ticketCommand(),
+  group: async () => (await import("./commands/group.ts")).groupCommand(),
+  state: async () => (await import("./commands/state.ts")).stateCommand(),
+  completion: async () => (await import("./commands/completion.ts")).completionCommand(),
+};
+
+/** Those of which anything may be printed or run: all of them, unless the first word is the name of one. */
+function asked([first = ""]: readonly string[]): (() => Promise<Command>)[] {
+  const needsAll = first === "completion" || !Object.hasOwn(COMMANDS, first);
+  return needsAll ? Object.values(COMMANDS) : [COMMANDS[first] as () => Promise<Command>];
+}
+
+async function program(): Promise<Command> {
   const root = new Command("mooring")
     .description("Container storage from one process")
     .version(process.env.MOORING_VERSION ?? "development")
     .showHelpAfterError("(see mooring --help)")
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
-  const commands = [
-    ...[upCommand, nodeCommand, controllerCommand, driverCommand, demoCommand, whyCommand, doctorCommand],
-    ...[volumeCommand, ticketCommand, groupCommand, stateCommand, completionCommand],
-  ];
-  for (const command of commands.map((make) => make())) {
+  for (const make of asked(process.argv.slice(2))) {
+    const command = await make();
     inherit(root, command, `mooring ${command.name()}`);
     root.addCommand(command);
   }
@@ -48,7 +64,7 @@ function program(): Command {
 
 outliveReaders();
 try {
-  await program().parseAsync();
+  await (await program()).parseAsync();
 } catch (error) {
-  process.exitCode = reportError(error);
+  process.exitCode = report(error);
 }
