@@ -22,6 +22,8 @@ const SWEEPER = fileURLToPath(new URL("sweep.mjs", import.meta.url));
 const TIMES = join(ROOT, ".cache/test-times.json");
 /** A file that waits for ever is named, instead of keeping a run from its end; the long proofs take their time. */
 const LIMIT_MS = process.env.MOORING_DEEP === "1" ? undefined : 900_000;
+/** In processors: however much a file waits, it has its moments. */
+const LEAST_COST = 0.25;
 /** So few are watched while they run. */
 const FEW = 2;
 
@@ -56,9 +58,8 @@ async function runFiles(files, compiled, wanted) {
   const stop = interruptible();
   const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
   const items = files.map((file, number) => {
-    const { seconds, ...lane } = laneOf(file, part);
     const name = relative(ROOT, file);
-    return { ...lane, name, number, program: compiled.pathOf(file), seconds: times[name] ?? seconds };
+    return { ...asMeasured(laneOf(file, part), times[name]), name, number, program: compiled.pathOf(file) };
   });
   const live = items.length <= FEW;
   const colours = live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
@@ -71,7 +72,7 @@ async function runFiles(files, compiled, wanted) {
     const result = await runFile(given);
     if (stop.aborted) return;
     ended.push({ name, ...result });
-    times[name] = Math.round(result.ms / 100) / 10;
+    times[name] = { seconds: toSeconds(result.ms), cpu: toSeconds(result.cpuMs) };
     if (!live) showFile(ended.at(-1), { done: ended.length, of: items.length, show });
   };
   await schedule(items, live ? 1 : wanted.capacity, work, stop);
@@ -81,6 +82,16 @@ async function runFiles(files, compiled, wanted) {
   if (stop.aborted) return 130;
   if (record) await recordResults(ended, { ...at, part });
   return ended.every(({ code }) => code === 0) ? 0 : 1;
+}
+
+const toSeconds = (ms) => Math.round(ms / 100) / 10;
+
+/** A file that mostly waited the last time leaves its processor to others; what needs the whole machine still gets it. */
+function asMeasured(lane, last) {
+  if (last?.cpu === undefined) return lane;
+  const busy = last.cpu / Math.max(last.seconds, 0.1);
+  const cost = Number.isFinite(lane.cost) ? Math.min(1, Math.max(LEAST_COST, busy)) : lane.cost;
+  return { ...lane, cost, seconds: last.seconds };
 }
 
 /** A folder for everything that the tests make. What they have left there is taken away however this process ends. */

@@ -7,12 +7,14 @@ const isGood = ({ code }) => code === 0;
 const ran = (tests) => tests.filter(({ suite, outcome }) => !suite && outcome !== "skipped");
 
 export function showFile(file, { done, of, show }) {
-  const { name, output, tests, ms } = file;
+  const { name, output, tests, ms, cpuMs } = file;
   if (show || !isGood(file)) write(`\n${name}\n${output}\n`);
   const skipped = tests.filter(({ outcome }) => outcome === "skipped").length;
   const counts = `${ran(tests).length} tests${skipped > 0 ? `, ${skipped} skipped` : ""}`;
   const mark = isGood(file) ? MARKS.ok : MARKS.failed;
-  write(`${mark} ${String(done).padStart(3)}/${of} ${seconds(ms)}  ${name} (${counts})\n`);
+  write(
+    `${mark} ${String(done).padStart(3)}/${of} ${seconds(ms)} ${seconds(cpuMs)} cpu  ${name} (${counts})\n`,
+  );
   showTroubles(file);
 }
 
