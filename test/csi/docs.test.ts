@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import { volumegroup } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
 import { MooringProcess, plainEnvironment } from "./support/process.ts";
 import { fails, volumeId } from "./support/volumes.ts";
@@ -16,6 +18,19 @@ test("[CSI-038] [CSI-079] [CSI-057] the documentation tells of secrets, topology
   const { accessibleTopology } = await driver.node.nodeGetInfo({});
   assert.deepEqual(Object.keys(accessibleTopology?.segments ?? {}), [TOPOLOGY_NODE_KEY]);
   assert.match(README, /`Probe`.*every few seconds/s);
+});
+
+test("whether volumes of a group are consistent is said by the documentation, and by no field of the service", async () => {
+  covers("GRP-046");
+  const page = await readFile(new URL("../../docs/tasks/volume-group-service.md", import.meta.url), "utf8");
+  assert.match(page, /Being in a group says nothing about consistency\..*\[group snapshot\]/s);
+  const { messages } = volumegroup.file_volumegroup_volumegroup;
+  const fields = messages.flatMap(({ fields: all }) => all.map(({ name }) => name));
+  assert.ok(fields.includes("volume_ids"));
+  assert.deepEqual(
+    fields.filter((name) => /consisten|quiesc|atomic/.test(name)),
+    [],
+  );
 });
 
 test("[CSI-319] [CSI-338] [CSI-340] every setting is documented with its variable; so is what the machine must have", async () => {
