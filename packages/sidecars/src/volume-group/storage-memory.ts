@@ -118,6 +118,8 @@ export class StorageMemory {
   looked(uid: string, answer: GroupAnswer): void {
     Object.assign(this.#of(uid), { answer, ...THERE, certain: true, lookedAt: this.#now() });
     this.#settle(uid, "look");
+    // It is there, whoever has made it: another operator may have been heard where this one was not.
+    this.#settle(uid, "create");
   }
 
   /** `wanted`: the set that was asked for. */
@@ -130,6 +132,7 @@ export class StorageMemory {
       lookedAt: this.#now(),
       limit: known.limit * 2,
     });
+    this.#settle(uid, "create");
     for (const handle of wanted) this.#accept(uid, handle);
     this.#concludeFrom(uid, wanted);
     const requestKey = setQuestion(wanted);
