@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -52,6 +53,7 @@ export async function bundle({ force = false } = {}) {
   const sources = Math.max(await newest(join(ROOT, "packages")), await newest(join(ROOT, "deploy")));
   if (!force && existsSync(OUT) && (await stat(OUT)).mtimeMs > sources) return OUT;
   await mkdir(PARTS, { recursive: true });
+  await replace(join(DIST, "definitions.json"), JSON.stringify(await definitions()));
   await replace(join(DIST, "package.json"), '{"type":"module"}\n');
   const serving = await make(SERVING, { outdir: PARTS, entryNames: "[name]-[hash]" });
   const name = serving.find((path) => path.endsWith(".mjs"));
@@ -64,6 +66,20 @@ export async function bundle({ force = false } = {}) {
   await make(ENTRY, { outdir: DIST, entryNames: basename(OUT, ".mjs"), plugins: [elsewhere] });
   await removeOld(serving);
   return OUT;
+}
+
+/** The documents of each file of deploy/crds, by the SHA-256 of its text: see packages/standalone/src/crd/read-definitions.ts. */
+async function definitions() {
+  const { parseAllDocuments } = await import("yaml");
+  const folder = join(ROOT, "deploy", "crds");
+  const texts = await Promise.all(
+    (await readdir(folder)).map((name) => readFile(join(folder, name), "utf8")),
+  );
+  const parsed = texts.map((text) => [
+    createHash("sha256").update(text).digest("hex"),
+    parseAllDocuments(text).map((document) => document.toJS()),
+  ]);
+  return Object.fromEntries(parsed);
 }
 
 /** Writes what esbuild makes of `entry`; resolves with the paths. */

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isAlreadyExists, mutate, type ObjectStore, waitFor } from "@mooring/store";
-import { parseAllDocuments } from "yaml";
 import { jsonEqual } from "../schema/model.ts";
+import { readDefinitions } from "./read-definitions.ts";
 import { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";
 import { isEstablished } from "./validate-definition.ts";
 
@@ -39,8 +39,7 @@ export async function installCrds(
   options: { signal?: AbortSignal } = {},
 ): Promise<void> {
   const signal = options.signal ?? new AbortController().signal;
-  const documents = await Promise.all(files.map((file) => readDefinitions(file)));
-  const definitions = documents.flat();
+  const definitions = await readDefinitions(files);
   await Promise.all(definitions.map((definition) => install(store, definition, signal)));
   await Promise.all(
     definitions.map(({ metadata: { name } }) =>
@@ -53,15 +52,6 @@ export async function installCrds(
       ),
     ),
   );
-}
-
-async function readDefinitions(file: string): Promise<CustomResourceDefinition[]> {
-  const documents = parseAllDocuments(await readFile(file, "utf8"));
-  return documents.map((document) => {
-    const [problem] = document.errors;
-    if (problem !== undefined) throw new Error(`${file}: ${problem.message}`);
-    return document.toJS() as CustomResourceDefinition;
-  });
 }
 
 const MANAGER = { fieldManager: "mooring" };
