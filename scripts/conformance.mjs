@@ -40,10 +40,13 @@ const results = JSON.parse(text);
 const [rows, why] = [await requirements(), await reasons()];
 const proofs = proofsOf(results);
 const known = new Set(rows.map(({ id }) => id));
-const named = [
-  ...(await claims()),
-  ...results.proofs.flatMap(({ ids, file }) => ids.map((id) => ({ id, file }))),
-];
+const { claimed, titled } = await claims();
+if (titled.length > 0)
+  stop(
+    `Titles do not say what a test proves: ${titled.map(({ title, file }) => `${title} (${file})`).join(", ")}.`,
+    'covers("ID", ...) at the beginning of the test',
+  );
+const named = [...claimed, ...results.proofs.flatMap(({ ids, file }) => ids.map((id) => ({ id, file })))];
 const unknown = new Set(named.filter(({ id }) => !known.has(id)).map(({ id, file }) => `${id} (${file})`));
 if (unknown.size > 0) stop(`Tests name requirements that do not exist: ${[...unknown].join(", ")}.`);
 const stale = [...why.keys()].filter((id) => !known.has(id) || proofs.get(id)?.state === "proved");

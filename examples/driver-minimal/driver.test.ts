@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type CsiClient, type CsiServer, connect, v0, v1 } from "@mooring/csi";
 import { fuzz } from "@mooring/csi/fuzz";
+import { covers } from "@mooring/store/testing";
 import { serve } from "./driver.ts";
 
 const Mode = v1.VolumeCapability_AccessMode_Mode;
@@ -43,7 +44,8 @@ async function make(name: string, mode?: v1.VolumeCapability_AccessMode_Mode): P
   return volume?.volumeId ?? "";
 }
 
-test("[CSI-014] [CSI-048] one socket serves all services and says what they can do", async () => {
+test("one socket serves all services and says what they can do", async () => {
+  covers("CSI-014", "CSI-048");
   const { capabilities } = await client.identity.getPluginCapabilities({});
   assert.deepEqual(
     capabilities.map(({ type }) => type.value?.type),
@@ -81,7 +83,8 @@ test("a volume lives: made, published, written, read elsewhere, unpublished, del
   await assert.rejects(client.node.nodePublishVolume(publish), { codeName: "NOT_FOUND" });
 });
 
-test("[CSI-067] [CSI-120] the same name is the same volume, or refused when it should differ", async () => {
+test("the same name is the same volume, or refused when it should differ", async () => {
+  covers("CSI-067", "CSI-120");
   const request = { name: "twice", volumeCapabilities: [mount()], capacityRange: { requiredBytes: 1n } };
   const first = await client.controller.createVolume(request);
   assert.deepEqual(await client.controller.createVolume(request), first);
@@ -89,7 +92,8 @@ test("[CSI-067] [CSI-120] the same name is the same volume, or refused when it s
   await assert.rejects(client.controller.createVolume(other), { codeName: "ALREADY_EXISTS" });
 });
 
-test("[CSI-277] [CSI-278] [CSI-279] what a second publish answers", async () => {
+test("what a second publish answers", async () => {
+  covers("CSI-277", "CSI-278", "CSI-279");
   const volumeId = await make("second");
   const request = { volumeId, targetPath: join(folder, "one"), volumeCapability: mount() };
   const elsewhere = { ...request, targetPath: join(folder, "two") };
@@ -108,7 +112,8 @@ test("[CSI-277] [CSI-278] [CSI-279] what a second publish answers", async () => 
   }
 });
 
-test("[CSI-184] [CSI-185] [CSI-186] [CSI-190] [CSI-191] volumes are listed page by page", async () => {
+test("volumes are listed page by page", async () => {
+  covers("CSI-184", "CSI-185", "CSI-186", "CSI-190", "CSI-191");
   for (const name of ["a", "b", "c"]) await make(name);
   const all = await client.controller.listVolumes({});
   const seen: string[] = [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CsiClient, v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { prepareDriver } from "./support/driver.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
 import { codeOf } from "./support/volumes.ts";
@@ -115,7 +116,8 @@ async function told({
 }
 
 for (const mode of ["all", "controller", "node"] as const) {
-  test(`[CSI-048] [CSI-197] mode ${mode} announces what it serves, and nothing else`, async () => {
+  test(`mode ${mode} announces what it serves, and nothing else`, async () => {
+    covers("CSI-048", "CSI-197");
     const driver = await prepareDriver({ mode, pool: "directory" });
     try {
       await driver.start();
@@ -126,7 +128,8 @@ for (const mode of ["all", "controller", "node"] as const) {
   });
 }
 
-test("[CSI-048] [CSI-049] the parts of a plugin with several processes announce the whole, and serve their own", async () => {
+test("the parts of a plugin with several processes announce the whole, and serve their own", async () => {
+  covers("CSI-048", "CSI-049");
   const cluster = await startTwoNodes();
   assert.deepEqual(await told(cluster.controller), TOLD["cluster controller"]);
   assert.deepEqual(await told(cluster.nodes["node-2"]), TOLD["cluster node"]);

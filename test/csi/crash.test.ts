@@ -5,7 +5,7 @@ import { test } from "node:test";
 import "@mooring/driver";
 import { ENGINE_KINDS, findLeaks } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
-import { killEveryFailpoint } from "@mooring/store/testing";
+import { covers, killEveryFailpoint } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow } from "../support/remains.ts";
 import { type Driver, host, prepareDriver } from "./support/driver.ts";
@@ -120,7 +120,8 @@ const runs = POOLS.flatMap((pool) =>
 );
 
 killEveryFailpoint(runs, { everyday: 2, full: 6 }, ({ rpc, gap, pool }) => {
-  test(`[CSI-069] [CSI-020] ${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
+  test(`${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
+    covers("CSI-069", "CSI-020");
     const driver = await prepareDriver({ pool });
     await killedAndRepeated(driver, rpc, gap).catch(async (error: unknown) => {
       // What was left half-way is no news beside the reason.

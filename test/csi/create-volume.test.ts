@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
 import { capability, codeOf, createVolume, fails, GIB, MIB, remove, volumeId } from "./support/volumes.ts";
 
 const driver = await startDriver();
 const { controller } = driver;
 
-test("[CSI-066] [CSI-082] [CSI-097] [CSI-021] OK comes with a volume; its id is good for all later calls", async () => {
+test("OK comes with a volume; its id is good for all later calls", async () => {
+  covers("CSI-066", "CSI-082", "CSI-097", "CSI-021");
   const volume = await createVolume(driver, "plain");
   assert.ok(Buffer.byteLength(volume.volumeId) > 0 && Buffer.byteLength(volume.volumeId) <= 128);
   const got = await controller.controllerGetVolume({ volumeId: volume.volumeId });
@@ -15,14 +17,16 @@ test("[CSI-066] [CSI-082] [CSI-097] [CSI-021] OK comes with a volume; its id is 
   await fails("NOT_FOUND", controller.controllerGetVolume({ volumeId: volume.volumeId }));
 });
 
-test("[CSI-026] [CSI-078] with only the required fields the size, the place and the file system are the driver's choice", async () => {
+test("with only the required fields the size, the place and the file system are the driver's choice", async () => {
+  covers("CSI-026", "CSI-078");
   const { volume } = await controller.createVolume({ name: "bare", volumeCapabilities: [capability()] });
   assert.ok((volume?.capacityBytes ?? 0n) > 0n);
   assert.equal(volume?.accessibleTopology.length, 1);
   await remove(driver, volume?.volumeId ?? "");
 });
 
-test("[CSI-067] [CSI-069] [CSI-070] a name is one volume: repeats answer the same, deleted and made anew it has the same id", async () => {
+test("a name is one volume: repeats answer the same, deleted and made anew it has the same id", async () => {
+  covers("CSI-067", "CSI-069", "CSI-070");
   const first = await createVolume(driver, "one name");
   assert.deepEqual(await createVolume(driver, "one name"), first);
   assert.equal((await controller.listVolumes({})).entries.length, 1);
@@ -32,7 +36,8 @@ test("[CSI-067] [CSI-069] [CSI-070] a name is one volume: repeats answer the sam
   await remove(driver, again.volumeId);
 });
 
-test("[CSI-098] [CSI-099] [CSI-365] attributes never change, tell no secret, and do not identify", async () => {
+test("attributes never change, tell no secret, and do not identify", async () => {
+  covers("CSI-098", "CSI-099", "CSI-365");
   const secrets = { password: "planted-secret" };
   const a = await createVolume(driver, "a", { secrets });
   const b = await createVolume(driver, "b", { secrets });
@@ -60,7 +65,8 @@ const SIZES: readonly [string, object | undefined, (bytes: bigint) => boolean][]
   ["above 32 bits", { requiredBytes: 5n * GIB }, (b) => b >= 5n * GIB],
 ];
 for (const [what, capacityRange, good] of SIZES) {
-  test(`[CSI-093] [CSI-094] [CSI-096] capacity range: ${what}`, async () => {
+  test(`capacity range: ${what}`, async () => {
+    covers("CSI-093", "CSI-094", "CSI-096");
     const volume = await createVolume(driver, `size ${what}`, {
       ...(capacityRange ? { capacityRange } : {}),
     });
@@ -119,7 +125,8 @@ const REFUSED: readonly [string, string, object, RegExp][] = [
   ["an empty source", "INVALID_ARGUMENT", { volumeContentSource: {} }, /volume_content_source/],
 ];
 for (const [what, code, change, text] of REFUSED) {
-  test(`[CSI-029] [CSI-031] [CSI-033] [CSI-073] [CSI-074] [CSI-087] refused, and nothing is made: ${what}`, async () => {
+  test(`refused, and nothing is made: ${what}`, async () => {
+    covers("CSI-029", "CSI-031", "CSI-033", "CSI-073", "CSI-074", "CSI-087");
     await fails(
       code,
       controller.createVolume({ name: "refused", volumeCapabilities: [capability()], ...change }),
@@ -129,7 +136,8 @@ for (const [what, code, change, text] of REFUSED) {
   });
 }
 
-test("[CSI-072] a volume for block and mount may be used as either", async () => {
+test("a volume for block and mount may be used as either", async () => {
+  covers("CSI-072");
   const both = { volumeCapabilities: [capability(), capability({ access: "block" })] };
   const id = await volumeId(driver, "both", both);
   for (const access of ["mount", "block"] as const) {
@@ -147,7 +155,8 @@ const OTHER: readonly [string, object, RegExp][] = [
   ["parameters", { parameters: { pool: "default" } }, /parameters/],
 ];
 for (const [what, change, text] of OTHER) {
-  test(`[CSI-120] the same name with other ${what} is ALREADY_EXISTS, names it, and changes nothing`, async () => {
+  test(`the same name with other ${what} is ALREADY_EXISTS, names it, and changes nothing`, async () => {
+    covers("CSI-120");
     const first = await createVolume(driver, "taken");
     await fails("ALREADY_EXISTS", createVolume(driver, "taken", change as never), text);
     assert.deepEqual(await createVolume(driver, "taken"), first);
@@ -155,7 +164,8 @@ for (const [what, change, text] of OTHER) {
   });
 }
 
-test("[CSI-020] [CSI-124] ten identical calls at once make one volume; a different one meanwhile is ABORTED or ALREADY_EXISTS", async () => {
+test("ten identical calls at once make one volume; a different one meanwhile is ABORTED or ALREADY_EXISTS", async () => {
+  covers("CSI-020", "CSI-124");
   const same = Array.from({ length: 10 }, () => codeOf(createVolume(driver, "many")));
   const other = codeOf(createVolume(driver, "many", { size: 32n * MIB }));
   assert.deepEqual([...new Set(await Promise.all(same))], ["OK"]);
@@ -165,7 +175,8 @@ test("[CSI-020] [CSI-124] ten identical calls at once make one volume; a differe
   await remove(driver, entries[0]?.volume?.volumeId ?? "");
 });
 
-test("[CSI-069] [CSI-020] a client that goes away in the middle leaves a whole volume or none, under the same name", async () => {
+test("a client that goes away in the middle leaves a whole volume or none, under the same name", async () => {
+  covers("CSI-069", "CSI-020");
   for (let round = 0; round < 5; round += 1) {
     const stop = new AbortController();
     const request = { name: `gone ${round}`, volumeCapabilities: [capability()] };

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { covers } from "@mooring/store/testing";
 import { filesBelow } from "../support/remains.ts";
 import { host, startDriver } from "./support/driver.ts";
 import {
@@ -23,7 +24,8 @@ const driver = await startDriver({ pool: "directory" });
 const imaged = await startDriver({ pool: "xfs" });
 const { controller, node } = driver;
 
-test("directory: [CSI-072] [CSI-073] [CSI-194] no block volumes: refused when asked for, capacity 0", async () => {
+test("directory: no block volumes: refused when asked for, capacity 0", async () => {
+  covers("CSI-072", "CSI-073", "CSI-194");
   const block = [capability({ access: "block" })];
   await fails(
     "INVALID_ARGUMENT",
@@ -41,7 +43,8 @@ test("directory: [CSI-072] [CSI-073] [CSI-194] no block volumes: refused when as
   assert.deepEqual((await controller.listVolumes({})).entries, []);
 });
 
-test("directory: [CSI-067] [CSI-268] [CSI-270] [CSI-286] [CSI-292] a folder is published writable and read-only, and keeps its data", async () => {
+test("directory: a folder is published writable and read-only, and keeps its data", async () => {
+  covers("CSI-067", "CSI-268", "CSI-270", "CSI-286", "CSI-292");
   const volume = await staged(driver, "folder");
   const [writable, readable] = [driver.path("writable"), driver.path("readable")];
   await volume.publish(writable);
@@ -60,7 +63,8 @@ test("directory: [CSI-067] [CSI-268] [CSI-270] [CSI-286] [CSI-292] a folder is p
   );
 });
 
-test("directory: [CSI-086] mount flags of a bind mount are applied, also where it is published; others are refused", async () => {
+test("directory: mount flags of a bind mount are applied, also where it is published; others are refused", async () => {
+  covers("CSI-086");
   const choice = { mountFlags: ["noexec,nosuid", "nodev", "noatime"] };
   const volume = await staged(driver, "flags", { choice });
   const [writable, readable] = [driver.path("flags-writable"), driver.path("flags-readable")];
@@ -106,7 +110,8 @@ test("directory: [CSI-086] mount flags of a bind mount are applied, also where i
 });
 
 for (const pool of ["directory", "xfs"] as const) {
-  test(`${pool}: [CSI-086] the mount flag ro makes staging and publication read-only`, async () => {
+  test(`${pool}: the mount flag ro makes staging and publication read-only`, async () => {
+    covers("CSI-086");
     const used = pool === "directory" ? driver : imaged;
     const volume = await staged(used, "read-only", { choice: { mountFlags: ["ro"] } });
     const target = used.path("read-only-target");
@@ -119,7 +124,8 @@ for (const pool of ["directory", "xfs"] as const) {
   });
 }
 
-test("directory: [CSI-202] [CSI-203] [CSI-206] [CSI-217] a folder in use is not cut; one at rest is, and restored whole", async () => {
+test("directory: a folder in use is not cut; one at rest is, and restored whole", async () => {
+  covers("CSI-202", "CSI-203", "CSI-206", "CSI-217");
   const id = await volumeId(driver, "source");
   const staging = driver.path("source");
   await mkdir(staging);
@@ -147,7 +153,8 @@ test("directory: [CSI-202] [CSI-203] [CSI-206] [CSI-217] a folder in use is not 
   await remove(driver, id);
 });
 
-test("directory: [CSI-093] [CSI-131] [CSI-196] a volume says the size that was asked for, and grows; it goes without a trace", async () => {
+test("directory: a volume says the size that was asked for, and grows; it goes without a trace", async () => {
+  covers("CSI-093", "CSI-131", "CSI-196");
   const volume = await createVolume(driver, "sized", { size: 64n * MIB });
   assert.equal(volume.capacityBytes, 64n * MIB);
   const capacityRange = { requiredBytes: 128n * MIB };

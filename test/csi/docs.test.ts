@@ -12,7 +12,8 @@ const README = await readFile(new URL("../../packages/driver/README.md", import.
 const GUIDE = await readFile(new URL("../../docs/tasks/driver.md", import.meta.url), "utf8");
 const driver = await startDriver({ pool: "directory" });
 
-test("[CSI-038] [CSI-079] [CSI-057] the documentation tells of secrets, topology and Probe what the driver does", async () => {
+test("the documentation tells of secrets, topology and Probe what the driver does", async () => {
+  covers("CSI-038", "CSI-079", "CSI-057");
   assert.match(README, /Secrets: none are needed/);
   assert.ok(README.includes(TOPOLOGY_NODE_KEY));
   const { accessibleTopology } = await driver.node.nodeGetInfo({});
@@ -33,7 +34,8 @@ test("whether volumes of a group are consistent is said by the documentation, an
   );
 });
 
-test("[CSI-319] [CSI-338] [CSI-340] every setting is documented with its variable; so is what the machine must have", async () => {
+test("every setting is documented with its variable; so is what the machine must have", async () => {
+  covers("CSI-319", "CSI-338", "CSI-340");
   const help = new MooringProcess(["driver", "--help"], plainEnvironment());
   assert.equal(await help.ended(), 0);
   const options = help.stdout.match(/--[a-z-]+(?= <)/g) ?? [];
@@ -48,7 +50,8 @@ test("[CSI-319] [CSI-338] [CSI-340] every setting is documented with its variabl
   }
 });
 
-test("[CSI-332] [CSI-331] it logs to standard error only, as documented: there is no log file to describe", async () => {
+test("it logs to standard error only, as documented: there is no log file to describe", async () => {
+  covers("CSI-332", "CSI-331");
   assert.match(README, /logs to standard error only/);
   await fails("INVALID_ARGUMENT", volumeId(driver, ""));
   assert.match(driver.process.stderr, /CreateVolume/);
@@ -69,7 +72,8 @@ function documented(text: string, entry: string): string[] {
     .sort();
 }
 
-test("[CSI-074] the parameters that are documented are those that the refusal of an unknown one names, all of them", async () => {
+test("the parameters that are documented are those that the refusal of an unknown one names, all of them", async () => {
+  covers("CSI-074");
   const colour = { colour: "red" };
   const plain = known(await fails("INVALID_ARGUMENT", volumeId(driver, "p", { parameters: colour })));
   assert.deepEqual(documented(README, "Parameters"), plain);

@@ -3,6 +3,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { type Driver, host, NODE, startDriver } from "./support/driver.ts";
 import { gate } from "./support/gate.ts";
 import {
@@ -27,7 +28,8 @@ const nothingServed = async ({ stateDir }: Driver) =>
 
 for (const [pool, driver] of Object.entries({ xfs: imaged, directory: folders })) {
   for (const mode of MODES) {
-    test(`${pool}: [CSI-072] [CSI-073] [CSI-090] ${mode}, the driver alone: the file system itself is used, no server is started`, async () => {
+    test(`${pool}: ${mode}, the driver alone: the file system itself is used, no server is started`, async () => {
+      covers("CSI-072", "CSI-073", "CSI-090");
       const choice: CapabilityChoice = { mode };
       const volumeCapabilities = [capability(choice)];
       assert.ok((await driver.controller.getCapacity({ volumeCapabilities })).availableCapacity > 0n);
@@ -65,7 +67,8 @@ for (const [pool, driver] of Object.entries({ xfs: imaged, directory: folders })
 }
 
 for (const mode of MODES) {
-  test(`[CSI-072] [CSI-084] [CSI-090] ${mode} of a block volume, the driver alone: its device, at several targets`, async () => {
+  test(`${mode} of a block volume, the driver alone: its device, at several targets`, async () => {
+    covers("CSI-072", "CSI-084", "CSI-090");
     const choice: CapabilityChoice = { mode, access: "block" };
     const room = await imaged.controller.getCapacity({ volumeCapabilities: [capability(choice)] });
     assert.ok(room.availableCapacity > 0n);

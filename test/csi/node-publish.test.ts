@@ -3,6 +3,7 @@ import { open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { host, startDriver } from "./support/driver.ts";
 import { type CapabilityChoice, codeOf, fails, MIB, type Staged, staged } from "./support/volumes.ts";
 
@@ -20,8 +21,9 @@ async function withVolume(choice: CapabilityChoice, work: (volume: Staged) => Pr
   await volume.undo();
 }
 
-test("[CSI-268] [CSI-270] [CSI-292] published, the target is the volume's file system, once; unpublished, target and mount are gone", () =>
-  withVolume({}, async (volume) => {
+test("published, the target is the volume's file system, once; unpublished, target and mount are gone", () => {
+  covers("CSI-268", "CSI-270", "CSI-292");
+  return withVolume({}, async (volume) => {
     const target = driver.path("target");
     await volume.publish(target);
     await volume.publish(target);
@@ -32,10 +34,12 @@ test("[CSI-268] [CSI-270] [CSI-292] published, the target is the volume's file s
     await volume.unpublish(target);
     assert.equal(await missing(target), true);
     assert.equal((await host.mounts.at(target)).length, 0);
-  }));
+  });
+});
 
-test("[CSI-287] [CSI-291] [CSI-295] [CSI-029] [CSI-031] the rows of the error tables of publish and unpublish", () =>
-  withVolume({}, async (volume) => {
+test("the rows of the error tables of publish and unpublish", () => {
+  covers("CSI-287", "CSI-291", "CSI-295", "CSI-029", "CSI-031");
+  return withVolume({}, async (volume) => {
     const target = driver.path("rows");
     await fails("NOT_FOUND", volume.publish(target, { volumeId: "v-none" }), /v-none/);
     await fails(
@@ -65,7 +69,8 @@ test("[CSI-287] [CSI-291] [CSI-295] [CSI-029] [CSI-031] the rows of the error ta
       node.nodeUnpublishVolume({ volumeId: volume.id, targetPath: "" }),
       /target_path/,
     );
-  }));
+  });
+});
 
 const MULTI = [
   "MULTI_NODE_READER_ONLY",
@@ -74,8 +79,9 @@ const MULTI = [
   "SINGLE_NODE_MULTI_WRITER",
 ] as const;
 for (const mode of MULTI) {
-  test(`[CSI-273] [CSI-274] [CSI-275] [CSI-276] [CSI-281] [CSI-360] the second publish of a file system, ${mode}: every cell`, () =>
-    withVolume({ mode }, async (volume) => {
+  test(`the second publish of a file system, ${mode}: every cell`, () => {
+    covers("CSI-273", "CSI-274", "CSI-275", "CSI-276", "CSI-281", "CSI-360");
+    return withVolume({ mode }, async (volume) => {
       const [t1, t2, t3] = ["1", "2", "3"].map((n) => driver.path(`${mode}-${n}`)) as [
         string,
         string,
@@ -89,11 +95,13 @@ for (const mode of MULTI) {
       await volume.publish(t3, { readonly: true });
       await assert.rejects(writeFile(join(t3, "file"), "no"), { code: "EROFS" });
       for (const target of [t1, t2, t3]) await volume.unpublish(target);
-    }));
+    });
+  });
 }
 
-test("[CSI-273] [CSI-274] [CSI-275] [CSI-084] the second publish of a block volume: all targets are writable, or all are read-only until the last of them has gone", () =>
-  withVolume({ access: "block", mode: "MULTI_NODE_MULTI_WRITER" }, async (volume) => {
+test("the second publish of a block volume: all targets are writable, or all are read-only until the last of them has gone", () => {
+  covers("CSI-273", "CSI-274", "CSI-275", "CSI-084");
+  return withVolume({ access: "block", mode: "MULTI_NODE_MULTI_WRITER" }, async (volume) => {
     const [t1, t2, t3] = ["1", "2", "3"].map((n) => driver.path(`block-cells-${n}`)) as [
       string,
       string,
@@ -119,11 +127,13 @@ test("[CSI-273] [CSI-274] [CSI-275] [CSI-084] the second publish of a block volu
     await volume.publish(t3);
     assert.equal(await takesWrites(t3), true);
     await volume.unpublish(t3);
-  }));
+  });
+});
 
 for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_NODE_READER_ONLY"] as const) {
-  test(`[CSI-277] [CSI-278] [CSI-279] [CSI-280] [CSI-281] [CSI-288] [CSI-290] [CSI-088] the second publish, ${mode}: every cell`, () =>
-    withVolume({ mode }, async (volume) => {
+  test(`the second publish, ${mode}: every cell`, () => {
+    covers("CSI-277", "CSI-278", "CSI-279", "CSI-280", "CSI-281", "CSI-288", "CSI-290", "CSI-088");
+    return withVolume({ mode }, async (volume) => {
       const [t1, t2] = [driver.path(`${mode}-1`), driver.path(`${mode}-2`)];
       await volume.publish(t1, { secrets: { key: "one" } });
       await volume.publish(t1, { secrets: { key: "two" } });
@@ -134,7 +144,8 @@ for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_N
       await volume.unpublish(t1);
       await volume.publish(t2);
       await volume.unpublish(t2);
-    }));
+    });
+  });
 }
 
 const WRITABLE: readonly [NonNullable<CapabilityChoice["mode"]>, boolean][] = [
@@ -145,8 +156,9 @@ const WRITABLE: readonly [NonNullable<CapabilityChoice["mode"]>, boolean][] = [
   ["MULTI_NODE_MULTI_WRITER", true],
 ];
 for (const [mode, writable] of WRITABLE) {
-  test(`[CSI-088] [CSI-089] [CSI-090] [CSI-286] ${mode} on the only node there is: ${writable ? "writable" : "writes fail with EROFS"}`, () =>
-    withVolume({ mode }, async (volume) => {
+  test(`${mode} on the only node there is: ${writable ? "writable" : "writes fail with EROFS"}`, () => {
+    covers("CSI-088", "CSI-089", "CSI-090", "CSI-286");
+    return withVolume({ mode }, async (volume) => {
       const target = driver.path(`writable-${mode}`);
       await volume.publish(target);
       const write = writeFile(join(target, "file"), "x").then(
@@ -158,11 +170,13 @@ for (const [mode, writable] of WRITABLE) {
       await volume.publish(target, { readonly: true });
       await assert.rejects(writeFile(join(target, "file"), "x"), { code: "EROFS" });
       await volume.unpublish(target);
-    }));
+    });
+  });
 }
 
-test("[CSI-084] a block volume is published as its device; read-only, the device refuses writes", () =>
-  withVolume({ access: "block" }, async (volume) => {
+test("a block volume is published as its device; read-only, the device refuses writes", () => {
+  covers("CSI-084");
+  return withVolume({ access: "block" }, async (volume) => {
     const target = driver.path("block");
     await volume.publish(target);
     assert.equal((await stat(target)).isBlockDevice(), true);
@@ -190,7 +204,8 @@ test("[CSI-084] a block volume is published as its device; read-only, the device
     );
     assert.equal(wrote, "refused");
     await volume.unpublish(target);
-  }));
+  });
+});
 
 test("statistics: bytes and inodes of a mount, the size of a device, the condition; NOT_FOUND elsewhere", async () => {
   const volume = await staged(driver, "stats", { choice: { fsType: "ext4" }, size: 64n * MIB });

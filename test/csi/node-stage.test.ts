@@ -3,6 +3,7 @@ import { mkdir, readFile, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { host, NODE, startDriver } from "./support/driver.ts";
 import { gate } from "./support/gate.ts";
 import {
@@ -23,7 +24,8 @@ import {
 const driver = await startDriver();
 const mountsAt = async (path: string) => (await host.mounts.at(path)).length;
 
-test("[CSI-246] [CSI-247] [CSI-251] staging mounts the volume here, once, however often it is asked", async () => {
+test("staging mounts the volume here, once, however often it is asked", async () => {
+  covers("CSI-246", "CSI-247", "CSI-251");
   const volume = await staged(driver, "once", { choice: { fsType: "ext4" } });
   const again = () =>
     driver.node.nodeStageVolume({
@@ -40,7 +42,8 @@ test("[CSI-246] [CSI-247] [CSI-251] staging mounts the volume here, once, howeve
   await volume.undo();
 });
 
-test("[CSI-256] [CSI-257] [CSI-259] [CSI-029] [CSI-031] the rows of NodeStageVolume's error table", async () => {
+test("the rows of NodeStageVolume's error table", async () => {
+  covers("CSI-256", "CSI-257", "CSI-259", "CSI-029", "CSI-031");
   const id = await volumeId(driver, "rows");
   const staging = driver.path("rows");
   const stage = (more: object = {}) =>
@@ -68,7 +71,8 @@ test("[CSI-256] [CSI-257] [CSI-259] [CSI-029] [CSI-031] the rows of NodeStageVol
   await remove(driver, id);
 });
 
-test("[CSI-260] [CSI-263] [CSI-265] unstaging undoes it, repeats are OK, an unknown volume is NOT_FOUND", async () => {
+test("unstaging undoes it, repeats are OK, an unknown volume is NOT_FOUND", async () => {
+  covers("CSI-260", "CSI-263", "CSI-265");
   const volume = await staged(driver, "undone");
   const unstage = (more: object = {}) =>
     driver.node.nodeUnstageVolume({ volumeId: volume.id, stagingTargetPath: volume.staging, ...more });
@@ -82,7 +86,8 @@ test("[CSI-260] [CSI-263] [CSI-265] unstaging undoes it, repeats are OK, an unkn
   await volume.undo();
 });
 
-test("[CSI-084] [CSI-085] each file system, and ours when none is named, holds data over detach and restart", async () => {
+test("each file system, and ours when none is named, holds data over detach and restart", async () => {
+  covers("CSI-084", "CSI-085");
   for (const fsType of ["", "ext4", "xfs", "btrfs"]) {
     const size = 320n * MIB;
     const volume = await staged(driver, `fs ${fsType}`, { choice: { fsType }, size });
@@ -98,7 +103,8 @@ test("[CSI-084] [CSI-085] each file system, and ours when none is named, holds d
   }
 });
 
-test("[CSI-086] mount flags are applied; one that is not allowed is refused without being repeated; 4 KiB is their limit", async () => {
+test("mount flags are applied; one that is not allowed is refused without being repeated; 4 KiB is their limit", async () => {
+  covers("CSI-086");
   const choice: CapabilityChoice = { fsType: "ext4", mountFlags: ["noexec", "nodiratime"] };
   const volume = await staged(driver, "flags", { choice });
   const [mount] = await host.mounts.at(volume.staging);
@@ -132,7 +138,8 @@ test("[CSI-086] mount flags are applied; one that is not allowed is refused with
   await secret.undo();
 });
 
-test("[CSI-258] [CSI-266] [CSI-289] [CSI-296] [CSI-020] while an mkfs runs the same call joins it and any other is ABORTED", async () => {
+test("while an mkfs runs the same call joins it and any other is ABORTED", async () => {
+  covers("CSI-258", "CSI-266", "CSI-289", "CSI-296", "CSI-020");
   const mkfs = await gate(driver.folder, "mkfs.ext4", "mke2fs");
   await driver.restart({ PATH: mkfs.path });
   const id = await volumeId(driver, "slow");
@@ -165,7 +172,8 @@ test("[CSI-258] [CSI-266] [CSI-289] [CSI-296] [CSI-020] while an mkfs runs the s
   await remove(driver, id);
 });
 
-test("[CSI-258] [CSI-069] a client that disappears while an mkfs runs leaves no half file system: its retry completes", async () => {
+test("a client that disappears while an mkfs runs leaves no half file system: its retry completes", async () => {
+  covers("CSI-258", "CSI-069");
   const slow = join(driver.folder, "second");
   await mkdir(slow);
   const mkfs = await gate(slow, "mkfs.ext4", "mke2fs");
@@ -254,7 +262,8 @@ test("a volume for both kinds of access grows on the node for the one that is in
   await volume.undo();
 });
 
-test("[CSI-302] [CSI-303] [CSI-305] [CSI-306] [CSI-307] [CSI-021] the node: its id, its limit, its place, its capabilities", async () => {
+test("the node: its id, its limit, its place, its capabilities", async () => {
+  covers("CSI-302", "CSI-303", "CSI-305", "CSI-306", "CSI-307", "CSI-021");
   const info = await driver.node.nodeGetInfo({});
   assert.equal(info.nodeId, NODE);
   assert.ok(info.maxVolumesPerNode >= 0n);

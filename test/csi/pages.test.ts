@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
 import { cut, fails, remove, volumeId } from "./support/volumes.ts";
 
@@ -24,7 +25,8 @@ const kinds = {
 };
 
 for (const [kind, { list, make, remove: drop }] of Object.entries(kinds)) {
-  test(`[CSI-184] [CSI-185] [CSI-186] [CSI-187] [CSI-190] [CSI-234] [CSI-235] ${kind}: pages of any size hold all of them, once`, async () => {
+  test(`${kind}: pages of any size hold all of them, once`, async () => {
+    covers("CSI-184", "CSI-185", "CSI-186", "CSI-187", "CSI-190", "CSI-234", "CSI-235");
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await make(`${kind} ${n}`));
     assert.deepEqual(await list({}), { ids, nextToken: "" });
@@ -43,7 +45,8 @@ for (const [kind, { list, make, remove: drop }] of Object.entries(kinds)) {
     for (const id of ids) await drop(id);
   });
 
-  test(`[CSI-186] [CSI-190] [CSI-363] ${kind}: a token outlives a restart, and whatever is added or deleted meanwhile`, async () => {
+  test(`${kind}: a token outlives a restart, and whatever is added or deleted meanwhile`, async () => {
+    covers("CSI-186", "CSI-190", "CSI-363");
     const ids: string[] = [];
     for (let n = 0; n < 4; n += 1) ids.push(await make(`${kind} ${n}`));
     const { nextToken } = await list({ maxEntries: 2 });
@@ -55,7 +58,8 @@ for (const [kind, { list, make, remove: drop }] of Object.entries(kinds)) {
     for (const id of [...ids, added]) await drop(id);
   });
 
-  test(`[CSI-191] [CSI-240] [CSI-031] ${kind}: a token that is not ours is ABORTED, a negative page size INVALID_ARGUMENT`, async () => {
+  test(`${kind}: a token that is not ours is ABORTED, a negative page size INVALID_ARGUMENT`, async () => {
+    covers("CSI-191", "CSI-240", "CSI-031");
     const id = await make(`${kind} one`);
     const other = await make(`${kind} two`);
     const { nextToken } = await list({ maxEntries: 1 });

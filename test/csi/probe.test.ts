@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { type Driver, prepareDriver } from "./support/driver.ts";
 import { codeOf, createVolume, fails } from "./support/volumes.ts";
@@ -15,8 +16,9 @@ async function withDriver(work: (driver: Driver) => Promise<void>, poolSize = "2
   }
 }
 
-test("[CSI-054] [CSI-064] a program that is missing makes Probe FAILED_PRECONDITION, and says which", () =>
-  withDriver(async (driver) => {
+test("a program that is missing makes Probe FAILED_PRECONDITION, and says which", () => {
+  covers("CSI-054", "CSI-064");
+  return withDriver(async (driver) => {
     const empty = join(driver.folder, "empty");
     await mkdir(empty);
     await driver.start({ PATH: empty });
@@ -27,10 +29,12 @@ test("[CSI-054] [CSI-064] a program that is missing makes Probe FAILED_PRECONDIT
     await fails("FAILED_PRECONDITION", driver.client.identity.probe({}), /flock|mkfs|losetup/);
     await driver.restart();
     assert.equal((await driver.client.identity.probe({})).ready, true, "with the program it is well again");
-  }));
+  });
+});
 
-test("[CSI-058] [CSI-062] [CSI-035] a damaged pool makes Probe FAILED_PRECONDITION; nothing is created on it", () =>
-  withDriver(async (driver) => {
+test("a damaged pool makes Probe FAILED_PRECONDITION; nothing is created on it", () => {
+  covers("CSI-058", "CSI-062", "CSI-035");
+  return withDriver(async (driver) => {
     await driver.start();
     const volume = await createVolume(driver, "before");
     await driver.process.end("SIGTERM");
@@ -42,4 +46,5 @@ test("[CSI-058] [CSI-062] [CSI-035] a damaged pool makes Probe FAILED_PRECONDITI
     await fails("FAILED_PRECONDITION", driver.client.identity.probe({}), /default/);
     assert.notEqual(await codeOf(createVolume(driver, "after")), "OK");
     assert.ok(volume.volumeId);
-  }));
+  });
+});

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CsiClient, connect, v0, v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { apart } from "../../packages/engine/src/testing/apart.ts";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
@@ -62,7 +63,8 @@ const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
   ["a node id that is none", ["--node-id", "a/b"], { CSI_ENDPOINT: GOOD }, /63/],
 ];
 
-test("[CSI-311] [CSI-328] [CSI-336] a wrong configuration ends the driver at once, with 2 and what to do", async () => {
+test("a wrong configuration ends the driver at once, with 2 and what to do", async () => {
+  covers("CSI-311", "CSI-328", "CSI-336");
   for (const [what, args, env, text] of MISTAKES) {
     const { code, text: said } = await refused(args, env);
     assert.equal(code, 2, `${what}: ${said}`);
@@ -71,7 +73,8 @@ test("[CSI-311] [CSI-328] [CSI-336] a wrong configuration ends the driver at onc
   }
 });
 
-test("[CSI-325] [CSI-319] with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name", async () => {
+test("with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name", async () => {
+  covers("CSI-325", "CSI-319");
   // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
   const script = (lib: string) => `mount --bind ${lib} /var/lib && exec "$0" "$@"`;
   const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };
@@ -103,7 +106,8 @@ test("[CSI-325] [CSI-319] with nothing but CSI_ENDPOINT it starts; every setting
   }
 });
 
-test("[CSI-336] a pool stays of its type: another one ends the driver with 2, the same one starts again", async () => {
+test("a pool stays of its type: another one ends the driver with 2, the same one starts again", async () => {
+  covers("CSI-336");
   const driver = await prepareDriver({ pool: "directory" });
   try {
     await driver.start();
@@ -124,7 +128,8 @@ test("[CSI-336] a pool stays of its type: another one ends the driver with 2, th
   }
 });
 
-test("[CSI-319] [CSI-326] the help names a variable for every setting; only the specification's begins with CSI_", async () => {
+test("the help names a variable for every setting; only the specification's begins with CSI_", async () => {
+  covers("CSI-319", "CSI-326");
   const help = new MooringProcess(["driver", "--help"], plainEnvironment());
   assert.equal(await help.ended(), 0);
   const options = help.stdout.split(/\n(?= {2}--)/).slice(1);
@@ -140,7 +145,8 @@ const MODES = {
 } as const;
 
 for (const mode of ["controller", "node", "all"] as const) {
-  test(`[CSI-007] [CSI-016] [CSI-334] [CSI-335] [CSI-331] mode ${mode} serves its services, and logs to its output only`, async () => {
+  test(`mode ${mode} serves its services, and logs to its output only`, async () => {
+    covers("CSI-007", "CSI-016", "CSI-334", "CSI-335", "CSI-331");
     const driver = await prepareDriver({ mode, pool: "directory", logLevel: "debug" });
     try {
       await driver.start();
@@ -169,7 +175,8 @@ for (const mode of ["controller", "node", "all"] as const) {
   });
 }
 
-test("[CSI-128] [CSI-138] [CSI-161] [CSI-175] [CSI-224] [CSI-231] [CSI-300] [CSI-303] what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at", async () => {
+test("what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at", async () => {
+  covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
   const off = { controller: v1.Node, node: v1.Controller };
   for (const mode of ["controller", "node"] as const) {
     const driver = await prepareDriver({ mode, pool: "directory" });
@@ -204,7 +211,8 @@ async function toldBy(clients: readonly CsiClient[]): Promise<Map<string, Set<st
   return told;
 }
 
-test("[CSI-048] [CSI-049] all instances of one version tell the same of the plugin as a whole, whatever they serve", async () => {
+test("all instances of one version tell the same of the plugin as a whole, whatever they serve", async () => {
+  covers("CSI-048", "CSI-049");
   const drivers = [];
   try {
     for (const mode of ["controller", "node", "all"] as const) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
@@ -44,7 +45,8 @@ const PLACED: readonly [string, object | undefined, RegExp][] = [
   ["only preferred, none exists", { preferred: [NOWHERE] }, /^node-[12]$/],
 ];
 for (const [what, requirement, place] of PLACED) {
-  test(`[CSI-102] [CSI-105] [CSI-106] [CSI-107] [CSI-109] [CSI-110] [CSI-112] placed: ${what}`, async () => {
+  test(`placed: ${what}`, async () => {
+    covers("CSI-102", "CSI-105", "CSI-106", "CSI-107", "CSI-109", "CSI-110", "CSI-112");
     const volume = await create(what, requirement);
     const places = placeOf(volume);
     assert.equal(places.length, 1);
@@ -53,7 +55,8 @@ for (const [what, requirement, place] of PLACED) {
   });
 }
 
-test("[CSI-113] [CSI-122] requisite places that cannot be used are RESOURCE_EXHAUSTED, and nothing is made", async () => {
+test("requisite places that cannot be used are RESOURCE_EXHAUSTED, and nothing is made", async () => {
+  covers("CSI-113", "CSI-122");
   await fails("RESOURCE_EXHAUSTED", create("nowhere", { requisite: [NOWHERE] }), /topology/);
   const foreign = { requisite: [{ segments: { "example.com/zone": "z1" } }] };
   await fails("RESOURCE_EXHAUSTED", create("foreign", foreign), /topology/);
@@ -85,7 +88,8 @@ test("a snapshot is usable where its volume is: it says so, and a requisite plac
   await remove(volume.volumeId);
 });
 
-test("[CSI-112] a full preferred place: the volume lands in another requisite one", async () => {
+test("a full preferred place: the volume lands in another requisite one", async () => {
+  covers("CSI-112");
   const most = (await controller.getCapacity({ accessibleTopology: TWO })).maximumVolumeSize ?? 0n;
   const large = { capacityRange: { requiredBytes: most - 64n * MIB } };
   const block = { volumeCapabilities: [capability({ access: "block" })] };
@@ -96,7 +100,8 @@ test("[CSI-112] a full preferred place: the volume lands in another requisite on
   for (const { volumeId } of [full, volume]) await remove(volumeId);
 });
 
-test("[CSI-350] the same name at another requisite place is ALREADY_EXISTS", async () => {
+test("the same name at another requisite place is ALREADY_EXISTS", async () => {
+  covers("CSI-350");
   const volume = await create("placed", { requisite: [ONE] });
   assert.deepEqual(await create("placed", { requisite: [TWO, ONE] }), volume);
   await fails("ALREADY_EXISTS", create("placed", { requisite: [TWO] }), /topology/);
@@ -115,13 +120,15 @@ const BAD_SEGMENTS: readonly [string, Record<string, string>][] = [
   ["a key with two slashes", { "a/b/c": "a" }],
 ];
 for (const [what, segments] of BAD_SEGMENTS) {
-  test(`[CSI-115] [CSI-118] [CSI-119] [CSI-031] INVALID_ARGUMENT: ${what}`, async () => {
+  test(`INVALID_ARGUMENT: ${what}`, async () => {
+    covers("CSI-115", "CSI-118", "CSI-119", "CSI-031");
     await fails("INVALID_ARGUMENT", create("bad", { requisite: [{ segments }] }), /segments/);
     await fails("INVALID_ARGUMENT", controller.getCapacity({ accessibleTopology: { segments } }), /segments/);
   });
 }
 
-test("[CSI-115] [CSI-116] [CSI-117] [CSI-119] [CSI-307] our keys have one prefix, a domain; every node says its own place", async () => {
+test("our keys have one prefix, a domain; every node says its own place", async () => {
+  covers("CSI-115", "CSI-116", "CSI-117", "CSI-119", "CSI-307");
   const keys = new Set<string>();
   for (const node of ["node-1", "node-2"] as const) {
     const { accessibleTopology } = await world.nodes[node].node.nodeGetInfo({});
@@ -138,7 +145,8 @@ test("[CSI-115] [CSI-116] [CSI-117] [CSI-119] [CSI-307] our keys have one prefix
   for (const key of keys) assert.match(key, /^[A-Za-z0-9][-\w.]{0,62}\/[A-Za-z0-9][-\w.]{0,62}$/);
 });
 
-test("[CSI-141] [CSI-142] [CSI-165] [CSI-194] the controller attaches for any node; each node's capacity is its own", async () => {
+test("the controller attaches for any node; each node's capacity is its own", async () => {
+  covers("CSI-141", "CSI-142", "CSI-165", "CSI-194");
   const volume = await create("far", { requisite: [TWO] });
   const { volumeId } = volume;
   const volumeCapability = capability();
@@ -158,7 +166,8 @@ test("[CSI-141] [CSI-142] [CSI-165] [CSI-194] the controller attaches for any no
   await remove(volumeId);
 });
 
-test("[CSI-155] [CSI-088] published at one node, another is FAILED_PRECONDITION, and the message names the first", async () => {
+test("published at one node, another is FAILED_PRECONDITION, and the message names the first", async () => {
+  covers("CSI-155", "CSI-088");
   const { volumeId } = await create("single", { requisite: [ONE] });
   const volumeCapability = capability();
   await controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
@@ -171,7 +180,8 @@ test("[CSI-155] [CSI-088] published at one node, another is FAILED_PRECONDITION,
   await remove(volumeId);
 });
 
-test("[CSI-072] [CSI-073] [LHA-058] a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so", async () => {
+test("a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so", async () => {
+  covers("CSI-072", "CSI-073", "LHA-058");
   const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
   const requirement = { requisite: [TWO] };
   const { volumeId, accessibleTopology } = await create("many", requirement, {
@@ -230,7 +240,8 @@ test("a volume for several nodes whose node has no server is refused with what t
   await remove(volumeId);
 });
 
-test("[CSI-091] [CSI-155] MULTI_NODE_SINGLE_WRITER: a second node that would write is refused with the first one's name; it may read, and cannot write", async () => {
+test("MULTI_NODE_SINGLE_WRITER: a second node that would write is refused with the first one's name; it may read, and cannot write", async () => {
+  covers("CSI-091", "CSI-155");
   const volumeCapability = capability({ mode: "MULTI_NODE_SINGLE_WRITER" });
   const volumeCapabilities = [volumeCapability];
   const { volumeId } = await create("one writer", { requisite: [TWO] }, { volumeCapabilities });
@@ -265,7 +276,8 @@ test("[CSI-091] [CSI-155] MULTI_NODE_SINGLE_WRITER: a second node that would wri
   await remove(volumeId);
 });
 
-test("[CSI-088] [CSI-091] a mode for one node, or for one writer, holds against what other nodes ask for later", async () => {
+test("a mode for one node, or for one writer, holds against what other nodes ask for later", async () => {
+  covers("CSI-088", "CSI-091");
   const modes = ["SINGLE_NODE_WRITER", "MULTI_NODE_SINGLE_WRITER", "MULTI_NODE_MULTI_WRITER"] as const;
   const [single, oneWriter, many] = modes.map((mode) => capability({ mode })) as [
     CapabilityInit,
@@ -288,7 +300,8 @@ test("[CSI-088] [CSI-091] a mode for one node, or for one writer, holds against 
   await remove(volumeId);
 });
 
-test("[CSI-012] [CSI-017] a controller plugin has no node service, a node plugin no controller service: UNIMPLEMENTED", async () => {
+test("a controller plugin has no node service, a node plugin no controller service: UNIMPLEMENTED", async () => {
+  covers("CSI-012", "CSI-017");
   await fails("UNIMPLEMENTED", world.controller.node.nodeGetInfo({}));
   for (const client of Object.values(world.nodes)) {
     await fails("UNIMPLEMENTED", client.controller.listVolumes({}));

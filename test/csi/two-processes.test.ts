@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CsiClient, connect } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { cleanUp } from "../../packages/driver/src/testing/world.ts";
 import { machineRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
@@ -64,7 +65,8 @@ async function startParts(): Promise<{ controller: Part; node: Part; stop(): Pro
   return { controller, node, stop };
 }
 
-test("[CSI-007] [CSI-334] [CSI-335] a controller and a node process on one API server serve one volume; its data survives both", async () => {
+test("a controller and a node process on one API server serve one volume; its data survives both", async () => {
+  covers("CSI-007", "CSI-334", "CSI-335");
   const staging = join(up.stateDir, "staging");
   const target = join(up.stateDir, "target");
   await mkdir(staging);
@@ -136,7 +138,8 @@ test("one agent runs for a node: a second one, of whatever command, ends with 3 
   await parts.stop();
 });
 
-test("[CSI-336] an API server that is not there, or no kubeconfig, ends it at once and says what to do", async () => {
+test("an API server that is not there, or no kubeconfig, ends it at once and says what to do", async () => {
+  covers("CSI-336");
   const nobody = join(up.stateDir, "nobody");
   const text = await readFile(up.kubeconfig, "utf8");
   await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));

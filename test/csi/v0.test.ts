@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { v0, v1 } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { host, NODE, startDriver } from "./support/driver.ts";
 import { cut, fails, MIB, remove, volumeId } from "./support/volumes.ts";
 
@@ -23,7 +24,8 @@ const create = async (name: string, more: object = {}) => {
   return volume;
 };
 
-test("[CSI-015] [CSI-341] csi.v0 has its three services with 3, 11 and 7 methods, on the same socket", async () => {
+test("csi.v0 has its three services with 3, 11 and 7 methods, on the same socket", async () => {
+  covers("CSI-015", "CSI-341");
   assert.deepEqual(
     [v0.Identity, v0.Controller, v0.Node].map(({ methods }) => methods.length),
     [3, 11, 7],
@@ -39,12 +41,14 @@ test("[CSI-015] [CSI-341] csi.v0 has its three services with 3, 11 and 7 methods
   assert.equal((await identity.probe({})).ready, true);
 });
 
-test("[CSI-018] [CSI-300] [CSI-358] [CSI-305] NodeGetId and NodeGetInfo say the same node", async () => {
+test("NodeGetId and NodeGetInfo say the same node", async () => {
+  covers("CSI-018", "CSI-300", "CSI-358", "CSI-305");
   assert.equal((await node.nodeGetId({})).nodeId, NODE);
   assert.equal((await node.nodeGetInfo({})).nodeId, NODE);
 });
 
-test("[CSI-302] [CSI-197] [CSI-343] [CSI-364] csi.v0 announces only what csi.v0 knows", async () => {
+test("csi.v0 announces only what csi.v0 knows", async () => {
+  covers("CSI-302", "CSI-197", "CSI-343", "CSI-364");
   const numbers = (list: readonly { type: { case?: string | undefined; value?: unknown } }[]) =>
     list.map(({ type }) => (type.value as { type: number }).type);
   assert.deepEqual(numbers((await node.nodeGetCapabilities({})).capabilities), [1]);
@@ -55,7 +59,8 @@ test("[CSI-302] [CSI-197] [CSI-343] [CSI-364] csi.v0 announces only what csi.v0 
   assert.deepEqual(numbers((await identity.getPluginCapabilities({})).capabilities).sort(), [1, 2]);
 });
 
-test("[CSI-003] [CSI-342] a whole life by csi.v0: create, publish, stage, write, and back", async () => {
+test("a whole life by csi.v0: create, publish, stage, write, and back", async () => {
+  covers("CSI-003", "CSI-342");
   const { id, capacityBytes, accessibleTopology } = await create("life");
   assert.equal(capacityBytes, 16n * MIB);
   assert.equal(accessibleTopology.length, 1);
@@ -86,7 +91,8 @@ test("[CSI-003] [CSI-342] a whole life by csi.v0: create, publish, stage, write,
   await controller.deleteVolume({ volumeId: id });
 });
 
-test("[CSI-213] [CSI-214] [CSI-215] [CSI-344] [CSI-346] a snapshot by csi.v0: nanoseconds and READY", async () => {
+test("a snapshot by csi.v0: nanoseconds and READY", async () => {
+  covers("CSI-213", "CSI-214", "CSI-215", "CSI-344", "CSI-346");
   const { id } = await create("source");
   const before = BigInt(Date.now() - 1) * 1_000_000n;
   const { snapshot } = await controller.createSnapshot({ name: "cut", sourceVolumeId: id });
@@ -106,7 +112,8 @@ test("[CSI-213] [CSI-214] [CSI-215] [CSI-344] [CSI-346] a snapshot by csi.v0: na
   for (const volumeIdOf of [restored.id, id]) await controller.deleteVolume({ volumeId: volumeIdOf });
 });
 
-test("[CSI-170] [CSI-171] [CSI-352] ControllerUnpublishVolume of an unknown volume or node is NOT_FOUND in csi.v0, OK in csi.v1", async () => {
+test("ControllerUnpublishVolume of an unknown volume or node is NOT_FOUND in csi.v0, OK in csi.v1", async () => {
+  covers("CSI-170", "CSI-171", "CSI-352");
   const { id } = await create("unpublished");
   const from = (nodeId: string) => ({ volumeId: id, nodeId });
   await fails("NOT_FOUND", controller.controllerUnpublishVolume(from("node-z")), /node-z/);
@@ -121,7 +128,21 @@ test("[CSI-170] [CSI-171] [CSI-352] ControllerUnpublishVolume of an unknown volu
   await driver.controller.controllerUnpublishVolume({ volumeId: "v-none", nodeId: NODE });
 });
 
-test("[CSI-120] [CSI-126] [CSI-150] [CSI-151] [CSI-183] [CSI-191] [CSI-256] [CSI-265] [CSI-287] [CSI-295] [CSI-348] [CSI-351] the error tables of csi.v0", async () => {
+test("the error tables of csi.v0", async () => {
+  covers(
+    "CSI-120",
+    "CSI-126",
+    "CSI-150",
+    "CSI-151",
+    "CSI-183",
+    "CSI-191",
+    "CSI-256",
+    "CSI-265",
+    "CSI-287",
+    "CSI-295",
+    "CSI-348",
+    "CSI-351",
+  );
   const { id } = await create("rows");
   await fails(
     "ALREADY_EXISTS",
@@ -154,7 +175,8 @@ test("[CSI-120] [CSI-126] [CSI-150] [CSI-151] [CSI-183] [CSI-191] [CSI-256] [CSI
   await controller.deleteVolume({ volumeId: id });
 });
 
-test("[CSI-178] [CSI-182] ValidateVolumeCapabilities of csi.v0 says supported, or not and why", async () => {
+test("ValidateVolumeCapabilities of csi.v0 says supported, or not and why", async () => {
+  covers("CSI-178", "CSI-182");
   const { id } = await create("validated");
   const validate = (...volumeCapabilities: object[]) =>
     controller.validateVolumeCapabilities({ volumeId: id, volumeCapabilities });
@@ -168,7 +190,8 @@ test("[CSI-178] [CSI-182] ValidateVolumeCapabilities of csi.v0 says supported, o
   await controller.deleteVolume({ volumeId: id });
 });
 
-test("[CSI-021] [CSI-029] [CSI-036] [CSI-119] field rules bind csi.v0 as well", async () => {
+test("field rules bind csi.v0 as well", async () => {
+  covers("CSI-021", "CSI-029", "CSI-036", "CSI-119");
   await fails("INVALID_ARGUMENT", create("n".repeat(129)), /129/);
   await fails("INVALID_ARGUMENT", create(""), /name/);
   await fails("INVALID_ARGUMENT", create("s", { controllerCreateSecrets: { "a/b": "x" } }), /secrets/i);
@@ -176,7 +199,8 @@ test("[CSI-021] [CSI-029] [CSI-036] [CSI-119] field rules bind csi.v0 as well", 
   await fails("INVALID_ARGUMENT", create("t", { accessibilityRequirements: { requisite } }), /segments/);
 });
 
-test("[CSI-184] [CSI-355] both versions list the same volumes and snapshots", async () => {
+test("both versions list the same volumes and snapshots", async () => {
+  covers("CSI-184", "CSI-355");
   const id = await volumeId(driver, "shared");
   const snapshot = await cut(driver, "shared", id);
   const old = (await controller.listVolumes({})).entries.map((entry) => entry.volume?.id);

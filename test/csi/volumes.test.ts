@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow } from "../support/remains.ts";
 import { host, NODE, startDriver } from "./support/driver.ts";
@@ -29,7 +30,8 @@ const emptied = () =>
     async () => (await controller.getCapacity({})).availableCapacity === ALL,
   );
 
-test("[CSI-130] [CSI-131] [CSI-132] deleting releases image, capacity and name; repeats and unknown ids are OK", async () => {
+test("deleting releases image, capacity and name; repeats and unknown ids are OK", async () => {
+  covers("CSI-130", "CSI-131", "CSI-132");
   const id = await volumeId(driver, "to go", { size: 512n * MIB });
   const images = async () => (await filesBelow(driver.stateDir)).filter((file) => file.includes(id));
   assert.equal((await images()).length, 1);
@@ -39,7 +41,8 @@ test("[CSI-130] [CSI-131] [CSI-132] deleting releases image, capacity and name; 
   await emptied();
 });
 
-test("[CSI-134] a published volume is FAILED_PRECONDITION to delete, names the node, and stays", async () => {
+test("a published volume is FAILED_PRECONDITION to delete, names the node, and stays", async () => {
+  covers("CSI-134");
   const id = await volumeId(driver, "in use");
   await attach(driver, id);
   await fails("FAILED_PRECONDITION", controller.deleteVolume({ volumeId: id }), new RegExp(NODE));
@@ -48,7 +51,8 @@ test("[CSI-134] a published volume is FAILED_PRECONDITION to delete, names the n
   await remove(driver, id);
 });
 
-test("[CSI-140] [CSI-141] [CSI-143] [CSI-149] publishing makes the device; repeats answer the same and make no second", async () => {
+test("publishing makes the device; repeats answer the same and make no second", async () => {
+  covers("CSI-140", "CSI-141", "CSI-143", "CSI-149");
   const id = await volumeId(driver, "attached");
   const devices = async () => (await host.loops.list()).filter(({ backingFile }) => backingFile.includes(id));
   assert.deepEqual(await devices(), []);
@@ -64,7 +68,8 @@ test("[CSI-140] [CSI-141] [CSI-143] [CSI-149] publishing makes the device; repea
   await remove(driver, id);
 });
 
-test("[CSI-163] [CSI-166] [CSI-169] unpublishing undoes it, any number of times; no node id means all nodes", async () => {
+test("unpublishing undoes it, any number of times; no node id means all nodes", async () => {
+  covers("CSI-163", "CSI-166", "CSI-169");
   const id = await volumeId(driver, "detached");
   for (const nodeId of [NODE, ""]) {
     await attach(driver, id);
@@ -76,7 +81,8 @@ test("[CSI-163] [CSI-166] [CSI-169] unpublishing undoes it, any number of times;
   await remove(driver, id);
 });
 
-test("[CSI-150] [CSI-151] [CSI-153] the rows of ControllerPublishVolume's error table", async () => {
+test("the rows of ControllerPublishVolume's error table", async () => {
+  covers("CSI-150", "CSI-151", "CSI-153");
   const id = await volumeId(driver, "rows");
   const publish = (more: object) =>
     controller.controllerPublishVolume({
@@ -95,7 +101,8 @@ test("[CSI-150] [CSI-151] [CSI-153] the rows of ControllerPublishVolume's error 
   await remove(driver, id);
 });
 
-test("[CSI-157] a full node is RESOURCE_EXHAUSTED until a volume is detached", async () => {
+test("a full node is RESOURCE_EXHAUSTED until a volume is detached", async () => {
+  covers("CSI-157");
   const ids = [await volumeId(driver, "1"), await volumeId(driver, "2"), await volumeId(driver, "3")];
   const [one = "", two = "", three = ""] = ids;
   await attach(driver, one);
@@ -108,7 +115,8 @@ test("[CSI-157] a full node is RESOURCE_EXHAUSTED until a volume is detached", a
   await remove(driver, ...ids);
 });
 
-test("[CSI-136] [CSI-159] [CSI-173] [CSI-230] [CSI-027] calls that meet on one volume are serialized or ABORTED, and may be repeated", async () => {
+test("calls that meet on one volume are serialized or ABORTED, and may be repeated", async () => {
+  covers("CSI-136", "CSI-159", "CSI-173", "CSI-230", "CSI-027");
   for (let round = 0; round < 5; round += 1) {
     const id = await volumeId(driver, `meet ${round}`);
     const codes = await codesOf(
@@ -141,7 +149,8 @@ async function overlap(id: string): Promise<{ code: string; said: string }> {
   return { code: codes.find((code) => code !== "OK") ?? "OK", said: codes.join() };
 }
 
-test("[CSI-177] [CSI-178] [CSI-179] [CSI-182] [CSI-183] capabilities are all confirmed, or none, with the reason", async () => {
+test("capabilities are all confirmed, or none, with the reason", async () => {
+  covers("CSI-177", "CSI-178", "CSI-179", "CSI-182", "CSI-183");
   const id = await volumeId(driver, "validated", { choice: { fsType: "ext4" } });
   const validate = (...volumeCapabilities: ReturnType<typeof capability>[]) =>
     controller.validateVolumeCapabilities({ volumeId: id, volumeCapabilities });
@@ -161,7 +170,8 @@ test("[CSI-177] [CSI-178] [CSI-179] [CSI-182] [CSI-183] capabilities are all con
   await remove(driver, id);
 });
 
-test("[CSI-193] [CSI-194] [CSI-196] capacity is what there is here, for this use; it drops by what is promised", async () => {
+test("capacity is what there is here, for this use; it drops by what is promised", async () => {
+  covers("CSI-193", "CSI-194", "CSI-196");
   const capacity = async (more: object = {}) => (await controller.getCapacity(more)).availableCapacity;
   assert.ok(ALL > 0n);
   await emptied();
@@ -177,7 +187,8 @@ test("[CSI-193] [CSI-194] [CSI-196] capacity is what there is here, for this use
   await remove(driver, id);
 });
 
-test("[CSI-184] [CSI-027] ControllerGetVolume and ListVolumes agree: published nodes and condition", async () => {
+test("ControllerGetVolume and ListVolumes agree: published nodes and condition", async () => {
+  covers("CSI-184", "CSI-027");
   const id = await volumeId(driver, "listed");
   await attach(driver, id);
   const one = await controller.controllerGetVolume({ volumeId: id });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type DescMethod, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { addons, v0, v1, volumegroup } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
 import { capability, codeOf, fails, MIB, remove, staged } from "./support/volumes.ts";
 import { wireCall } from "./support/wire.ts";
@@ -17,7 +18,8 @@ const SERVED = [
   volumegroup.Controller,
 ];
 
-test("[CSI-002] [CSI-027] a client of raw HTTP/2 frames has the same answers as the typed one", async () => {
+test("a client of raw HTTP/2 frames has the same answers as the typed one", async () => {
+  covers("CSI-002", "CSI-027");
   const answer = await call("/csi.v1.Identity/GetPluginInfo", EMPTY);
   assert.equal(answer.status, 0);
   const info = fromBinary(v1.GetPluginInfoResponseSchema, answer.messages[0] ?? EMPTY);
@@ -25,7 +27,8 @@ test("[CSI-002] [CSI-027] a client of raw HTTP/2 frames has the same answers as 
 });
 
 for (const service of SERVED) {
-  test(`[CSI-012] [CSI-017] [CSI-029] [CSI-033] [CSI-034] [CSI-035] ${service.typeName}: every method is registered; an empty request is OK or a clean refusal`, async () => {
+  test(`${service.typeName}: every method is registered; an empty request is OK or a clean refusal`, async () => {
+    covers("CSI-012", "CSI-017", "CSI-029", "CSI-033", "CSI-034", "CSI-035");
     for (const method of service.methods) {
       const { status, message, headers } = await call(pathOf(method), EMPTY);
       const required =
@@ -38,7 +41,8 @@ for (const service of SERVED) {
   });
 }
 
-test("[CSI-012] [CSI-128] [CSI-349] what is not served is UNIMPLEMENTED with a text", async () => {
+test("what is not served is UNIMPLEMENTED with a text", async () => {
+  covers("CSI-012", "CSI-128", "CSI-349");
   for (const path of [
     "/replication.Controller/PromoteVolume",
     "/csi.v1.Node/NodeFly",
@@ -50,7 +54,8 @@ test("[CSI-012] [CSI-128] [CSI-349] what is not served is UNIMPLEMENTED with a t
   }
 });
 
-test("[CSI-198] [CSI-197] [CSI-242] each capability of the controller is the methods it stands for, and none is unknown", async () => {
+test("each capability of the controller is the methods it stands for, and none is unknown", async () => {
+  covers("CSI-198", "CSI-197", "CSI-242");
   const { capabilities } = await driver.controller.controllerGetCapabilities({});
   const types = capabilities.map(({ type }) => (type.case === "rpc" ? type.value.type : 0));
   const { ControllerServiceCapability_RPC_Type: Rpc } = v1;
@@ -79,7 +84,8 @@ test("[CSI-198] [CSI-197] [CSI-242] each capability of the controller is the met
   for (const type of types) assert.ok(Rpc[type] !== undefined && type !== 0, String(type));
 });
 
-test("[CSI-004] [CSI-003] everything that CSI is for is one of its methods, and nothing else is", () => {
+test("everything that CSI is for is one of its methods, and nothing else is", () => {
+  covers("CSI-004", "CSI-003");
   const names = SERVED.slice(0, 3).flatMap(({ methods }) => methods.map(({ name }) => name));
   for (const name of ["CreateVolume", "ControllerPublishVolume", "NodePublishVolume", "CreateSnapshot"]) {
     assert.ok(names.includes(name));
@@ -90,7 +96,8 @@ test("[CSI-004] [CSI-003] everything that CSI is for is one of its methods, and 
   );
 });
 
-test("[CSI-021] [CSI-022] limits are in bytes of UTF-8: 128 for strings, 4 KiB for maps", async () => {
+test("limits are in bytes of UTF-8: 128 for strings, 4 KiB for maps", async () => {
+  covers("CSI-021", "CSI-022");
   const createVolume = (more: object) =>
     driver.controller.createVolume({ name: "n", volumeCapabilities: [capability()], ...more });
   await fails("INVALID_ARGUMENT", createVolume({ name: "n".repeat(129) }), /129 bytes/);
@@ -109,7 +116,8 @@ test("[CSI-021] [CSI-022] limits are in bytes of UTF-8: 128 for strings, 4 KiB f
   await fails("INVALID_ARGUMENT", createVolume({ secrets: { key: "v".repeat(4094) } }), /secrets/);
 });
 
-test("[CSI-036] [CSI-037] secrets: keys of letters, digits, '-', '_' and '.'; values are strings", async () => {
+test("secrets: keys of letters, digits, '-', '_' and '.'; values are strings", async () => {
+  covers("CSI-036", "CSI-037");
   const createVolume = (secrets: Record<string, string>) =>
     driver.controller.createVolume({ name: "secret", volumeCapabilities: [capability()], secrets });
   for (const key of ["a/b", "a b", "\u00e9", "a:b", ""]) {
@@ -130,7 +138,8 @@ test("[CSI-036] [CSI-037] secrets: keys of letters, digits, '-', '_' and '.'; va
   assert.equal((await call("/csi.v1.Controller/DeleteVolume", Buffer.from("not protobuf"))).status, 3);
 });
 
-test("[CSI-040] [CSI-333] [CSI-099] [CSI-331] all methods take all secrets; none is logged, at the most talkative level either", async () => {
+test("all methods take all secrets; none is logged, at the most talkative level either", async () => {
+  covers("CSI-040", "CSI-333", "CSI-099", "CSI-331");
   const secrets = { user: "planted-user-secret", "tls.key": "planted-key-secret" };
   const volume = await staged(driver, "secrets", { secrets, size: 320n * MIB });
   const target = driver.path("secrets");

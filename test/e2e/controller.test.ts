@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { serve } from "../../examples/driver-minimal/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
 import { eventually } from "../support/eventually.ts";
@@ -56,7 +57,8 @@ const madeBy = (controller: MooringProcess) => {
   return fetch(`http://127.0.0.1:${port}/metrics`).then((response) => response.text());
 };
 
-test("[K8S-030] [K8S-032] [K8S-033] one process around a foreign driver makes and deletes its volumes", async () => {
+test("one process around a foreign driver makes and deletes its volumes", async () => {
+  covers("K8S-030", "K8S-032", "K8S-033");
   const controller = await start("--extra-create-metadata", "--metrics-listen", "127.0.0.1:0");
   assert.match(
     controller.stdout,

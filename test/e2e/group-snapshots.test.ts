@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import type { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -40,7 +41,8 @@ while true; do
 done`;
 
 for (const pool of ["xfs", "btrfs"] as const) {
-  test(`[KEP-001] [KEP-038] group snapshots on a pool of type ${pool}`, async (t) => {
+  test(`group snapshots on a pool of type ${pool}`, async (t) => {
+    covers("KEP-001", "KEP-038");
     const { up, kubectl, shows, gone } = await world({ pool });
     const field = (target: string[], path: string) => kubectl.run("get", ...target, "-o", `jsonpath=${path}`);
     const finished = async (name: string): Promise<string> => {

@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createHost } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { leaks } from "../support/leaks.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -125,7 +126,8 @@ test("no claim: told on the group snapshot, nothing is made", async () => {
   await cleared("none");
 });
 
-test("[KEP-058] 101 claims: told before anything is made; one fewer is tried", async () => {
+test("101 claims: told before anything is made; one fewer is tried", async () => {
+  covers("KEP-058");
   const claims = Array.from({ length: 101 }, (_, index) =>
     brought(`many-${index}`, "many", "csi.mooring.dev"),
   );
@@ -168,7 +170,8 @@ test("claims that are unbound, of another driver or being deleted are all named 
   await cleared("mixed");
 });
 
-test("[KEP-008] a class that is missing, and one whose secret is: told, nothing is cut, and it goes on when they come", async () => {
+test("a class that is missing, and one whose secret is: told, nothing is cut, and it goes on when they come", async () => {
+  covers("KEP-008");
   await add(groupOf("late", "mixed", "later"));
   const noClass = /volumegroupsnapshotclass later does not exist/;
   await refused("late", noClass, "GetGroupSnapshotClassFailed", NOTHING_CALLED);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
@@ -19,7 +20,8 @@ done`;
 const READ = "cat /a/n /b/n";
 
 for (const pool of ["xfs", "btrfs"] as const) {
-  test(`[KEP-038] mooring group on a pool of type ${pool}`, async (t) => {
+  test(`mooring group on a pool of type ${pool}`, async (t) => {
+    covers("KEP-038");
     const { up, kubectl, shows, gone } = await world({ pool });
     const group = (...args: string[]) => mooring("group", ...args, "--kubeconfig", up.kubeconfig);
     const done = async (...args: string[]): Promise<string> => {
@@ -69,21 +71,19 @@ for (const pool of ["xfs", "btrfs"] as const) {
       );
     });
 
-    await t.test(
-      "[KEP-035] restoring by hand, one claim per member, works as with any snapshot",
-      async () => {
-        const { members } = JSON.parse(await done("show", "noon", "--json"));
-        assert.equal(members.length, 2);
-        for (const { claim: from, snapshot } of members)
-          await kubectl.apply(JSON.stringify(claim("default", `${from}-by-hand`, { snapshot })));
-        const mounts = { "/a": "a-by-hand", "/b": "b-by-hand" };
-        await kubectl.apply(JSON.stringify(pod("default", "by-hand", READ, mounts)));
-        await shows(["pod", "by-hand"], "{.status.phase}", "Succeeded");
-        assert.equal(await kubectl.run("logs", "by-hand"), await kubectl.run("logs", "reader"));
-        await kubectl.run("delete", "pod", "by-hand");
-        await kubectl.run("delete", "pvc", "a-by-hand", "b-by-hand");
-      },
-    );
+    await t.test("restoring by hand, one claim per member, works as with any snapshot", async () => {
+      covers("KEP-035");
+      const { members } = JSON.parse(await done("show", "noon", "--json"));
+      assert.equal(members.length, 2);
+      for (const { claim: from, snapshot } of members)
+        await kubectl.apply(JSON.stringify(claim("default", `${from}-by-hand`, { snapshot })));
+      const mounts = { "/a": "a-by-hand", "/b": "b-by-hand" };
+      await kubectl.apply(JSON.stringify(pod("default", "by-hand", READ, mounts)));
+      await shows(["pod", "by-hand"], "{.status.phase}", "Succeeded");
+      assert.equal(await kubectl.run("logs", "by-hand"), await kubectl.run("logs", "reader"));
+      await kubectl.run("delete", "pod", "by-hand");
+      await kubectl.run("delete", "pvc", "a-by-hand", "b-by-hand");
+    });
 
     await t.test("what cannot be restored is told at once, on the object and by the command", async () => {
       const taken = await group("restore", "clash", "--from", "noon", "--template", "{{claim}}");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { machineRemains } from "../support/remains.ts";
 import { world } from "../support/world.ts";
@@ -204,7 +205,8 @@ spec:
   await kubectl.run("delete", "pod", "lasting");
 });
 
-test("[K8S-055] [K8S-059] who wrote which part of an attachment can be told: spec by the cluster, status by the attacher", async () => {
+test("who wrote which part of an attachment can be told: spec by the cluster, status by the attacher", async () => {
+  covers("K8S-055", "K8S-059");
   await kubectl.apply(`
 apiVersion: v1
 kind: PersistentVolumeClaim

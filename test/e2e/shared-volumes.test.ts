@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { mooring } from "../support/mooring.ts";
 import { machineRemains } from "../support/remains.ts";
@@ -39,7 +40,8 @@ async function serversAddressMoves(name: string): Promise<void> {
   assert.match(why.stdout, /start the pods again that use the volume on node node-a/);
 }
 
-test("[LHA-058] [LHA-059] several pods use one claim at once; kubectl and mooring why say who serves it, and nothing is left", async () => {
+test("several pods use one claim at once; kubectl and mooring why say who serves it, and nothing is left", async () => {
+  covers("LHA-058", "LHA-059");
   await kubectl.apply(
     `
 apiVersion: v1

@@ -11,6 +11,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Pods } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { pod } from "../support/manifests.ts";
 import { OneVolume } from "../support/one-volume.ts";
@@ -58,7 +59,8 @@ const url = `/v1/volumes/${volume}`;
 const act = <T>(action: string, body: object) => rest<T>(up.kubeconfig, `${url}?action=${action}`, body);
 const read = async () => (await rest<VolumeResource>(up.kubeconfig, url)).body;
 
-test("[LHA-003] [LHA-062] a snapshot of a detached volume by REST is cut, listed and deleted, and leaves it detached", async () => {
+test("a snapshot of a detached volume by REST is cut, listed and deleted, and leaves it detached", async () => {
+  covers("LHA-003", "LHA-062");
   assert.equal((await act("snapshotCRCreate", { name: "before", labels: { why: "test" } })).status, 200);
   const cut = await eventually("the snapshot to be ready", async () => {
     const { body } = await act<SnapshotResource>("snapshotCRGet", { name: "before" });

@@ -1,4 +1,5 @@
 import { after, before, describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { proveRow } from "./support/prove-row.ts";
 import { POOLS, rowsOf, snapshotsOf, titleOf } from "./support/rows.ts";
@@ -20,8 +21,10 @@ for (const pool of POOLS) {
     after(() => driver.dispose());
 
     for (const row of rows) {
-      test(`[KEP-002] ${titleOf(row)}: ${snapshotsOf(row)} group snapshots are each one moment, independent ones are not`, (t) =>
-        proveRow(t, row, driver.client, async () => [siteOf(driver)]));
+      test(`${titleOf(row)}: ${snapshotsOf(row)} group snapshots are each one moment, independent ones are not`, (t) => {
+        covers("KEP-002");
+        return proveRow(t, row, driver.client, async () => [siteOf(driver)]);
+      });
     }
   });
 }

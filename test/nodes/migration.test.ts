@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Volumes } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { mooring } from "../support/mooring.ts";
 import { devicesBelow } from "./support/devices.ts";
@@ -8,7 +9,8 @@ import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
 import { readRecords, stints, Writer } from "./support/writer.ts";
 
-describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
+describe("a migratable volume of a shared pool", () => {
+  covers("LHA-061", "LHA-074");
   let nodes: Nodes;
   after(() => nodes?.dispose());
   before(async () => {
@@ -155,7 +157,8 @@ describe("[LHA-061] [LHA-074] a migratable volume of a shared pool", () => {
     await volume.remove();
   });
 
-  test("[LHA-078] a third node, a file system and a local pool are refused, each with its reason", async () => {
+  test("a third node, a file system and a local pool are refused, each with its reason", async () => {
+    covers("LHA-078");
     const refused = async (call: Promise<unknown>) => {
       return call.then(
         () => "it was done",

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { Nodes } from "./support/world.ts";
 
@@ -52,7 +53,8 @@ describe("a volume that many nodes use", () => {
       .machine(machine)
       .run("timeout", "90", "sh", "-c", 'until "$@"; do sleep 0.5; done', "sh", program, ...args);
 
-  test("[LHA-058] [LHA-060] what one node writes another one reads, through the node that serves both", async () => {
+  test("what one node writes another one reads, through the node that serves both", async () => {
+    covers("LHA-058", "LHA-060");
     const id = await create("both");
     await publish(id, "a");
     await publish(id, "b");

@@ -10,6 +10,7 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { fromStatus, toStatus } from "./errors/status.ts";
 import { randomMessage } from "./fuzz/generate.ts";
@@ -50,7 +51,8 @@ test("any message survives its bytes", () => {
   );
 });
 
-test("[CSI-041] no secret of any message is in what is logged of it", () => {
+test("no secret of any message is in what is logged of it", () => {
+  covers("CSI-041");
   const marker = "s3cr3t-marker";
   for (const { input } of methods) {
     for (const field of input.fields) {
@@ -83,7 +85,8 @@ test("the validator judges any message, and says why in one line", () => {
   );
 });
 
-test("[CSI-021] a name is judged by its bytes of UTF-8, not its characters", () => {
+test("a name is judged by its bytes of UTF-8, not its characters", () => {
+  covers("CSI-021");
   const volumeCapabilities = [
     {
       accessType: { case: "block" as const, value: {} },
@@ -101,7 +104,8 @@ test("[CSI-021] a name is judged by its bytes of UTF-8, not its characters", () 
   );
 });
 
-test("[CSI-022] a map is judged by the bytes of its keys and values", () => {
+test("a map is judged by the bytes of its keys and values", () => {
+  covers("CSI-022");
   const sizes = fc.array(fc.tuple(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 0, max: 1500 })), {
     maxLength: 6,
   });

@@ -3,6 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capability, codeOf, createVolume, failureOf, MIB, startWorld, type World } from "./testing/world.ts";
 
@@ -77,7 +78,8 @@ describe("many callers at once", () => {
     assert.deepEqual((await world.client.controller.listVolumes({})).entries, []);
   };
 
-  test("[CSI-020] [CSI-136] [CSI-159] [CSI-258] [CSI-289] the same call many times at once has one effect", async () => {
+  test("the same call many times at once has one effect", async () => {
+    covers("CSI-020", "CSI-136", "CSI-159", "CSI-258", "CSI-289");
     const volumeId = await createVolume(world, "storm", { ...choice, size: 16n * MIB });
     const all = steps(volumeId, "storm");
     await mkdir(world.path("staging-storm"));
@@ -113,7 +115,8 @@ describe("many callers at once", () => {
     await nothingLeft();
   });
 
-  test("[CSI-019] [CSI-020] calls in any order, at any time, given up at any time: honest codes, and it all goes away", async () => {
+  test("calls in any order, at any time, given up at any time: honest codes, and it all goes away", async () => {
+    covers("CSI-019", "CSI-020");
     const moves = [
       "publish",
       "stage",

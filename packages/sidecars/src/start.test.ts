@@ -16,6 +16,7 @@ import {
   StorageClasses,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { startSidecars } from "./start.ts";
 import { type Harness, startHarness, until } from "./testing/harness.ts";
 import { claim, DRIVER, node, persistentVolume, storageClass } from "./testing/objects.ts";
@@ -27,7 +28,8 @@ const plainClaim = (name: string, spec = {}) => ({
 const boundCount = async (h: Harness) =>
   (await h.store.list(PersistentVolumeClaims)).items.filter(({ status }) => status?.phase === "Bound").length;
 
-test("[K8S-009] [K8S-010] [KEP-007] [KEP-117] what runs follows from what the driver can", async (t) => {
+test("what runs follows from what the driver can", async (t) => {
+  covers("K8S-009", "K8S-010", "KEP-007", "KEP-117");
   const able = await startHarness(t, { sidecars: { nodeName: "n1" } });
   assert.deepEqual(able.sidecars.controllers, [
     "provision",
@@ -112,7 +114,8 @@ test("every call to the driver is measured by method and code", async (t) => {
   ]);
 });
 
-test("[K8S-060] [CSI-041] [CSI-316] what is in a secret is in no log, no event, no record and no object", async (t) => {
+test("what is in a secret is in no log, no event, no record and no object", async (t) => {
+  covers("K8S-060", "CSI-041", "CSI-316");
   const lines: string[] = [];
   const note = (fields: object, message: string) =>
     void lines.push(
@@ -177,7 +180,8 @@ test("a missing namespace for records is told on the claim, and nothing is made 
   await h.until("it is bound", async () => (await boundCount(h)) === 1);
 });
 
-test("[K8S-020] a node id is also taken from the node's annotation", async (t) => {
+test("a node id is also taken from the node's annotation", async (t) => {
+  covers("K8S-020");
   const annotations = { "csi.volume.kubernetes.io/nodeid": JSON.stringify({ [DRIVER]: "old-style" }) };
   const h = await startHarness(t, {
     objects: [[Nodes, { ...node("n1"), metadata: { name: "n1", annotations } }]],

@@ -41,11 +41,7 @@ export async function recordResults(files, at) {
 }
 
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-const titleOf = ({ path }) =>
-  path
-    .at(-1)
-    .replaceAll(/\[[A-Z0-9]+-\d+\]\s*/g, "")
-    .trim();
+const titleOf = ({ path }) => path.at(-1);
 
 /** A suite shows something when one of its tests has passed and none has failed. */
 function shown({ path, suite, outcome }, tests) {

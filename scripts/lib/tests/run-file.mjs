@@ -120,11 +120,9 @@ async function running(results) {
   return names;
 }
 
-const ID = /\[((?:CSI|GRP|K8S|KEP|LHA)-\d+)\]/g;
-
 /**
- * Each test with the requirements that it proves: those in its title, and those that it said while it ran. `whole`: the
- * report has its last line, so nothing ended the file before its tests had ended.
+ * Each test with the requirements that it said, by covers(), to prove. `whole`: the report has its last line, so nothing
+ * ended the file before its tests had ended.
  */
 async function readResults(results, covers) {
   const lines = await linesOf(results);
@@ -135,8 +133,7 @@ async function readResults(results, covers) {
   }
   const tests = lines.filter(({ outcome }) => outcome !== undefined);
   for (const test of tests) {
-    const titled = [...test.path.at(-1).matchAll(ID)].map(([, id]) => id);
-    test.ids = [...new Set([...titled, ...(said.get(JSON.stringify(test.path)) ?? [])])];
+    test.ids = [...new Set(said.get(JSON.stringify(test.path)))];
   }
   const cpuMs = lines.at(-1)?.cpuMs;
   return { tests, cpuMs: cpuMs ?? 0, whole: cpuMs !== undefined };

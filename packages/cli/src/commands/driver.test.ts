@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 
 const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
 
@@ -61,7 +62,8 @@ describe("mooring driver", () => {
     "n1",
   ];
 
-  test("[CSI-311] [CSI-318] [CSI-328] [CSI-336] a missing or unfit endpoint ends it at once with code 2", async () => {
+  test("a missing or unfit endpoint ends it at once with code 2", async () => {
+    covers("CSI-311", "CSI-318", "CSI-328", "CSI-336");
     await Promise.all([
       refused(state("a"), {}, 2, /CSI_ENDPOINT is not set/),
       refused(state("a"), { CSI_ENDPOINT: "tcp://127.0.0.1:1" }, 2, /not a unix socket/),
@@ -70,7 +72,8 @@ describe("mooring driver", () => {
     ]);
   });
 
-  test("[CSI-336] wrong options end it at once with code 2", async () => {
+  test("wrong options end it at once with code 2", async () => {
+    covers("CSI-336");
     const env = { CSI_ENDPOINT: endpoint("csi") };
     await Promise.all([
       refused([...state("b"), "--mode", "everything"], env, 2, /mode/),
@@ -85,7 +88,8 @@ describe("mooring driver", () => {
     ]);
   });
 
-  test("[CSI-321] [CSI-329] [CSI-335] serves until SIGTERM, then takes its socket away; its folder has one owner", async () => {
+  test("serves until SIGTERM, then takes its socket away; its folder has one owner", async () => {
+    covers("CSI-321", "CSI-329", "CSI-335");
     const env = { CSI_ENDPOINT: endpoint("life") };
     const first = run(state("life"), env);
     const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
@@ -110,7 +114,8 @@ describe("mooring driver", () => {
     );
   });
 
-  test("[CSI-007] [CSI-012] [CSI-138] [CSI-161] [CSI-175] [CSI-224] [CSI-231] [CSI-334] every mode serves its own services, and UNIMPLEMENTED for the rest", async () => {
+  test("every mode serves its own services, and UNIMPLEMENTED for the rest", async () => {
+    covers("CSI-007", "CSI-012", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-334");
     for (const [mode, controller, node] of [
       ["controller", true, false],
       ["node", false, true],

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { addons, v1 } from "../index.ts";
 import { fails, pair } from "../testing/serve.ts";
 
 const nothing = (): object => ({});
 
-test("[CSI-048] [CSI-050] [CSI-053] Identity is served without being given", async (t) => {
+test("Identity is served without being given", async (t) => {
+  covers("CSI-048", "CSI-050", "CSI-053");
   const { client } = await pair(t, { controller: {}, groupController: {}, snapshotMetadata: {} });
   const { capabilities } = await client.identity.getPluginCapabilities({});
   const { CONTROLLER_SERVICE, GROUP_CONTROLLER_SERVICE, SNAPSHOT_METADATA_SERVICE } =
@@ -17,12 +19,14 @@ test("[CSI-048] [CSI-050] [CSI-053] Identity is served without being given", asy
   assert.equal((await client.identity.probe({})).ready, true);
 });
 
-test("[CSI-007] a node-only plugin announces no controller service", async (t) => {
+test("a node-only plugin announces no controller service", async (t) => {
+  covers("CSI-007");
   const { client } = await pair(t, { node: {} });
   assert.deepEqual((await client.identity.getPluginCapabilities({})).capabilities, []);
 });
 
-test("[CSI-197] [CSI-198] a capability is announced when all of its methods are there", async (t) => {
+test("a capability is announced when all of its methods are there", async (t) => {
+  covers("CSI-197", "CSI-198");
   class Controller {
     capacity = 5n;
     createVolume = nothing;
@@ -58,7 +62,8 @@ test("own answers about capabilities win", async (t) => {
   assert.equal((await client.identity.probe({})).ready, false);
 });
 
-test("[GRP-003] the volume group service is announced through the add-ons' identity", async (t) => {
+test("the volume group service is announced through the add-ons' identity", async (t) => {
+  covers("GRP-003");
   const { client } = await pair(t, {
     identity: { getPluginInfo: () => ({ name: "a.example.com", vendorVersion: "1" }) },
     controller: {},
@@ -78,7 +83,8 @@ test("[GRP-003] the volume group service is announced through the add-ons' ident
   assert.equal((await client.addonsIdentity.probe({})).ready, true);
 });
 
-test("[CSI-291] a plugin that stages publishes nothing without a staging path", async (t) => {
+test("a plugin that stages publishes nothing without a staging path", async (t) => {
+  covers("CSI-291");
   const { client } = await pair(t, {
     node: { nodeStageVolume: nothing, nodeUnstageVolume: nothing, nodePublishVolume: nothing },
   });

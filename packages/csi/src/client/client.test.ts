@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { Code, CsiError, connect, createServer, probeUntilReady, type v1 } from "../index.ts";
 import { eventually } from "../testing/eventually.ts";
 import { fails, pair, socketFor } from "../testing/serve.ts";
@@ -46,7 +47,8 @@ test("retries end with the attempts, the deadline or the signal", async (t) => {
   await assert.rejects(endless, fails("CANCELLED"));
 });
 
-test("[CSI-059] [CSI-061] waiting for a plugin that starts late, and is not ready at first", async (t) => {
+test("waiting for a plugin that starts late, and is not ready at first", async (t) => {
+  covers("CSI-059", "CSI-061");
   const path = await socketFor(t);
   const endpoint = `unix://${path}`;
   const answers = [CsiError.failedPrecondition("pool is missing"), { ready: false }, {}];
@@ -281,7 +283,8 @@ test("metrics see every call by method and code, on both ends", async (t) => {
   assert.deepEqual([...there].sort(), [...seen].sort());
 });
 
-test("[CSI-027] [CSI-033] [CSI-034] every code arrives as itself, with a message and without details", async (t) => {
+test("every code arrives as itself, with a message and without details", async (t) => {
+  covers("CSI-027", "CSI-033", "CSI-034");
   const codes = Object.entries(Code).filter(([name]) => name !== "OK");
   for (const [name, code] of codes) {
     const { client } = await pair(t, {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
+import { covers } from "@mooring/store/testing";
 import { CsiError, type Logger, redact, v0, v1 } from "../index.ts";
 import { fails, mounted, pair } from "../testing/serve.ts";
 
@@ -17,7 +18,8 @@ function recorder(): { lines: string[]; logger: Logger } {
   return { lines, logger: at({}) };
 }
 
-test("[CSI-333] every call is one line with its method and id; secrets are in none, whatever happens", async (t) => {
+test("every call is one line with its method and id; secrets are in none, whatever happens", async (t) => {
+  covers("CSI-333");
   const { lines, logger } = recorder();
   const { client } = await pair(
     t,

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { CsiError, type Services } from "../index.ts";
 import { fails, gate, mounted, pair } from "../testing/serve.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const range = { requiredBytes: 1n };
 
-test("[CSI-020] ten equal calls at once are one operation, whatever order their maps are in", async (t) => {
+test("ten equal calls at once are one operation, whatever order their maps are in", async (t) => {
+  covers("CSI-020");
   let calls = 0;
   const hold = gate();
   const { client } = await pair(t, {
@@ -34,7 +36,8 @@ test("[CSI-020] ten equal calls at once are one operation, whatever order their 
   assert.ok(answers.every(({ volume }) => volume?.volumeId === "v"));
 });
 
-test("[CSI-136] ABORTED tells what runs, since when, and how it failed before", async (t) => {
+test("ABORTED tells what runs, since when, and how it failed before", async (t) => {
+  covers("CSI-136");
   const hold = gate();
   let first = true;
   const { client } = await pair(t, {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
+import { covers } from "@mooring/store/testing";
 import {
   type CsiClient,
   CsiError,
@@ -229,7 +230,8 @@ const INVALID: [string, (client: CsiClient) => Promise<unknown>, RegExp][] = [
   ],
 ];
 
-test("[CSI-021] [CSI-022] [CSI-086] [CSI-115] [CSI-119] a request that breaks a field rule is INVALID_ARGUMENT, naming the field", async () => {
+test("a request that breaks a field rule is INVALID_ARGUMENT, naming the field", async () => {
+  covers("CSI-021", "CSI-022", "CSI-086", "CSI-115", "CSI-119");
   let reached = 0;
   const handler = (): object => {
     reached += 1;

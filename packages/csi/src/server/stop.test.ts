@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { createServer } from "../index.ts";
 import { eventually } from "../testing/eventually.ts";
 import { fails, gate, pair, socketFor } from "../testing/serve.ts";
@@ -74,7 +75,8 @@ test("4000 connections that come and go leave no file descriptor", async (t) => 
   while ((await descriptors()) > before + 5) await new Promise((resolve) => setTimeout(resolve, 10));
 });
 
-test("[CSI-321] nothing is made beside the socket", async (t) => {
+test("nothing is made beside the socket", async (t) => {
+  covers("CSI-321");
   const { path } = await pair(t, {});
   assert.deepEqual(await readdir(path.replace(/\/[^/]*$/, "")), ["csi.sock"]);
 });

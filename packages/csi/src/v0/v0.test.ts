@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { CsiError, type Services, v0, type v1 } from "../index.ts";
 import { fails, pair } from "../testing/serve.ts";
 
@@ -53,7 +54,8 @@ function recorder(answers: Record<string, object> = {}): {
   };
 }
 
-test("[CSI-355] a key of a topology that only csi.v0 takes comes through it, and is refused in csi.v1", async (t) => {
+test("a key of a topology that only csi.v0 takes comes through it, and is refused in csi.v1", async (t) => {
+  covers("CSI-355");
   const { services, seen } = recorder({ createVolume: { volume: { volumeId: "id" } } });
   const { client } = await pair(t, services);
   const request = {
@@ -66,7 +68,8 @@ test("[CSI-355] a key of a topology that only csi.v0 takes comes through it, and
   await assert.rejects(client.controller.createVolume(request), /"Com_Company\/zone".*lower-case/);
 });
 
-test("[CSI-076] [CSI-097] [CSI-101] a volume is made through csi.v0 with every field in its place", async (t) => {
+test("a volume is made through csi.v0 with every field in its place", async (t) => {
+  covers("CSI-076", "CSI-097", "CSI-101");
   const { services, seen } = recorder({
     createVolume: {
       volume: {
@@ -101,7 +104,8 @@ test("[CSI-076] [CSI-097] [CSI-101] a volume is made through csi.v0 with every f
   assert.deepEqual(volume.accessibleTopology[0]?.segments, { zone: "z1" });
 });
 
-test("[CSI-149] publish information goes through csi.v0 unchanged, both ways", async (t) => {
+test("publish information goes through csi.v0 unchanged, both ways", async (t) => {
+  covers("CSI-149");
   const { services, seen } = recorder({ controllerPublishVolume: { publishContext: { device: "/dev/x" } } });
   const { client } = await pair(t, services);
   const ids = { volumeId: "v", nodeId: "n", volumeCapability: mounted, volumeAttributes: { a: "b" } };
@@ -123,7 +127,8 @@ test("[CSI-149] publish information goes through csi.v0 unchanged, both ways", a
   assert.equal(request.readonly, true);
 });
 
-test("[CSI-213] [CSI-215] [CSI-216] snapshots in csi.v0 have nanoseconds and a status", async (t) => {
+test("snapshots in csi.v0 have nanoseconds and a status", async (t) => {
+  covers("CSI-213", "CSI-215", "CSI-216");
   const answer = (readyToUse: boolean) => ({
     snapshot: { snapshotId: "s", sourceVolumeId: "v", creationTime: { seconds: 3n, nanos: 5 }, readyToUse },
   });
@@ -139,7 +144,8 @@ test("[CSI-213] [CSI-215] [CSI-216] snapshots in csi.v0 have nanoseconds and a s
   }
 });
 
-test("[CSI-018] NodeGetId and NodeGetInfo of csi.v0 name the same node", async (t) => {
+test("NodeGetId and NodeGetInfo of csi.v0 name the same node", async (t) => {
+  covers("CSI-018");
   const { client } = await pair(
     t,
     recorder({ nodeGetInfo: { nodeId: "n1", maxVolumesPerNode: 3n } }).services,
@@ -149,7 +155,8 @@ test("[CSI-018] NodeGetId and NodeGetInfo of csi.v0 name the same node", async (
   assert.deepEqual([info.nodeId, info.maxVolumesPerNode], ["n1", 3n]);
 });
 
-test("[CSI-198] [CSI-302] csi.v0 announces only what csi.v0 has", async (t) => {
+test("csi.v0 announces only what csi.v0 has", async (t) => {
+  covers("CSI-198", "CSI-302");
   const { client } = await pair(t, recorder().services, {
     capabilities: {
       plugin: ["VOLUME_ACCESSIBILITY_CONSTRAINTS", "SNAPSHOT_METADATA_SERVICE"],
@@ -166,7 +173,8 @@ test("[CSI-198] [CSI-302] csi.v0 announces only what csi.v0 has", async (t) => {
   assert.deepEqual(types((await client.v0.node.nodeGetCapabilities({})).capabilities), [1]);
 });
 
-test("[CSI-170] unpublishing an unknown volume: NOT_FOUND by csi.v0, OK by csi.v1", async (t) => {
+test("unpublishing an unknown volume: NOT_FOUND by csi.v0, OK by csi.v1", async (t) => {
+  covers("CSI-170");
   const find = ({ volumeId }: { volumeId: string }): void => {
     if (volumeId !== "known") throw CsiError.notFound(`${volumeId} does not exist`);
   };
@@ -215,7 +223,8 @@ test("a handler is told that its caller speaks csi.v0", async (t) => {
   ]);
 });
 
-test("[CSI-182] ValidateVolumeCapabilities of csi.v0 says supported or why not", async (t) => {
+test("ValidateVolumeCapabilities of csi.v0 says supported or why not", async (t) => {
+  covers("CSI-182");
   const confirmed = { confirmed: { volumeCapabilities: [] } };
   for (const [answer, supported] of [
     [confirmed, true],
@@ -227,7 +236,8 @@ test("[CSI-182] ValidateVolumeCapabilities of csi.v0 says supported or why not",
   }
 });
 
-test("[CSI-029] field rules and the codes of handlers hold for csi.v0 too", async (t) => {
+test("field rules and the codes of handlers hold for csi.v0 too", async (t) => {
+  covers("CSI-029");
   const { client } = await pair(t, {
     controller: {
       deleteVolume: () => {

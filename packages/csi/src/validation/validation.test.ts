@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { covers } from "@mooring/store/testing";
 import { checkMessage, v0, v1, volumegroup } from "../index.ts";
 import { fails, mounted, pair } from "../testing/serve.ts";
 import { requiredOf } from "./rules.ts";
@@ -43,7 +44,8 @@ const COMPLETE: [DescMessage, Record<string, unknown>][] = [
   [volumegroup.ControllerGetVolumeGroupRequestSchema, { volumeGroupId: "g" }],
 ];
 
-test("[CSI-024] [CSI-025] [CSI-026] [CSI-029] [GRP-011] [GRP-033] [GRP-047] [GRP-061] each required field, left out in turn, is named; the others are enough", () => {
+test("each required field, left out in turn, is named; the others are enough", () => {
+  covers("CSI-024", "CSI-025", "CSI-026", "CSI-029", "GRP-011", "GRP-033", "GRP-047", "GRP-061");
   for (const [schema, init] of COMPLETE) {
     const complete = init as MessageInitShape<typeof schema>;
     assert.equal(judge(schema, complete), undefined, schema.typeName);
@@ -57,7 +59,8 @@ test("[CSI-024] [CSI-025] [CSI-026] [CSI-029] [GRP-011] [GRP-033] [GRP-047] [GRP
   }
 });
 
-test("[CSI-036] secret keys have letters, digits, '-', '_' and '.' only", () => {
+test("secret keys have letters, digits, '-', '_' and '.' only", () => {
+  covers("CSI-036");
   assert.equal(createVolume({ secrets: { "Aa0-_.": "any ✓" } }), undefined);
   for (const key of ["a/b", "a b", "é", ""]) {
     assert.match(createVolume({ secrets: { [key]: "x" } }) ?? "", /^secrets has (the|an empty) key/);
@@ -65,12 +68,14 @@ test("[CSI-036] secret keys have letters, digits, '-', '_' and '.' only", () => 
   assert.equal(createVolume({ parameters: { "a/b": "x" } }), undefined);
 });
 
-test("[CSI-031] paths that things are made at are absolute", () => {
+test("paths that things are made at are absolute", () => {
+  covers("CSI-031");
   const init = { volumeId: "v", targetPath: "relative/path" };
   assert.match(judge(v1.NodeUnpublishVolumeRequestSchema, init) ?? "", /target_path is not an absolute path/);
 });
 
-test("[CSI-083] [CSI-087] a capability has an access type, and a mode that exists", () => {
+test("a capability has an access type, and a mode that exists", () => {
+  covers("CSI-083", "CSI-087");
   const { accessType, accessMode } = mounted;
   assert.match(createVolume({ volumeCapabilities: [{ accessMode }] }) ?? "", /access_type is required/);
   assert.match(createVolume({ volumeCapabilities: [{ accessType }] }) ?? "", /access_mode is required/);
@@ -80,7 +85,8 @@ test("[CSI-083] [CSI-087] a capability has an access type, and a mode that exist
   }
 });
 
-test("[CSI-095] a capacity range has one number at least, none negative", () => {
+test("a capacity range has one number at least, none negative", () => {
+  covers("CSI-095");
   for (const [capacityRange, problem] of [
     [{}, /required_bytes or limit_bytes is required/],
     [{ requiredBytes: -1n }, /required_bytes is negative/],
@@ -98,7 +104,8 @@ test("[CSI-095] a capacity range has one number at least, none negative", () => 
   }
 });
 
-test("[CSI-104] [CSI-111] [CSI-118] topology: something is asked for, preferred is among requisite, keys differ", () => {
+test("topology: something is asked for, preferred is among requisite, keys differ", () => {
+  covers("CSI-104", "CSI-111", "CSI-118");
   const [a, b] = [{ segments: { zone: "a" } }, { segments: { zone: "b" } }];
   const ask = (accessibilityRequirements: MessageInitShape<typeof v1.TopologyRequirementSchema>) =>
     createVolume({ accessibilityRequirements }) ?? "";
@@ -131,7 +138,8 @@ const KEYS: readonly [string, readonly ("v0" | "v1")[]][] = [
   ["", []],
 ];
 
-test("[CSI-115] [CSI-355] keys of topologies: csi.v1 takes lower-case domain names as prefixes, csi.v0 more", () => {
+test("keys of topologies: csi.v1 takes lower-case domain names as prefixes, csi.v0 more", () => {
+  covers("CSI-115", "CSI-355");
   for (const [key, versions] of KEYS) {
     const segments = { [key]: "a" };
     const judged = { v1: judge(v1.TopologySchema, { segments }), v0: judge(v0.TopologySchema, { segments }) };
@@ -142,7 +150,8 @@ test("[CSI-115] [CSI-355] keys of topologies: csi.v1 takes lower-case domain nam
   }
 });
 
-test("[CSI-080] a content source has a kind and an id, in both versions", () => {
+test("a content source has a kind and an id, in both versions", () => {
+  covers("CSI-080");
   assert.match(createVolume({ volumeContentSource: {} }) ?? "", /type is required/);
   const snapshot = { type: { case: "snapshot" as const, value: {} } };
   assert.match(createVolume({ volumeContentSource: snapshot }) ?? "", /snapshot_id is required/);
@@ -150,7 +159,8 @@ test("[CSI-080] a content source has a kind and an id, in both versions", () => 
   assert.match(old ?? "", /snapshot\.id is required/);
 });
 
-test("[CSI-022] [CSI-086] the longest map and the longest mount flags are taken, one byte more is not", () => {
+test("the longest map and the longest mount flags are taken, one byte more is not", () => {
+  covers("CSI-022", "CSI-086");
   const map = (bytes: number) => createVolume({ parameters: { key: "x".repeat(bytes - 3) } });
   assert.equal(map(4096), undefined);
   assert.match(map(4097) ?? "", /4097 bytes, at most 4096/);

@@ -9,6 +9,7 @@ import {
   getOption,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { covers } from "@mooring/store/testing";
 import { file_csi_v0_csi } from "../gen/csi/v0/csi_pb.ts";
 import {
   alpha_enum_value,
@@ -92,7 +93,8 @@ test("csi.v1 is on the wire what its table says, options included", () => {
   assert.deepEqual(actual(file_csi_v1_csi), expected("csi_v1_wire.tsv"));
 });
 
-test("[CSI-015] csi.v0 is on the wire what its table says: 3, 11 and 7 methods", () => {
+test("csi.v0 is on the wire what its table says: 3, 11 and 7 methods", () => {
+  covers("CSI-015");
   assert.deepEqual(actual(file_csi_v0_csi, false), expected("csi_v0_wire.tsv"));
   assert.deepEqual(
     file_csi_v0_csi.services.map(({ methods }) => methods.length),
@@ -100,7 +102,8 @@ test("[CSI-015] csi.v0 is on the wire what its table says: 3, 11 and 7 methods",
   );
 });
 
-test("[GRP-001] the volume group service is on the wire what its table says", () => {
+test("the volume group service is on the wire what its table says", () => {
+  covers("GRP-001");
   assert.equal(file_volumegroup_volumegroup.services[0]?.typeName, "volumegroup.Controller");
   assert.deepEqual(actual(file_volumegroup_volumegroup), expected("csi_addons_wire.tsv", "volumegroup"));
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CsiError, type v1 } from "@mooring/csi";
 import { type Pool, type PoolType, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { choosePool, type PoolWish } from "./choose-pool.ts";
 
 const GIB = 1024 ** 3;
@@ -50,7 +51,8 @@ describe("the pool of a new volume", () => {
     assert.equal(choose({ size: BigInt(20 * GIB) }), "RESOURCE_EXHAUSTED");
   });
 
-  test("[CSI-110] preferred topologies are tried in their order", () => {
+  test("preferred topologies are tried in their order", () => {
+    covers("CSI-110");
     assert.equal(choose({ requirement: requirement(at("n1", "n2", "n3"), at("n3", "n1")) }), "c");
     assert.equal(
       choose({ requirement: requirement(at("n1", "n2", "n3"), at("n3", "n1")), size: BigInt(2 * GIB) }),
@@ -58,7 +60,8 @@ describe("the pool of a new volume", () => {
     );
   });
 
-  test("[CSI-105] [CSI-107] [CSI-112] [CSI-113] then any requisite one, and none besides", () => {
+  test("then any requisite one, and none besides", () => {
+    covers("CSI-105", "CSI-107", "CSI-112", "CSI-113");
     assert.equal(choose({ requirement: requirement(at("n1", "n3"), at("n9")) }), "a");
     assert.equal(
       choose({ requirement: requirement(at("n1", "n3")), size: BigInt(5 * GIB) }),

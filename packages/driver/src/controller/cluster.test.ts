@@ -10,6 +10,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { mutate, waitFor } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { snapshotIdOf, volumeIdOf } from "../names.ts";
 import { addSharedPool, type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { type CapabilityChoice, capability, codeOf, failureOf, MIB } from "../testing/world.ts";
@@ -37,7 +38,8 @@ describe("the controller service of a cluster", () => {
     });
   const remove = (volumeId: string) => cluster.client.controller.deleteVolume({ volumeId });
 
-  test("[CSI-142] [LHA-005] [LHA-007] [LHA-008] [LHA-040] [LHA-043] publishing is a ticket, and its answer the ticket's status", async () => {
+  test("publishing is a ticket, and its answer the ticket's status", async () => {
+    covers("CSI-142", "LHA-005", "LHA-007", "LHA-008", "LHA-040", "LHA-043");
     const id = (await create("ticket")).volume?.volumeId ?? "";
     await publish(id, "n1");
     const attachment = await cluster.store.get(VolumeAttachments, { name: id });
@@ -54,7 +56,8 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[LHA-050] [LHA-051] a snapshot is an object with the names of the call, and its status is the answer", async () => {
+  test("a snapshot is an object with the names of the call, and its status is the answer", async () => {
+    covers("LHA-050", "LHA-051");
     const id = (await create("cut")).volume?.volumeId ?? "";
     const answer = cluster.client.controller.createSnapshot({ name: "monday", sourceVolumeId: id });
     const key = { name: snapshotIdOf("monday") };
@@ -74,7 +77,8 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[LHA-026] an unpublish does not answer while an attach that was taken back may have a device open", async () => {
+  test("an unpublish does not answer while an attach that was taken back may have a device open", async () => {
+    covers("LHA-026");
     const id = (await create("half-way")).volume?.volumeId ?? "";
     const unpublish = (timeoutMs: number) =>
       cluster.client.controller.controllerUnpublishVolume({ volumeId: id, nodeId: "n1" }, { timeoutMs });
@@ -95,7 +99,8 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[CSI-155] a volume that another node holds, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
+  test("a volume that another node holds, or cannot be reached from here, is FAILED_PRECONDITION and says where it is", async () => {
+    covers("CSI-155");
     const id = (await create("elsewhere")).volume?.volumeId ?? "";
     const far = await failureOf(publish(id, "n2"));
     assert.equal(far.code, "FAILED_PRECONDITION");
@@ -112,7 +117,8 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[CSI-090] [CSI-092] modes for many nodes need a file system to serve: block volumes are refused, the others are reached from everywhere", async () => {
+  test("modes for many nodes need a file system to serve: block volumes are refused, the others are reached from everywhere", async () => {
+    covers("CSI-090", "CSI-092");
     for (const mode of [
       "MULTI_NODE_READER_ONLY",
       "MULTI_NODE_SINGLE_WRITER",
@@ -134,7 +140,8 @@ describe("the controller service of a cluster", () => {
     }
   });
 
-  test("[CSI-108] a volume of a shared pool is where it is asked for and on every other node that has the pool, or is not made", async () => {
+  test("a volume of a shared pool is where it is asked for and on every other node that has the pool, or is not made", async () => {
+    covers("CSI-108");
     await addSharedPool(cluster.store, "common", ["n1", "n2"]);
     const segments = (node: string) => ({ [TOPOLOGY_NODE_KEY]: node });
     const requisite = (node: string) => ({
@@ -167,7 +174,8 @@ describe("the controller service of a cluster", () => {
     });
   }
 
-  test("[CSI-233] [CSI-203] [CSI-229] a snapshot that is not cut is not listed; one that is being restored is not deleted", async () => {
+  test("a snapshot that is not cut is not listed; one that is being restored is not deleted", async () => {
+    covers("CSI-233", "CSI-203", "CSI-229");
     const { controller } = cluster.client;
     const id = (await create("snapshots")).volume?.volumeId ?? "";
     const slow = snapshotIdOf("slow");
@@ -232,7 +240,8 @@ describe("the controller service of a cluster", () => {
     await remove(id);
   });
 
-  test("[CSI-128] [CSI-246] a controller has no node service: every method of it is UNIMPLEMENTED", async () => {
+  test("a controller has no node service: every method of it is UNIMPLEMENTED", async () => {
+    covers("CSI-128", "CSI-246");
     const { node, groupController } = cluster.client;
     assert.equal(await codeOf(node.nodeGetInfo({})), "UNIMPLEMENTED");
     assert.equal(await codeOf(node.nodeGetCapabilities({})), "UNIMPLEMENTED");

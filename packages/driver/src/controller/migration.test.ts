@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AttachmentTicket, MOORING_API_VERSION, type Volume } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { requireFreeToMigrate } from "./migration.ts";
 
 const on = (...nodes: string[]): AttachmentTicket[] =>
@@ -13,7 +14,8 @@ function volume(status: NonNullable<Volume["status"]>, migratable = true): Volum
 
 const attached = volume({ state: "attached", currentNodeID: "a" });
 
-test("[LHA-078] a third node is refused while a volume migrates between two, with their names and the way out", () => {
+test("a third node is refused while a volume migrates between two, with their names and the way out", () => {
+  covers("LHA-078");
   assert.throws(() => requireFreeToMigrate(attached, on("a", "b"), "c"), {
     codeName: "FAILED_PRECONDITION",
     message: 'volume "v" is migrating between nodes "a" and "b"',
@@ -23,7 +25,8 @@ test("[LHA-078] a third node is refused while a volume migrates between two, wit
   requireFreeToMigrate(attached, on("a", "b"), "b");
 });
 
-test("[LHA-078] a second node is given the volume when the first one has it open, and not before", () => {
+test("a second node is given the volume when the first one has it open, and not before", () => {
+  covers("LHA-078");
   requireFreeToMigrate(attached, on("a"), "b");
   for (const status of [{ state: "attaching" as const }, { state: "detached" as const }]) {
     assert.throws(() => requireFreeToMigrate(volume(status), on("a"), "b"), {

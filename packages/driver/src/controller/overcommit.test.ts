@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { eventually } from "../testing/eventually.ts";
 import { capability, createVolume, failureOf, MIB, startWorld, type World } from "../testing/world.ts";
 
@@ -8,7 +9,8 @@ const GIB = 1024n * MIB;
 
 for (const pool of ["xfs", "btrfs"] as PoolType[]) {
   describe(`thin volumes in a ${pool} pool with an over-commit factor`, () => {
-    test("[CSI-122] [CSI-196] capacity, new volumes, copies, snapshots and growth keep to it, and it can be raised", async () => {
+    test("capacity, new volumes, copies, snapshots and growth keep to it, and it can be raised", async () => {
+      covers("CSI-122", "CSI-196");
       let overcommit = 1;
       const world = await startWorld({ pool, overcommit: () => overcommit });
       try {

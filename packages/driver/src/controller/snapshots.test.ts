@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import {
   type CapabilityChoice,
   capability,
@@ -40,7 +41,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
     const fromSnapshot = (snapshotId: string) => ({ case: "snapshot", value: { snapshotId } });
     const fromVolume = (volumeId: string) => ({ case: "volume", value: { volumeId } });
 
-    test("[CSI-202] [CSI-204] [CSI-222] [CSI-347] one name, one cut; another source is ALREADY_EXISTS, and what Kubernetes tells of itself changes nothing", async () => {
+    test("one name, one cut; another source is ALREADY_EXISTS, and what Kubernetes tells of itself changes nothing", async () => {
+      covers("CSI-202", "CSI-204", "CSI-222", "CSI-347");
       const [a, b] = [await createVolume(world, "a"), await createVolume(world, "b")];
       const first = (await snapshot("one", a)).snapshot;
       const again = (await snapshot("one", a)).snapshot;
@@ -59,7 +61,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
     });
 
     for (const fsType of ["ext4", "xfs", "btrfs"]) {
-      test(`[CSI-199] [CSI-206] [CSI-071] ${fsType}: a restore beside its source, larger, with what was written before the cut`, async () => {
+      test(`${fsType}: a restore beside its source, larger, with what was written before the cut`, async () => {
+        covers("CSI-199", "CSI-206", "CSI-071");
         const choice = { fsType };
         const id = await createVolume(world, `source ${fsType}`, choice);
         const source = await stage(world, id, choice);
@@ -97,7 +100,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       await remove(clone);
     });
 
-    test("[CSI-126] [CSI-351] sources that are missing, too large or of another kind", async () => {
+    test("sources that are missing, too large or of another kind", async () => {
+      covers("CSI-126", "CSI-351");
       const id = await createVolume(world, "small", { fsType: "ext4" });
       const { snapshot: cut } = await snapshot("small", id);
       const sourceId = cut?.snapshotId ?? "";
@@ -115,7 +119,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       await remove(id);
     });
 
-    test("[CSI-227] [CSI-232] [CSI-234] [CSI-238] [CSI-239] [CSI-240] lists: by source, by id, in pages; deletes are idempotent", async () => {
+    test("lists: by source, by id, in pages; deletes are idempotent", async () => {
+      covers("CSI-227", "CSI-232", "CSI-234", "CSI-238", "CSI-239", "CSI-240");
       const { controller } = world.client;
       const [a, b] = [await createVolume(world, "list a"), await createVolume(world, "list b")];
       const ids: string[] = [];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import {
   capability,
   codeOf,
@@ -28,7 +29,8 @@ describe("volumes over the socket", () => {
     });
   const remove = (volumeId: string) => world.client.controller.deleteVolume({ volumeId });
 
-  test("[CSI-067] [CSI-069] [CSI-020] ten calls with one name at once make one volume", async () => {
+  test("ten calls with one name at once make one volume", async () => {
+    covers("CSI-067", "CSI-069", "CSI-020");
     const answers = await Promise.all(Array.from({ length: 10 }, () => create("ten")));
     const ids = new Set(answers.map(({ volume }) => volume?.volumeId));
     assert.equal(ids.size, 1);
@@ -47,7 +49,8 @@ describe("volumes over the socket", () => {
       volumeContentSource: { type: { case: "snapshot", value: { snapshotId: "s-unknown" } } },
     },
   };
-  test("[CSI-120] [CSI-350] one name with any other argument is ALREADY_EXISTS and names the argument", async () => {
+  test("one name with any other argument is ALREADY_EXISTS and names the argument", async () => {
+    covers("CSI-120", "CSI-350");
     const { volume } = await create("same");
     for (const [field, change] of Object.entries(CHANGES)) {
       const { code, message } = await failureOf(create("same", change));
@@ -58,7 +61,8 @@ describe("volumes over the socket", () => {
     await remove(volume?.volumeId ?? "");
   });
 
-  test("[CSI-093] [CSI-094] [CSI-071] sizes are whole sectors between required and limit", async () => {
+  test("sizes are whole sectors between required and limit", async () => {
+    covers("CSI-093", "CSI-094", "CSI-071");
     const size = async (capacityRange: object | undefined) => {
       const { volume } = await create(`size ${JSON.stringify(capacityRange, (_, v) => String(v))}`, {
         capacityRange,
@@ -78,7 +82,8 @@ describe("volumes over the socket", () => {
     assert.equal(await refused({ limitBytes: 1n * MIB }), "OUT_OF_RANGE");
   });
 
-  test("[CSI-122] what no pool has room for is RESOURCE_EXHAUSTED, and leaves nothing", async () => {
+  test("what no pool has room for is RESOURCE_EXHAUSTED, and leaves nothing", async () => {
+    covers("CSI-122");
     const huge = { capacityRange: { requiredBytes: 1n << 50n } };
     const { code, message } = await failureOf(create("huge", huge));
     assert.equal(code, "RESOURCE_EXHAUSTED");
@@ -86,7 +91,8 @@ describe("volumes over the socket", () => {
     assert.deepEqual((await world.client.controller.listVolumes({})).entries, []);
   });
 
-  test("[CSI-102] [CSI-105] [CSI-113] volumes say where they are, and are only made there", async () => {
+  test("volumes say where they are, and are only made there", async () => {
+    covers("CSI-102", "CSI-105", "CSI-113");
     const here = { segments: { [TOPOLOGY_NODE_KEY]: world.nodeID } };
     const there = { segments: { [TOPOLOGY_NODE_KEY]: "elsewhere" } };
     const { volume } = await create("here", {
@@ -102,7 +108,8 @@ describe("volumes over the socket", () => {
     await remove(volume?.volumeId ?? "");
   });
 
-  test("[CSI-072] [CSI-073] [CSI-074] unknown parameters, pools and file systems are INVALID_ARGUMENT", async () => {
+  test("unknown parameters, pools and file systems are INVALID_ARGUMENT", async () => {
+    covers("CSI-072", "CSI-073", "CSI-074");
     const refused = (more: object) => codeOf(create("bad", more));
     assert.equal(await refused({ parameters: { pool: "nowhere" } }), "INVALID_ARGUMENT");
     assert.equal(await refused({ parameters: { colour: "red" } }), "INVALID_ARGUMENT");
@@ -116,7 +123,8 @@ describe("volumes over the socket", () => {
     );
   });
 
-  test("[CSI-132] [CSI-134] [CSI-131] a volume in use stays; one that is gone, or never was, is deleted", async () => {
+  test("a volume in use stays; one that is gone, or never was, is deleted", async () => {
+    covers("CSI-132", "CSI-134", "CSI-131");
     const id = await createVolume(world, "in use");
     const { undo } = await stage(world, id);
     const { code, message } = await failureOf(remove(id));
@@ -130,7 +138,8 @@ describe("volumes over the socket", () => {
     assert.equal(await codeOf(world.client.controller.controllerGetVolume({ volumeId: id })), "NOT_FOUND");
   });
 
-  test("[CSI-143] [CSI-150] [CSI-151] [CSI-153] [CSI-157] publish: idempotent, and every row of its error table", async () => {
+  test("publish: idempotent, and every row of its error table", async () => {
+    covers("CSI-143", "CSI-150", "CSI-151", "CSI-153", "CSI-157");
     const { controller } = world.client;
     const id = await createVolume(world, "published");
     const publish = (more: object = {}) =>
@@ -164,7 +173,8 @@ describe("volumes over the socket", () => {
     for (const volumeId of [id, ...others, last]) await remove(volumeId);
   });
 
-  test("[CSI-166] [CSI-169] [CSI-352] unpublish is done when the device is gone, and fine when there never was one", async () => {
+  test("unpublish is done when the device is gone, and fine when there never was one", async () => {
+    covers("CSI-166", "CSI-169", "CSI-352");
     const { controller } = world.client;
     const id = await createVolume(world, "unpublished");
     await controller.controllerPublishVolume({
@@ -183,7 +193,8 @@ describe("volumes over the socket", () => {
     await remove(id);
   });
 
-  test("[CSI-185] [CSI-186] [CSI-190] [CSI-191] pages go on after restarts, additions and deletions", async () => {
+  test("pages go on after restarts, additions and deletions", async () => {
+    covers("CSI-185", "CSI-186", "CSI-190", "CSI-191");
     const { controller } = world.client;
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await createVolume(world, `page ${n}`));
@@ -207,7 +218,8 @@ describe("volumes over the socket", () => {
     for (const id of [...ids, added]) await remove(id);
   });
 
-  test("[CSI-193] [CSI-194] [CSI-196] capacity shrinks with promises and is 0 where nothing can be made", async () => {
+  test("capacity shrinks with promises and is 0 where nothing can be made", async () => {
+    covers("CSI-193", "CSI-194", "CSI-196");
     const { controller } = world.client;
     const before = await controller.getCapacity({});
     assert.equal(before.maximumVolumeSize, before.availableCapacity);
@@ -223,7 +235,8 @@ describe("volumes over the socket", () => {
     await remove(id);
   });
 
-  test("[CSI-177] [CSI-178] [CSI-183] capabilities are confirmed, or refused with a message", async () => {
+  test("capabilities are confirmed, or refused with a message", async () => {
+    covers("CSI-177", "CSI-178", "CSI-183");
     const { controller } = world.client;
     const id = await createVolume(world, "validated", { fsType: "ext4" });
     const validate = (more: object) =>
@@ -241,7 +254,8 @@ describe("volumes over the socket", () => {
     await remove(id);
   });
 
-  test("[CSI-071] growing: never smaller, never above the limit, at once when it is large enough", async () => {
+  test("growing: never smaller, never above the limit, at once when it is large enough", async () => {
+    covers("CSI-071");
     const { controller } = world.client;
     const id = await createVolume(world, "growing");
     const expand = (requiredBytes: bigint, limitBytes = 0n) =>
@@ -255,7 +269,8 @@ describe("volumes over the socket", () => {
     await remove(id);
   });
 
-  test("[CSI-069] a caller that disappears leaves a volume that its retry finds", async () => {
+  test("a caller that disappears leaves a volume that its retry finds", async () => {
+    covers("CSI-069");
     const stop = new AbortController();
     const first = world.client.controller.createVolume(
       { name: "vanished", capacityRange: { requiredBytes: 16n * MIB }, volumeCapabilities: [capability()] },

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHost } from "@mooring/engine";
 import { failpointNames } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_GAP } from "./group-gaps.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -122,9 +122,10 @@ const UNREACHED =
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
   killEveryFailpoint(gaps, { everyday: 3, full: 36 }, (gap) => {
-    test(`[CSI-069] [CSI-020] ${gap}: started again, it goes on and nothing is left over`, {
+    test(`${gap}: started again, it goes on and nothing is left over`, {
       timeout: 600_000,
     }, async () => {
+      covers("CSI-069", "CSI-020");
       const supervisor = await Supervisor.start(bundle.path, gap);
       try {
         await life(supervisor);

@@ -6,7 +6,7 @@ import type { CsiClient } from "@mooring/csi";
 import { createHost, ENGINE_KINDS, type Volume, VolumeSets, Volumes } from "@mooring/engine";
 import { failpointNames, LocalStore, ResourceRegistry } from "@mooring/store";
 import "../index.ts";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, covers, killEveryFailpoint } from "@mooring/store/testing";
 import { capability, cleanUp, MIB } from "../testing/world.ts";
 import { GROUP_GAP } from "./group-gaps.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -106,9 +106,10 @@ async function leftIn(folder: string): Promise<{ sets: number; marked: Volume[] 
 
 describe("volume groups of a driver that is killed between any two steps", { concurrency: 2 }, () => {
   killEveryFailpoint(gaps, { everyday: 2 }, (gap) => {
-    test(`[GRP-087] ${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
+    test(`${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
       timeout: 600_000,
     }, async () => {
+      covers("GRP-087");
       const supervisor = await Supervisor.start(bundle.path, gap);
       try {
         await life(supervisor);

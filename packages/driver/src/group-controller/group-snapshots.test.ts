@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { Client, credentials, status } from "@grpc/grpc-js";
 import { v1 } from "@mooring/csi";
 import type { PoolType } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import {
   capability,
   codeOf,
@@ -53,7 +54,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       for (const volumeId of ids) await world.client.controller.deleteVolume({ volumeId });
     };
 
-    test("[KEP-072] create, delete and get are there by their full paths", async () => {
+    test("create, delete and get are there by their full paths", async () => {
+      covers("KEP-072");
       const raw = new Client(`unix:${join(world.folder, "csi.sock")}`, credentials.createInsecure());
       const pass = (bytes: Buffer): Buffer => bytes;
       const call = (name: string) =>
@@ -70,7 +72,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       }
     });
 
-    test("[KEP-071] the service and its capability are announced", async () => {
+    test("the service and its capability are announced", async () => {
+      covers("KEP-071");
       const { capabilities } = await world.client.identity.getPluginCapabilities({});
       const services = capabilities.flatMap(({ type }) => (type.case === "service" ? [type.value.type] : []));
       assert.ok(services.includes(v1.PluginCapability_Service_Type.GROUP_CONTROLLER_SERVICE));
@@ -81,7 +84,18 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       );
     });
 
-    test("[KEP-002] [KEP-014] [KEP-022] [KEP-073] [KEP-080] [KEP-081] [KEP-083] [KEP-084] [KEP-086] one name, one cut of all members at one moment; each can be restored", async () => {
+    test("one name, one cut of all members at one moment; each can be restored", async () => {
+      covers(
+        "KEP-002",
+        "KEP-014",
+        "KEP-022",
+        "KEP-073",
+        "KEP-080",
+        "KEP-081",
+        "KEP-083",
+        "KEP-084",
+        "KEP-086",
+      );
       const ids = await volumes(["data", "log"]);
       const [data = "", log = ""] = ids;
       const [one, two] = [
@@ -126,7 +140,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       await removeVolumes(ids);
     });
 
-    test("[KEP-029] [KEP-032] a group goes as a whole: members are listed with it, refused alone, gone after it", async () => {
+    test("a group goes as a whole: members are listed with it, refused alone, gone after it", async () => {
+      covers("KEP-029", "KEP-032");
       const ids = await volumes(["a", "b", "c"]);
       const made = await group("three", ids);
       const { controller, groupController } = world.client;
@@ -152,7 +167,8 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       assert.equal(await codeOf(groupController.getVolumeGroupSnapshot(gone)), "NOT_FOUND");
     });
 
-    test("[KEP-116] another set or other parameters of the same name is ALREADY_EXISTS; bad requests leave nothing", async () => {
+    test("another set or other parameters of the same name is ALREADY_EXISTS; bad requests leave nothing", async () => {
+      covers("KEP-116");
       const ids = await volumes(["x", "y"]);
       const [x = "", y = ""] = ids;
       const made = await group("xy", ids);
@@ -180,7 +196,19 @@ for (const pool of ["xfs", "btrfs"] as PoolType[]) {
       await removeVolumes(ids);
     });
 
-    test("[KEP-074] [KEP-075] [KEP-076] [KEP-077] [KEP-078] [KEP-079] [KEP-082] [KEP-087] [KEP-088] [KEP-090] names, secrets and parameters: what the wire allows is taken, the rest is refused", async () => {
+    test("names, secrets and parameters: what the wire allows is taken, the rest is refused", async () => {
+      covers(
+        "KEP-074",
+        "KEP-075",
+        "KEP-076",
+        "KEP-077",
+        "KEP-078",
+        "KEP-079",
+        "KEP-082",
+        "KEP-087",
+        "KEP-088",
+        "KEP-090",
+      );
       const ids = await volumes(["m", "n"]);
       const { groupController } = world.client;
       const secrets = { "pass.word-1": "hidden-in-the-log" };

@@ -8,6 +8,7 @@ import {
   type Volume,
   type VolumeStatus,
 } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { volumeHealth } from "./answer.ts";
 import { shortText } from "./short-text.ts";
 import { neededNode, volumeProblems } from "./volume-problems.ts";
@@ -166,7 +167,8 @@ test("one entry per status and reason, with the first message", () => {
   assert.deepEqual(healthStatuses, [problem("A", "one"), problem("B", "")]);
 });
 
-test("[CSI-021] texts in answers have at most 128 bytes, and no half characters", () => {
+test("texts in answers have at most 128 bytes, and no half characters", () => {
+  covers("CSI-021");
   assert.equal(shortText("short"), "short");
   assert.equal(shortText("x".repeat(128)), "x".repeat(128));
   const cut = shortText("\u00e9".repeat(65));

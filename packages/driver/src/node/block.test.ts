@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { open, stat } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { gone, nodeCalls } from "../testing/node-calls.ts";
 import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
 
@@ -11,7 +12,8 @@ before(async () => {
 after(() => world.end());
 const { publish, unpublish, remove } = nodeCalls(() => world);
 
-test("[CSI-084] [CSI-286] block volumes: the device itself, writable or not, and its statistics", async () => {
+test("block volumes: the device itself, writable or not, and its statistics", async () => {
+  covers("CSI-084", "CSI-286");
   const choice = { access: "block", mode: "SINGLE_NODE_MULTI_WRITER" } as const;
   const id = await createVolume(world, "block", { ...choice, size: 16n * MIB });
   const { path, undo } = await stage(world, id, choice);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { startWorld, type World } from "../testing/world.ts";
 
 let world: World;
@@ -8,7 +9,8 @@ before(async () => {
 });
 after(() => world.end());
 
-test("[CSI-303] [CSI-305] [CSI-306] [CSI-307] the node says who and where it is, and how much it takes", async () => {
+test("the node says who and where it is, and how much it takes", async () => {
+  covers("CSI-303", "CSI-305", "CSI-306", "CSI-307");
   const info = await world.client.node.nodeGetInfo({});
   assert.equal(info.nodeId, world.nodeID);
   assert.equal(info.maxVolumesPerNode, 1000n);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { gone, nodeCalls } from "../testing/node-calls.ts";
 import {
   capability,
@@ -22,7 +23,8 @@ before(async () => {
 after(() => world.end());
 const { publish, unpublish, remove } = nodeCalls(() => world);
 
-test("[CSI-273] [CSI-274] [CSI-275] [CSI-276] second publish of a file system, several targets allowed: every cell", async () => {
+test("second publish of a file system, several targets allowed: every cell", async () => {
+  covers("CSI-273", "CSI-274", "CSI-275", "CSI-276");
   const id = await createVolume(world, "many", WRITERS);
   const { path, undo } = await stage(world, id, WRITERS);
   const [t1, t2, t3] = [world.path("many-1"), world.path("many-2"), world.path("many-3")];
@@ -44,7 +46,8 @@ test("[CSI-273] [CSI-274] [CSI-275] [CSI-276] second publish of a file system, s
 });
 
 for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_NODE_READER_ONLY"] as const) {
-  test(`[CSI-088] [CSI-270] [CSI-277] [CSI-278] [CSI-279] [CSI-280] [CSI-281] [CSI-290] second publish, ${mode}: every cell`, async () => {
+  test(`second publish, ${mode}: every cell`, async () => {
+    covers("CSI-088", "CSI-270", "CSI-277", "CSI-278", "CSI-279", "CSI-280", "CSI-281", "CSI-290");
     const choice = { mode };
     const id = await createVolume(world, `single ${mode}`, choice);
     const { path, undo } = await stage(world, id, choice);
@@ -64,7 +67,8 @@ for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_N
   });
 }
 
-test("[CSI-268] [CSI-287] [CSI-288] [CSI-291] [CSI-292] [CSI-295] publish and unpublish: rows of their error tables", async () => {
+test("publish and unpublish: rows of their error tables", async () => {
+  covers("CSI-268", "CSI-287", "CSI-288", "CSI-291", "CSI-292", "CSI-295");
   const id = await createVolume(world, "rows");
   const { path, undo } = await stage(world, id);
   const target = world.path("rows");
@@ -79,7 +83,8 @@ test("[CSI-268] [CSI-287] [CSI-288] [CSI-291] [CSI-292] [CSI-295] publish and un
   await remove(id);
 });
 
-test("[CSI-089] a read-only publication by the controller is read-only on the node", async () => {
+test("a read-only publication by the controller is read-only on the node", async () => {
+  covers("CSI-089");
   const { controller, node } = world.client;
   const id = await createVolume(world, "read-only");
   await (await stage(world, id)).undo();

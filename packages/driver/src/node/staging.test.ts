@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { gone, nodeCalls } from "../testing/node-calls.ts";
 import {
   capability,
@@ -23,7 +24,8 @@ after(() => world.end());
 const { publish, unpublish, remove } = nodeCalls(() => world);
 
 for (const fsType of ["ext4", "xfs", "btrfs"]) {
-  test(`[CSI-008] [CSI-009] [CSI-084] data on ${fsType} outlives unstage, detach and restart; it is made once`, async () => {
+  test(`data on ${fsType} outlives unstage, detach and restart; it is made once`, async () => {
+    covers("CSI-008", "CSI-009", "CSI-084");
     const choice = { fsType };
     const id = await createVolume(world, `data ${fsType}`, choice);
     const first = await stage(world, id, choice);
@@ -44,7 +46,8 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
   });
 }
 
-test("[CSI-247] [CSI-251] [CSI-256] [CSI-257] [CSI-259] [CSI-260] [CSI-263] [CSI-265] staging: idempotent, and every row of its error table", async () => {
+test("staging: idempotent, and every row of its error table", async () => {
+  covers("CSI-247", "CSI-251", "CSI-256", "CSI-257", "CSI-259", "CSI-260", "CSI-263", "CSI-265");
   const { node, controller } = world.client;
   const id = await createVolume(world, "staging");
   const path = world.path("staging");
@@ -109,7 +112,8 @@ test("data that nobody of ours wrote is not formatted over", async () => {
   await remove(id);
 });
 
-test("[CSI-037] [CSI-040] [CSI-333] the same secrets may come with every call, and are in no log line", async () => {
+test("the same secrets may come with every call, and are in no log line", async () => {
+  covers("CSI-037", "CSI-040", "CSI-333");
   const { controller, node } = world.client;
   const secrets = { "user.key_1": "hunter2-secret", other: "aHVudGVyMg==" };
   const volumeCapability = capability({ mountFlags: ["noatime"] });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { open } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { nodeCalls } from "../testing/node-calls.ts";
 import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
 
@@ -25,7 +26,8 @@ test("statistics of a block volume end when its device does: NOT_FOUND, also whi
   await client.controller.deleteVolume({ volumeId });
 });
 
-test("[CSI-286] statistics of a raw volume are found where a kubelet has mounted its device, and nowhere else", async () => {
+test("statistics of a raw volume are found where a kubelet has mounted its device, and nowhere else", async () => {
+  covers("CSI-286");
   const { client, nodeID } = world;
   const choice = { access: "block" } as const;
   const [id, other] = [

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CsiError } from "@mooring/csi";
 import { csiTicketId } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { isVolumeId, snapshotIdOf, volumeIdOf } from "../names.ts";
 import { inOrder, paginate } from "../paging/token.ts";
@@ -12,7 +13,8 @@ import { differences, type StoredVolumeRequest } from "./volume-request.ts";
 const bytes = fc.bigInt({ min: 0n, max: 1n << 45n });
 
 describe("sizes", () => {
-  test("[CSI-093] [CSI-094] a chosen size keeps every promise, or there is none to choose", () => {
+  test("a chosen size keeps every promise, or there is none to choose", () => {
+    covers("CSI-093", "CSI-094");
     fc.assert(
       fc.property(bytes, bytes, bytes, (requiredBytes, more, minimum) => {
         const limitBytes = more === 0n ? 0n : requiredBytes + more;
@@ -35,7 +37,8 @@ describe("sizes", () => {
 });
 
 describe("ids", () => {
-  test("[CSI-097] [CSI-211] any name has one id that is safe in a path and differs from all others", () => {
+  test("any name has one id that is safe in a path and differs from all others", () => {
+    covers("CSI-097", "CSI-211");
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", minLength: 1 }),
@@ -51,7 +54,8 @@ describe("ids", () => {
       assert.equal(isVolumeId(id), false, id);
   });
 
-  test("[LHA-070] a ticket has the name that Kubernetes gives to its own attachment", () => {
+  test("a ticket has the name that Kubernetes gives to its own attachment", () => {
+    covers("LHA-070");
     // sha256 of handle, driver and node, without anything between them.
     assert.equal(
       csiTicketId("vol", "node"),
@@ -67,7 +71,8 @@ describe("pages", () => {
   });
   const items = fc.uniqueArray(item, { selector: (i) => i.name, maxLength: 40 });
 
-  test("[CSI-186] [CSI-190] [CSI-363] pages together are the list, whatever is deleted behind the reader", () => {
+  test("pages together are the list, whatever is deleted behind the reader", () => {
+    covers("CSI-186", "CSI-190", "CSI-363");
     fc.assert(
       fc.property(
         items,
@@ -95,7 +100,8 @@ describe("pages", () => {
     );
   });
 
-  test("[CSI-191] no other text is taken for a token", () => {
+  test("no other text is taken for a token", () => {
+    covers("CSI-191");
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (startingToken) => {
         assert.throws(
@@ -122,7 +128,8 @@ describe("requests", () => {
     mutableParameters: map,
   });
 
-  test("[CSI-067] the order of capabilities and parameters makes no difference; everything else does", () => {
+  test("the order of capabilities and parameters makes no difference; everything else does", () => {
+    covers("CSI-067");
     fc.assert(
       fc.property(request, request, (a, b) => {
         const shuffled = {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { addons, CsiError } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { codeOf, createVolume, MIB, startWorld, type World } from "../testing/world.ts";
 
 const { DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES: KEEPS } = addons.Capability_VolumeGroup_Type;
@@ -48,7 +49,8 @@ async function keeps(world: World, volumeGroupId: string, ids: string[]): Promis
   }
 }
 
-test("[GRP-083] [GRP-080] a driver whose groups delete their volumes does not announce the contrary; a single group says it in its context", async () => {
+test("a driver whose groups delete their volumes does not announce the contrary; a single group says it in its context", async () => {
+  covers("GRP-083", "GRP-080");
   const [world] = worlds;
   assert.ok(world);
   assert.equal(await announced(world), false);
@@ -64,7 +66,8 @@ test("[GRP-083] [GRP-080] a driver whose groups delete their volumes does not an
   await keeps(world, keeping?.volumeGroupId ?? "", others);
 });
 
-test("[GRP-083] a driver that is started to keep the volumes of groups announces it, and no group deletes one", async () => {
+test("a driver that is started to keep the volumes of groups announces it, and no group deletes one", async () => {
+  covers("GRP-083");
   const [, world] = worlds;
   assert.ok(world);
   assert.equal(await announced(world), true);

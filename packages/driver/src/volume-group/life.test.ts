@@ -54,7 +54,19 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       (await world.client.controller.listVolumes({})).entries.map(({ volume }) => volume?.volumeId ?? "");
     const remove = (volumeGroupId: string) => groups().deleteVolumeGroup({ volumeGroupId });
 
-    test("[GRP-004] [GRP-005] [GRP-007] [GRP-008] [GRP-015] [GRP-016] [GRP-018] [GRP-039] [GRP-040] [GRP-050] an empty group first, then volumes that are made and join it", async () => {
+    test("an empty group first, then volumes that are made and join it", async () => {
+      covers(
+        "GRP-004",
+        "GRP-005",
+        "GRP-007",
+        "GRP-008",
+        "GRP-015",
+        "GRP-016",
+        "GRP-018",
+        "GRP-039",
+        "GRP-040",
+        "GRP-050",
+      );
       const made = await group("later");
       assert.match(made.volumeGroupId, /^vg-[0-9a-f-]{36}$/);
       assert.deepEqual(made.volumes, []);
@@ -70,7 +82,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await remove(made.volumeGroupId);
     });
 
-    test("[GRP-002] [GRP-006] [GRP-014] [GRP-017] [GRP-019] [GRP-060] [GRP-062] a group of given volumes; every call can be repeated", async () => {
+    test("a group of given volumes; every call can be repeated", async () => {
+      covers("GRP-002", "GRP-006", "GRP-014", "GRP-017", "GRP-019", "GRP-060", "GRP-062");
       // The document's later ability to group volumes that exist; the wire has no field for groups from snapshots or groups.
       covers("GRP-010");
       const ids = await volumes(["given-a", "given-b"]);
@@ -100,7 +113,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await world.client.controller.deleteVolume({ volumeId: ids[0] ?? "" });
     });
 
-    test("[GRP-020] [GRP-041] [GRP-042] [GRP-043] [GRP-045] [GRP-048] the set that is sent is the membership; volumes that leave stay as they are", async () => {
+    test("the set that is sent is the membership; volumes that leave stay as they are", async () => {
+      covers("GRP-020", "GRP-041", "GRP-042", "GRP-043", "GRP-045", "GRP-048");
       const ids = await volumes(["set-a", "set-b", "set-c"]);
       const [a = "", b = "", c = ""] = ids;
       const { volumeGroupId } = await group("set", [a, b]);
@@ -119,7 +133,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       for (const volumeId of ids) await world.client.controller.deleteVolume({ volumeId });
     });
 
-    test("[GRP-028] [GRP-029] [GRP-032] [GRP-035] [GRP-063] a group goes with its volumes and their data, and a second time", async () => {
+    test("a group goes with its volumes and their data, and a second time", async () => {
+      covers("GRP-028", "GRP-029", "GRP-032", "GRP-035", "GRP-063");
       const ids = await volumes(["gone-a", "gone-b"]);
       const [kept = ""] = await volumes(["gone-not"]);
       const { volumeGroupId } = await group("gone", ids);
@@ -137,7 +152,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await world.client.controller.deleteVolume({ volumeId: kept });
     });
 
-    test("[GRP-030] [GRP-031] [GRP-085] a member is not deleted alone: it leaves first", async () => {
+    test("a member is not deleted alone: it leaves first", async () => {
+      covers("GRP-030", "GRP-031", "GRP-085");
       const ids = await volumes(["alone-a", "alone-b"]);
       const [a = "", b = ""] = ids;
       const { volumeGroupId } = await group("alone", ids);
@@ -152,7 +168,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await remove(volumeGroupId);
     });
 
-    test("[GRP-036] [GRP-037] a group in use is kept whole, and goes when nobody uses it", async () => {
+    test("a group in use is kept whole, and goes when nobody uses it", async () => {
+      covers("GRP-036", "GRP-037");
       const ids = await volumes(["use-a", "use-b"]);
       const [a = "", b = ""] = ids;
       const { volumeGroupId } = await group("use", ids);
@@ -168,7 +185,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await remove(volumeGroupId);
     });
 
-    test("[GRP-009] [GRP-037] snapshots stand on their own: a group goes without them, and comes back from them", async () => {
+    test("snapshots stand on their own: a group goes without them, and comes back from them", async () => {
+      covers("GRP-009", "GRP-037");
       const ids = await volumes(["back-a", "back-b"]);
       const { volumeGroupId } = await group("back", ids);
       const cuts: string[] = [];
@@ -201,7 +219,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       for (const snapshotId of cuts) await world.client.controller.deleteSnapshot({ snapshotId });
     });
 
-    test("[GRP-002] groups are as they were after a restart", async () => {
+    test("groups are as they were after a restart", async () => {
+      covers("GRP-002");
       const ids = await volumes(["restart-a", "restart-b"]);
       const made = await group("restart", ids);
       await world.restart();
@@ -210,7 +229,8 @@ for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
       await remove(made.volumeGroupId);
     });
 
-    test("[GRP-013] [GRP-034] [GRP-049] [GRP-061] [GRP-073] secrets are taken, and never told", async () => {
+    test("secrets are taken, and never told", async () => {
+      covers("GRP-013", "GRP-034", "GRP-049", "GRP-061", "GRP-073");
       const [id = ""] = await volumes(["secret-a"]);
       const secrets = { password: "hunter2-never-told" };
       const { volumeGroup } = await groups().createVolumeGroup({ name: "secret", volumeIds: [id], secrets });

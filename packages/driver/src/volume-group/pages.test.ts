@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { MOORING_API_VERSION, type VolumeSet, VolumeSets } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { CREATED_AT } from "../controller/objects.ts";
 import { volumeGroupIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
@@ -51,7 +52,8 @@ async function walk(maxEntries: number, between: () => Promise<void> = async () 
   return seen;
 }
 
-test("[GRP-066] [GRP-068] [GRP-069] [GRP-070] [GRP-072] [GRP-074] ten thousand groups, in pages of any size or all at once, each one once", async () => {
+test("ten thousand groups, in pages of any size or all at once, each one once", async () => {
+  covers("GRP-066", "GRP-068", "GRP-069", "GRP-070", "GRP-072", "GRP-074");
   const all = await list({});
   assert.equal(all.nextToken, "");
   const ids = idsOf(all);
@@ -66,7 +68,8 @@ test("[GRP-066] [GRP-068] [GRP-069] [GRP-070] [GRP-072] [GRP-074] ten thousand g
   assert.deepEqual(idsOf(second), ids.slice(2, 5), "the next page may have another size");
 });
 
-test("[GRP-066] [GRP-067] what is made or deleted between two pages costs nobody else its place", async () => {
+test("what is made or deleted between two pages costs nobody else its place", async () => {
+  covers("GRP-066", "GRP-067");
   const before = idsOf(await list({}));
   let round = 0;
   const touched = new Set<string>();
@@ -88,7 +91,8 @@ test("[GRP-066] [GRP-067] what is made or deleted between two pages costs nobody
   );
 });
 
-test("[GRP-075] [GRP-076] a token that is none of ours is ABORTED, and an empty one starts again", async () => {
+test("a token that is none of ours is ABORTED, and an empty one starts again", async () => {
+  covers("GRP-075", "GRP-076");
   const { nextToken } = await list({ maxEntries: 1 });
   for (const startingToken of ["bogus", "7", `${nextToken}x`, nextToken.slice(1), "\u{1f600}"]) {
     assert.equal(await codeOf(list({ startingToken })), "ABORTED", startingToken);

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { type CsiClient, CsiError, connect, createServer } from "@mooring/csi";
 import { createHost, VolumeSets, Volumes } from "@mooring/engine";
 import { mutate, silentLogger } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { capability, codeOf, failureOf } from "../testing/world.ts";
@@ -99,7 +100,8 @@ test("of two controllers that change one group from the same generation, one doe
   }
 });
 
-test("[GRP-084] [GRP-087] two controllers want the same volumes for two groups: each is in one of them or in none, and no group has half", async () => {
+test("two controllers want the same volumes for two groups: each is in one of them or in none, and no group has half", async () => {
+  covers("GRP-084", "GRP-087");
   const ids = await volumes(["both-a", "both-b", "both-c", "both-d"]);
   const groupIds = await Promise.all(
     ["left", "right"].map(async (n) => (await make(n))?.volumeGroupId ?? ""),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { addons, CsiError } from "@mooring/csi";
 import { MOORING_API_VERSION, Pools, VolumeSets } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { volumeIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { capability, codeOf, failureOf } from "../testing/world.ts";
@@ -45,7 +46,8 @@ const refusal = async (call: Promise<unknown>): Promise<CsiError> => {
 };
 const MADE_UP = "v-00000000-0000-8000-a000-000000000000";
 
-test("[GRP-021] [GRP-022] [GRP-012] a group with parameters: what is known is honoured, all else is refused by its name", async () => {
+test("a group with parameters: what is known is honoured, all else is refused by its name", async () => {
+  covers("GRP-021", "GRP-022", "GRP-012");
   const good = { pool: "a", maxVolumes: "2", deleteVolumes: "false", "csi.storage.k8s.io/x": "y" };
   const { volumeGroup } = await groups().createVolumeGroup({ name: "rules", parameters: good });
   assert.deepEqual(volumeGroup?.volumeGroupContext, {
@@ -68,7 +70,8 @@ test("[GRP-021] [GRP-022] [GRP-012] a group with parameters: what is known is ho
   assert.ok(sets.every(({ spec }) => spec.request?.["name"] !== "unmade"));
 });
 
-test("[GRP-024] [GRP-086] a name is one group: other parameters or other first volumes are ALREADY_EXISTS", async () => {
+test("a name is one group: other parameters or other first volumes are ALREADY_EXISTS", async () => {
+  covers("GRP-024", "GRP-086");
   const [a = "", b = ""] = await volumes(["same-a", "same-b"]);
   const id = await group("same", [a], { maxVolumes: "5" });
   assert.equal(await codeOf(group("same", [a], { maxVolumes: "6" })), "ALREADY_EXISTS");
@@ -86,7 +89,8 @@ test("[GRP-024] [GRP-086] a name is one group: other parameters or other first v
   );
 });
 
-test("[GRP-026] [GRP-027] [GRP-079] volumes that cannot be grouped are FAILED_PRECONDITION, 9 on the wire, and no group is made", async () => {
+test("volumes that cannot be grouped are FAILED_PRECONDITION, 9 on the wire, and no group is made", async () => {
+  covers("GRP-026", "GRP-027", "GRP-079");
   const [image = ""] = await volumes(["mixed-image"]);
   const [folder = ""] = await volumes(["mixed-folder"], "folders");
   const error = await refusal(group("mixed", [image, folder]));
@@ -113,7 +117,8 @@ test("[GRP-026] [GRP-027] [GRP-079] volumes that cannot be grouped are FAILED_PR
   );
 });
 
-test("[GRP-052] [GRP-053] [GRP-051] a volume that does not go with the members is INVALID_ARGUMENT, and nothing has changed", async () => {
+test("a volume that does not go with the members is INVALID_ARGUMENT, and nothing has changed", async () => {
+  covers("GRP-052", "GRP-053", "GRP-051");
   const [one = "", two = ""] = await volumes(["fit-a", "fit-b"]);
   const [folder = ""] = await volumes(["fit-folder"], "folders");
   const volumeGroupId = await group("fit", [one]);
@@ -132,7 +137,8 @@ test("[GRP-052] [GRP-053] [GRP-051] a volume that does not go with the members i
   assert.deepEqual(await members(await group("folders", [folder, ...folders])), [folder, ...folders].sort());
 });
 
-test("[GRP-054] [GRP-063] [GRP-086] [GRP-087] what is missing is NOT_FOUND, and the details name every volume with its reason", async () => {
+test("what is missing is NOT_FOUND, and the details name every volume with its reason", async () => {
+  covers("GRP-054", "GRP-063", "GRP-086", "GRP-087");
   const [one = "", two = "", taken = ""] = await volumes(["named-a", "named-b", "named-c"]);
   const volumeGroupId = await group("named", [one]);
   const other = await group("named too", [taken]);
@@ -157,7 +163,8 @@ test("[GRP-054] [GRP-063] [GRP-086] [GRP-087] what is missing is NOT_FOUND, and 
   await cluster.client.controller.deleteVolume({ volumeId: two });
 });
 
-test("[GRP-056] [GRP-057] more volumes than fit are RESOURCE_EXHAUSTED, 8 on the wire; members keep their places", async () => {
+test("more volumes than fit are RESOURCE_EXHAUSTED, 8 on the wire; members keep their places", async () => {
+  covers("GRP-056", "GRP-057");
   const [a = "", b = "", c = ""] = await volumes(["full-a", "full-b", "full-c"]);
   const volumeGroupId = await group("full", [c], { maxVolumes: "2" });
   const error = await refusal(groups().modifyVolumeGroupMembership({ volumeGroupId, volumeIds: [a, b, c] }));
@@ -175,7 +182,8 @@ test("[GRP-056] [GRP-057] more volumes than fit are RESOURCE_EXHAUSTED, 8 on the
   assert.equal(await codeOf(group("more than any group", many)), "RESOURCE_EXHAUSTED");
 });
 
-test("[GRP-084] a volume is in one group at most, as the identity says", async () => {
+test("a volume is in one group at most, as the identity says", async () => {
+  covers("GRP-084");
   const { capabilities } = await cluster.client.addonsIdentity.getCapabilities({});
   const said = capabilities.flatMap(({ type }) => (type.case === "volumeGroup" ? [type.value.type] : []));
   assert.ok(said.includes(addons.Capability_VolumeGroup_Type.LIMIT_VOLUME_TO_ONE_VOLUME_GROUP));
@@ -190,7 +198,8 @@ test("[GRP-084] a volume is in one group at most, as the identity says", async (
   assert.deepEqual([await members(first), await members(second)], [[], [one]]);
 });
 
-test("[GRP-078] [GRP-071] [GRP-011] [GRP-033] [GRP-047] [GRP-061] a missing id or name, or a negative number, is INVALID_ARGUMENT of every call", async () => {
+test("a missing id or name, or a negative number, is INVALID_ARGUMENT of every call", async () => {
+  covers("GRP-078", "GRP-071", "GRP-011", "GRP-033", "GRP-047", "GRP-061");
   const calls = {
     name: groups().createVolumeGroup({ volumeIds: [MADE_UP] }),
     volume_group_id: groups().deleteVolumeGroup({}),
@@ -224,7 +233,8 @@ test("a volume that is still being made cannot join yet", async () => {
   assert.equal(await codeOf(join()), "OK");
 });
 
-test("[GRP-044] [GRP-058] [GRP-065] [GRP-077] [GRP-081] every announced call is served, and csi.v1 says nothing of groups", async () => {
+test("every announced call is served, and csi.v1 says nothing of groups", async () => {
+  covers("GRP-044", "GRP-058", "GRP-065", "GRP-077", "GRP-081");
   const { client } = cluster;
   const { capabilities } = await client.addonsIdentity.getCapabilities({});
   const { Capability_VolumeGroup_Type: Type } = addons;

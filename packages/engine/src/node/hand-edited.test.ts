@@ -3,6 +3,7 @@ import { readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
 import { type Volume, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { endWorkload, idle, mountFor } from "../cluster/services/testing/filesystem.ts";
@@ -71,7 +72,8 @@ async function held(t: TestContext): Promise<{ bench: Bench; target: string; bef
   return { bench, target, before: await bench.volume("v-p-1", "attached") };
 }
 
-test("[LHA-004] whatever is written by hand into the status of a volume in use, it stays attached to its device and the status is put right", async (t) => {
+test("whatever is written by hand into the status of a volume in use, it stays attached to its device and the status is put right", async (t) => {
+  covers("LHA-004");
   const { bench, target, before } = await held(t);
   const loop = await bench.host.loops.find(bench.imagePath("v-p-1"));
   for (const [what, change] of EDITS) {
@@ -137,7 +139,8 @@ test("a fault that is not mended stays, whoever writes that the volume is health
   );
 });
 
-test("[LHA-031] the status of an attachment that is edited or deleted is built again, and nobody loses the volume by it", async (t) => {
+test("the status of an attachment that is edited or deleted is built again, and nobody loses the volume by it", async (t) => {
+  covers("LHA-031");
   const { bench, target, before } = await held(t);
   const { status: good } = await until(bench.store, VolumeAttachments, "v-p-1", satisfied);
   const edits: ((a: VolumeAttachment) => VolumeAttachment)[] = [

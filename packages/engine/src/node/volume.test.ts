@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, stat, truncate, writeFile } from "node:fs
 import { join } from "node:path";
 import { test } from "node:test";
 import { isNotFound } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { ENGINE_FINALIZER } from "../api/names.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
@@ -13,7 +14,8 @@ import { Bench, NODE, POOL, until, volumeObject } from "../testing/agent.ts";
 import { GIB, MIB } from "../testing/scratch.ts";
 
 for (const type of ["xfs", "btrfs", "directory"] as const) {
-  test(`[LHA-026] [LHA-027] ${type}: a volume is made, attached, detached and removed with its data`, async (t) => {
+  test(`${type}: a volume is made, attached, detached and removed with its data`, async (t) => {
+    covers("LHA-026", "LHA-027");
     const bench = await Bench.open(t, type);
     await bench.createVolume("v-p-1");
     const made = await bench.volume("v-p-1", "detached");
@@ -54,7 +56,8 @@ test("the agent says that its node is alive and its pool is ready", async (t) =>
   assert.ok((used.status?.totalBytes ?? 0) > GIB);
 });
 
-test("[LHA-027] a mounted volume is not detached; its error says why, until the mount is gone", async (t) => {
+test("a mounted volume is not detached; its error says why, until the mount is gone", async (t) => {
+  covers("LHA-027");
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

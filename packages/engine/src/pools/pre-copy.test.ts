@@ -5,6 +5,7 @@ import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type TestContext, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { createHost } from "../host/create-host.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
@@ -86,7 +87,8 @@ async function make(changes: readonly Change[], handle: FileHandle, { path }: Im
 
 const changes = fc.array(change, { maxLength: 60 });
 
-test("[KEP-002] an image in many pieces is cut with the bytes of the moment of its cut, whatever was written before and after", async (t) => {
+test("an image in many pieces is cut with the bytes of the moment of its cut, whatever was written before and after", async (t) => {
+  covers("KEP-002");
   const pool = await openPool(t);
   const image = await inPieces(pool, "v-p-1");
   const handle = await open(image.path, "r+");

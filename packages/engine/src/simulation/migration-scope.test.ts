@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 import { placed } from "../cluster/arbiter/apply.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
@@ -169,7 +170,8 @@ function* ticketSets(): Generator<AttachmentTicket[]> {
   }
 }
 
-test("[LHA-061] [LHA-074] a volume in every step of a migration, with any tickets and any lost node, is safe and comes to rest", () => {
+test("a volume in every step of a migration, with any tickets and any lost node, is safe and comes to rest", () => {
+  covers("LHA-061", "LHA-074");
   let explored = 0;
   let index = 0;
   for (const tickets of ticketSets()) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 import { placed } from "../cluster/arbiter/apply.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
@@ -230,7 +231,8 @@ function exploreAll(
   ]);
 }
 
-test("[LHA-080] every state of three nodes and up to three tickets is safe and can come to rest", (t) => {
+test("every state of three nodes and up to three tickets is safe and can come to rest", (t) => {
+  covers("LHA-080");
   let [sets, states] = [0, 0];
   let index = 0;
   for (const tickets of ticketSets()) {
@@ -250,7 +252,8 @@ test("[LHA-080] every state of three nodes and up to three tickets is safe and c
   assert.ok(states > 1000, `only ${states} states`);
 });
 
-test("[LHA-080] so is every state while nodes fall silent and are fenced at any moment", (t) => {
+test("so is every state while nodes fall silent and are fenced at any moment", (t) => {
+  covers("LHA-080");
   let [sets, states] = [0, 0];
   let index = 0;
   for (const tickets of ticketSets()) {

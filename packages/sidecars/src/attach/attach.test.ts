@@ -11,6 +11,7 @@ import {
   type Resource,
   Secrets,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { attacherFinalizer } from "../common/names.ts";
 import { type Harness, type HarnessOptions, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, persistentVolume } from "../testing/objects.ts";
@@ -57,7 +58,19 @@ const only = (h: Harness) => {
   return volume ?? assert.fail("no volume");
 };
 
-test("[K8S-008] [K8S-040] [K8S-041] [K8S-043] [K8S-044] [K8S-050] [K8S-051] [K8S-052] [K8S-059] [CSI-146] attach and detach", async (t) => {
+test("attach and detach", async (t) => {
+  covers(
+    "K8S-008",
+    "K8S-040",
+    "K8S-041",
+    "K8S-043",
+    "K8S-044",
+    "K8S-050",
+    "K8S-051",
+    "K8S-052",
+    "K8S-059",
+    "CSI-146",
+  );
   const h = await start(t);
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -74,7 +87,8 @@ test("[K8S-008] [K8S-040] [K8S-041] [K8S-043] [K8S-044] [K8S-050] [K8S-051] [K8S
   assert.equal(h.driver.called("ControllerUnpublishVolume"), 1);
 });
 
-test("[K8S-042] a volume under deletion keeps the attacher's finalizer until its last attachment is gone", async (t) => {
+test("a volume under deletion keeps the attacher's finalizer until its last attachment is gone", async (t) => {
+  covers("K8S-042");
   const h = await start(t);
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -92,7 +106,8 @@ test("[K8S-042] a volume under deletion keeps the attacher's finalizer until its
   await h.until("the volume is gone", async () => (await h.find(PersistentVolumes, "pv")) === undefined);
 });
 
-test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] [CSI-158] a failed attach is told once per error, and repeated until it works", async (t) => {
+test("a failed attach is told once per error, and repeated until it works", async (t) => {
+  covers("K8S-045", "K8S-046", "K8S-047", "K8S-048", "K8S-049", "CSI-158");
   const h = await start(t);
   h.driver.faults.add({
     method: "ControllerPublishVolume",
@@ -126,7 +141,8 @@ test("[K8S-045] [K8S-046] [K8S-047] [K8S-048] [K8S-049] [CSI-158] a failed attac
   );
 });
 
-test("[K8S-053] [K8S-054] [CSI-167] a failed detach keeps the object and attached=true, and is repeated", async (t) => {
+test("a failed detach keeps the object and attached=true, and is repeated", async (t) => {
+  covers("K8S-053", "K8S-054", "CSI-167");
   const h = await start(t);
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -146,7 +162,8 @@ test("[K8S-053] [K8S-054] [CSI-167] a failed detach keeps the object and attache
   await gone(h, "a");
 });
 
-test("[CSI-144] an uncertain attach is always followed by a detach call", async (t) => {
+test("an uncertain attach is always followed by a detach call", async (t) => {
+  covers("CSI-144");
   const h = await start(t);
   h.driver.faults.add({
     method: "ControllerPublishVolume",
@@ -161,7 +178,8 @@ test("[CSI-144] an uncertain attach is always followed by a detach call", async 
   assert.equal(only(h).publishedTo.size, 0);
 });
 
-test("[K8S-114] [CSI-168] a detach works without the node, the volume's object and the secret", async (t) => {
+test("a detach works without the node, the volume's object and the secret", async (t) => {
+  covers("K8S-114", "CSI-168");
   const data = { k: Buffer.from("v").toString("base64") };
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s", namespace: "ns" }, data };
   const h = await start(
@@ -184,7 +202,8 @@ test("[K8S-114] [CSI-168] a detach works without the node, the volume's object a
   assert.equal(only(h).publishedTo.size, 0);
 });
 
-test("[K8S-038] an attachment waits for its node's driver, and goes on as soon as that is registered", async (t) => {
+test("an attachment waits for its node's driver, and goes on as soon as that is registered", async (t) => {
+  covers("K8S-038");
   const h = await start(t, { sidecars: { retry: { startMs: 600_000, maxMs: 600_000 } } });
   await h.store.create(KubeVolumeAttachments, attachment("a", "pv", "n2"));
   await h.until("it says why it waits", async () =>
@@ -194,7 +213,8 @@ test("[K8S-038] an attachment waits for its node's driver, and goes on as soon a
   await attached(h, "a");
 });
 
-test("[K8S-035] other attachers' objects are left alone", async (t) => {
+test("other attachers' objects are left alone", async (t) => {
+  covers("K8S-035");
   const h = await start(t);
   const other = { ...attachment("other"), spec: { ...attachment("other").spec, attacher: "x.example.com" } };
   await h.store.create(KubeVolumeAttachments, other);
@@ -203,7 +223,8 @@ test("[K8S-035] other attachers' objects are left alone", async (t) => {
   assert.equal(await status(h, "other"), undefined);
 });
 
-test("[K8S-036] a driver without ControllerPublishVolume: attached at once, nothing to undo", async (t) => {
+test("a driver without ControllerPublishVolume: attached at once, nothing to undo", async (t) => {
+  covers("K8S-036");
   const h = await start(t, { driver: { can: ["CREATE_DELETE_VOLUME"] } });
   await h.store.create(KubeVolumeAttachments, attachment("a"));
   await attached(h, "a");
@@ -213,7 +234,8 @@ test("[K8S-036] a driver without ControllerPublishVolume: attached at once, noth
   assert.equal(h.driver.called("ControllerPublishVolume"), 0);
 });
 
-test("[K8S-065] [CSI-147] readonly is passed on only to drivers that understand it", async (t) => {
+test("readonly is passed on only to drivers that understand it", async (t) => {
+  covers("K8S-065", "CSI-147");
   for (const can of [
     ["PUBLISH_UNPUBLISH_VOLUME"],
     ["PUBLISH_UNPUBLISH_VOLUME", "PUBLISH_READONLY"],
@@ -226,7 +248,8 @@ test("[K8S-065] [CSI-147] readonly is passed on only to drivers that understand 
   }
 });
 
-test("[K8S-131] when somebody else holds the object after the detach, its status says detached", async (t) => {
+test("when somebody else holds the object after the detach, its status says detached", async (t) => {
+  covers("K8S-131");
   const h = await start(t);
   const held = attachment("a");
   await h.store.create(KubeVolumeAttachments, {

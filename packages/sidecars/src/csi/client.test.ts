@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CsiClient, CsiError, connect } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import { describeDriver } from "./driver.ts";
 import { listVolumes } from "./list-volumes.ts";
@@ -8,7 +9,8 @@ import { oneAtATime } from "./one-at-a-time.ts";
 
 const options = { signal: new AbortController().signal, timeoutMs: 5_000 };
 
-test("[CSI-051] what a driver says about itself becomes plain values", async (t) => {
+test("what a driver says about itself becomes plain values", async (t) => {
+  covers("CSI-051");
   const driver = await ScriptedDriver.start({
     can: ["CREATE_DELETE_VOLUME", "EXPAND_VOLUME"],
     topology: true,
@@ -36,7 +38,8 @@ test("[CSI-051] what a driver says about itself becomes plain values", async (t)
 /** A client whose controller answers in this process. */
 const clientOf = (controller: object) => ({ controller }) as unknown as CsiClient;
 
-test("[CSI-189] [CSI-192] a list whose token has expired begins again", async () => {
+test("a list whose token has expired begins again", async () => {
+  covers("CSI-189", "CSI-192");
   const tokens: string[] = [];
   let expired = true;
   const client = clientOf({
@@ -54,7 +57,8 @@ test("[CSI-189] [CSI-192] a list whose token has expired begins again", async ()
   assert.deepEqual(tokens, ["", "2", "", "2"]);
 });
 
-test("[CSI-019] calls for one volume wait for each other, whatever becomes of them; others do not", async () => {
+test("calls for one volume wait for each other, whatever becomes of them; others do not", async () => {
+  covers("CSI-019");
   const running = new Set<string>();
   const order: string[] = [];
   const ends = new Map<string, (fail: boolean) => void>();

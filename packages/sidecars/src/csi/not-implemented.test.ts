@@ -12,6 +12,7 @@ import {
   VolumeSnapshotClasses,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { PV_FINALIZER } from "../common/names.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { csiNode, DRIVER, persistentVolume, snapshotClass } from "../testing/objects.ts";
@@ -52,7 +53,8 @@ async function volume(h: Harness): Promise<void> {
   await h.store.create(PersistentVolumes, { ...rest, metadata: { name: metadata.name } });
 }
 
-test("[CSI-129] CreateVolume is called once when the driver does not implement it, until the claim is another", async (t) => {
+test("CreateVolume is called once when the driver does not implement it, until the claim is another", async (t) => {
+  covers("CSI-129");
   const h = await startHarness(t, { sidecars });
   refuse(h, "CreateVolume");
   await h.store.create(PersistentVolumeClaims, pvc("data"));
@@ -69,7 +71,8 @@ test("[CSI-129] CreateVolume is called once when the driver does not implement i
   assert.equal(h.driver.called("CreateVolume"), 2);
 });
 
-test("[CSI-139] DeleteVolume is called once when the driver does not implement it", async (t) => {
+test("DeleteVolume is called once when the driver does not implement it", async (t) => {
+  covers("CSI-139");
   const h = await startHarness(t, { sidecars });
   await h.store.create(PersistentVolumeClaims, pvc("data"));
   const name = await h.until("the claim has a volume", async () => {
@@ -84,7 +87,8 @@ test("[CSI-139] DeleteVolume is called once when the driver does not implement i
   assert.ok((await h.find(PersistentVolumes, name))?.metadata.finalizers?.includes(PV_FINALIZER));
 });
 
-test("[CSI-162] ControllerPublishVolume is called once when the driver does not implement it", async (t) => {
+test("ControllerPublishVolume is called once when the driver does not implement it", async (t) => {
+  covers("CSI-162");
   const h = await startHarness(t, { sidecars, objects });
   refuse(h, "ControllerPublishVolume");
   await volume(h);
@@ -94,7 +98,8 @@ test("[CSI-162] ControllerPublishVolume is called once when the driver does not 
   assert.equal(h.driver.called("ControllerPublishVolume"), 1);
 });
 
-test("[CSI-176] ControllerUnpublishVolume is called once when the driver does not implement it", async (t) => {
+test("ControllerUnpublishVolume is called once when the driver does not implement it", async (t) => {
+  covers("CSI-176");
   const h = await startHarness(t, { sidecars, objects });
   await volume(h);
   await h.store.create(KubeVolumeAttachments, attachment);

@@ -12,6 +12,7 @@ import {
   VolumeSnapshotClasses,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import type { SidecarOptions } from "../start.ts";
 import { fresh, type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { DRIVER, groupClass, persistentVolume, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
@@ -131,7 +132,8 @@ test("every claim that cannot be a member is told so, and the group succeeds whe
   assert.equal(status?.error, undefined);
 });
 
-test("[KEP-058] a hundred members are accepted, one more is refused before anything is done", async (t) => {
+test("a hundred members are accepted, one more is refused before anything is done", async (t) => {
+  covers("KEP-058");
   const w = await groupWorld(t);
   const names = Array.from({ length: 101 }, (_, index) => `c${index}`);
   for (const name of names)
@@ -153,7 +155,8 @@ test("[KEP-058] a hundred members are accepted, one more is refused before anyth
   assert.equal(w.h.driver.backend.snapshots.size, 0);
 });
 
-test("[KEP-008] a class that is missing is told, and found when it comes", async (t) => {
+test("a class that is missing is told, and found when it comes", async (t) => {
+  covers("KEP-008");
   const w = await groupWorld(t, { objects: [] });
   await w.claims("data");
   await w.create("group");
@@ -195,7 +198,8 @@ test("a class with a key or a template that nobody knows is refused before anyth
   }
 });
 
-test("[KEP-006] [KEP-042] a driver that cannot take group snapshots says so on the object, and gets no call", async (t) => {
+test("a driver that cannot take group snapshots says so on the object, and gets no call", async (t) => {
+  covers("KEP-006", "KEP-042");
   const w = await groupWorld(t, { driver: { groups: false } });
   await w.claims("data");
   await w.create("group");
@@ -206,7 +210,8 @@ test("[KEP-006] [KEP-042] a driver that cannot take group snapshots says so on t
   await w.gone();
 });
 
-test("[KEP-092] [KEP-093] [KEP-094] [KEP-099] without its controller a group snapshot is left alone, with it it is taken, and volumes notice nothing", async (t) => {
+test("without its controller a group snapshot is left alone, with it it is taken, and volumes notice nothing", async (t) => {
+  covers("KEP-092", "KEP-093", "KEP-094", "KEP-099");
   const sidecars: Partial<SidecarOptions> = { controllers: ["provision", "snapshot"] };
   const w = await groupWorld(t, { sidecars });
   assert.deepEqual(w.h.sidecars.controllers, ["provision", "snapshot"]);
@@ -225,7 +230,8 @@ test("[KEP-092] [KEP-093] [KEP-094] [KEP-099] without its controller a group sna
   assert.deepEqual(volumes(), before, "nothing is made, attached or detached again");
 });
 
-test("[KEP-057] an error of the driver is on both objects, and goes away with success", async (t) => {
+test("an error of the driver is on both objects, and goes away with success", async (t) => {
+  covers("KEP-057");
   const w = await groupWorld(t);
   await w.claims("data");
   w.h.driver.faults.add({

@@ -8,10 +8,12 @@ import {
   VolumeGroupSnapshotClasses,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { fresh, groupWorld, NS } from "../testing/group-world.ts";
 import { groupClass, groupSnapshot } from "../testing/objects.ts";
 
-test("[KEP-044] [KEP-053] [KEP-078] [KEP-089] [KEP-113] secrets of the class go to every call, its other parameters to the first, and names only on request", async (t) => {
+test("secrets of the class go to every call, its other parameters to the first, and names only on request", async (t) => {
+  covers("KEP-044", "KEP-053", "KEP-078", "KEP-089", "KEP-113");
   const prefixed = (role: string) => `csi.storage.k8s.io/${role}`;
   const parameters = {
     kind: "thin",
@@ -80,7 +82,8 @@ test("looking can have a secret of its own", async (t) => {
   assert.deepEqual(given, [{ is: "cut" }, { is: "look" }]);
 });
 
-test("[KEP-048] without a class name the one default class of the volumes' driver is used", async (t) => {
+test("without a class name the one default class of the volumes' driver is used", async (t) => {
+  covers("KEP-048");
   const annotations = { "groupsnapshot.storage.kubernetes.io/is-default-class": "true" };
   const make = (name: string, changes: object = {}): [Resource, KubeObject] => [
     VolumeGroupSnapshotClasses,

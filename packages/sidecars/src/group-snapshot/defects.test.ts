@@ -12,6 +12,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, groupSnapshot, volumeSnapshot } from "../testing/objects.ts";
@@ -25,7 +26,8 @@ const CREATE = "CreateVolumeGroupSnapshot";
 const AWAY = { code: Code.UNAVAILABLE, times: Number.POSITIVE_INFINITY };
 const DB = { matchLabels: { app: "db" } };
 
-test("G1 [KEP-050] matchExpressions select as Kubernetes does, also without matchLabels", async (t) => {
+test("G1 matchExpressions select as Kubernetes does, also without matchLabels", async (t) => {
+  covers("KEP-050");
   const w = await groupWorld(t);
   for (const [name, labels] of Object.entries({
     primary: { app: "db", role: "primary" },
@@ -373,7 +375,8 @@ const faults: [title: string, change: (snapshots: object[]) => object[], error: 
   ["a member twice", ([first]) => [{ ...first }, { ...first }], /come twice/],
 ];
 for (const [title, change, error] of faults)
-  test(`[KEP-022] an answer with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
+  test(`an answer with ${title} is a fault: no members and never ready, until the driver answers right`, async (t) => {
+    covers("KEP-022");
     const w = await groupWorld(t);
     w.h.driver.changeGroup = (group) => ({ ...group, snapshots: change(group.snapshots) as never });
     await w.claims("data", "log");

@@ -10,6 +10,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass } from "../testing/objects.ts";
 
@@ -32,7 +33,8 @@ async function made(t: Parameters<typeof groupWorld>[0], options?: Parameters<ty
   return w;
 }
 
-test("[KEP-028] [KEP-030] [KEP-031] [KEP-046] [KEP-087] [KEP-088] a group goes with one call that names all members, and objects vanish only after it", async (t) => {
+test("a group goes with one call that names all members, and objects vanish only after it", async (t) => {
+  covers("KEP-028", "KEP-030", "KEP-031", "KEP-046", "KEP-087", "KEP-088");
   const w = await made(t);
   const [backend] = [...w.h.driver.backend.groups.values()];
   w.h.driver.faults.add({
@@ -55,7 +57,8 @@ test("[KEP-028] [KEP-030] [KEP-031] [KEP-046] [KEP-087] [KEP-088] a group goes w
     assert.deepEqual([groupSnapshotId, snapshotIds], [backend?.id, backend?.snapshotIds]);
 });
 
-test("[KEP-047] policy Retain keeps contents and data; contents deleted later do not touch the data", async (t) => {
+test("policy Retain keeps contents and data; contents deleted later do not touch the data", async (t) => {
+  covers("KEP-047");
   const w = await made(t, {
     objects: [[VolumeGroupSnapshotClasses, groupClass({ deletionPolicy: "Retain" })]],
   });
@@ -78,7 +81,8 @@ test("[KEP-047] policy Retain keeps contents and data; contents deleted later do
   assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
 });
 
-test("[KEP-021] [KEP-033] [KEP-034] a member cannot be deleted alone, which is told on it, and goes with its group", async (t) => {
+test("a member cannot be deleted alone, which is told on it, and goes with its group", async (t) => {
+  covers("KEP-021", "KEP-033", "KEP-034");
   const w = await made(t);
   const [member] = await w.members();
   const name = member?.metadata.name ?? "";
@@ -264,7 +268,8 @@ test("members of a group that was taken away by force can be deleted, without a 
   assert.equal(w.h.driver.called("DeleteSnapshot"), 0);
 });
 
-test("[KEP-027] without the capability a deletion makes no call, says so, and ends when the driver has it again", async (t) => {
+test("without the capability a deletion makes no call, says so, and ends when the driver has it again", async (t) => {
+  covers("KEP-027");
   const w = await made(t);
   await w.h.stop();
   await w.h.driver.pause();

@@ -15,13 +15,28 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { fresh, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, snapshotClass, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("[KEP-003] [KEP-009] [KEP-010] [KEP-011] [KEP-054] [KEP-056] [KEP-062] [KEP-064] [KEP-074] [KEP-076] [KEP-077] [KEP-112] a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
+test("a group snapshot is cut with one call for exactly the claims that its selector matches", async (t) => {
+  covers(
+    "KEP-003",
+    "KEP-009",
+    "KEP-010",
+    "KEP-011",
+    "KEP-054",
+    "KEP-056",
+    "KEP-062",
+    "KEP-064",
+    "KEP-074",
+    "KEP-076",
+    "KEP-077",
+    "KEP-112",
+  );
   const w = await groupWorld(t);
   await w.h.store.create(PersistentVolumeClaims, labelled("web", { app: "web" }));
   await w.claims("log", "data");
@@ -61,7 +76,8 @@ test("[KEP-003] [KEP-009] [KEP-010] [KEP-011] [KEP-054] [KEP-056] [KEP-062] [KEP
   assert.equal(w.h.driver.called("CreateSnapshot"), 0);
 });
 
-test("[KEP-012] [KEP-013] [KEP-018] [KEP-019] [KEP-020] [KEP-068] [KEP-103] [KEP-104] every member has its two objects, bound to each other, with all that tools look for", async (t) => {
+test("every member has its two objects, bound to each other, with all that tools look for", async (t) => {
+  covers("KEP-012", "KEP-013", "KEP-018", "KEP-019", "KEP-020", "KEP-068", "KEP-103", "KEP-104");
   const w = await groupWorld(t);
   await w.claims("data", "log");
   await w.create("group");
@@ -127,7 +143,8 @@ test("[KEP-012] [KEP-013] [KEP-018] [KEP-019] [KEP-020] [KEP-068] [KEP-103] [KEP
   assert.deepEqual(content.status?.volumeSnapshotHandlePairList, handles);
 });
 
-test("[KEP-015] [KEP-055] [KEP-082] a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+test("a group that takes its time is looked at until the last member is ready, and no member is ready before it is", async (t) => {
+  covers("KEP-015", "KEP-055", "KEP-082");
   const w = await groupWorld(t, { driver: { snapshotPolls: 3 } });
   await w.claims("data", "log");
   await w.create("group");
@@ -147,11 +164,12 @@ test("[KEP-015] [KEP-055] [KEP-082] a group that takes its time is looked at unt
   assert.deepEqual(
     [look?.groupSnapshotId, look?.snapshotIds],
     [backend?.id, backend?.snapshotIds],
-    "[KEP-082]",
+    "the answer is asked for by the ids that creation gave",
   );
 });
 
-test("[KEP-035] each member restores to a claim of its own", async (t) => {
+test("each member restores to a claim of its own", async (t) => {
+  covers("KEP-035");
   const w = await groupWorld(t);
   await w.claims("data", "log");
   await w.create("group");
@@ -175,7 +193,8 @@ test("[KEP-035] each member restores to a claim of its own", async (t) => {
   assert.deepEqual([...new Set(restored)].sort(), [...(backend?.snapshotIds ?? [])].sort());
 });
 
-test("[KEP-051] [KEP-052] labels that change do not change a group snapshot that has begun", async (t) => {
+test("labels that change do not change a group snapshot that has begun", async (t) => {
+  covers("KEP-051", "KEP-052");
   const w = await groupWorld(t);
   await w.claims("data", "log");
   const sources = await w.handles("data", "log");
@@ -214,7 +233,8 @@ test("claims are kept while a group snapshot needs them, and let go when it is r
   });
 });
 
-test("[KEP-068] a single snapshot of a member's claim works next to the group", async (t) => {
+test("a single snapshot of a member's claim works next to the group", async (t) => {
+  covers("KEP-068");
   const objects: [Resource, KubeObject][] = [
     [VolumeGroupSnapshotClasses, groupClass()],
     [VolumeSnapshotClasses, snapshotClass()],
@@ -234,7 +254,8 @@ test("[KEP-068] a single snapshot of a member's claim works next to the group", 
   assert.equal(w.h.driver.called("CreateSnapshot"), 1);
 });
 
-test("[KEP-066] the content says what the driver answered: its error, then its moment, and ready only with all members", async (t) => {
+test("the content says what the driver answered: its error, then its moment, and ready only with all members", async (t) => {
+  covers("KEP-066");
   const w = await groupWorld(t, { driver: { snapshotPolls: 2 } });
   const { backend } = w.h.driver;
   const create = backend.createGroup.bind(backend);
@@ -274,7 +295,8 @@ test("[KEP-066] the content says what the driver answered: its error, then its m
 });
 
 for (const groups of [true, false]) {
-  test(`[KEP-095] single snapshots are what they were ${groups ? "with" : "without"} group snapshots in the cluster`, async (t) => {
+  test(`single snapshots are what they were ${groups ? "with" : "without"} group snapshots in the cluster`, async (t) => {
+    covers("KEP-095");
     const kinds = [VolumeGroupSnapshots, VolumeGroupSnapshotContents, VolumeGroupSnapshotClasses];
     const objects: [Resource, KubeObject][] = [[VolumeSnapshotClasses, snapshotClass()]];
     const w = await groupWorld(t, { objects, driver: { groups }, ...(groups ? {} : { without: kinds }) });
@@ -293,7 +315,8 @@ for (const groups of [true, false]) {
   });
 }
 
-test("[KEP-065] a driver may call a group by the name that it was given", async (t) => {
+test("a driver may call a group by the name that it was given", async (t) => {
+  covers("KEP-065");
   const w = await groupWorld(t);
   const { backend } = w.h.driver;
   const create = backend.createGroup.bind(backend);
@@ -313,7 +336,8 @@ test("[KEP-065] a driver may call a group by the name that it was given", async 
   assert.equal(backend.groups.size, 0);
 });
 
-test("[KEP-070] while the driver is away its content is made, and the call follows when it is back", async (t) => {
+test("while the driver is away its content is made, and the call follows when it is back", async (t) => {
+  covers("KEP-070");
   const w = await groupWorld(t);
   await w.claims("data");
   await w.h.driver.pause();

@@ -11,6 +11,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { fresh, type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { groupClass, groupContent, snapshotContent, volumeSnapshot } from "../testing/objects.ts";
 
@@ -58,7 +59,8 @@ async function whole(w: GroupWorld, { id, snapshotIds }: { id: string; snapshotI
   assert.ok(w.h.driver.called("GetVolumeGroupSnapshot") > 0);
 }
 
-test("[KEP-023] [KEP-024] [KEP-025] [KEP-026] [KEP-091] [KEP-115] a group that exists on storage is brought in, content first", async (t) => {
+test("a group that exists on storage is brought in, content first", async (t) => {
+  covers("KEP-023", "KEP-024", "KEP-025", "KEP-026", "KEP-091", "KEP-115");
   const w = await groupWorld(t, { objects: [] });
   const group = await old(w);
   await w.h.store.create(VolumeGroupSnapshotContents, contentOf(group));

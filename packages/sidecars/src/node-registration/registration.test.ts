@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CSIDrivers, CSINodes, Events, Nodes } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { startHarness } from "../testing/harness.ts";
 import { DRIVER, node } from "../testing/objects.ts";
 import { parseNodeIds } from "./decide.ts";
@@ -11,7 +12,8 @@ const options = {
   sidecars: { nodeName: "n1" },
 };
 
-test("[K8S-016] [K8S-017] [K8S-018] [K8S-019] a node is known as the driver's: annotation, labels, CSINode, CSIDriver", async (t) => {
+test("a node is known as the driver's: annotation, labels, CSINode, CSIDriver", async (t) => {
+  covers("K8S-016", "K8S-017", "K8S-018", "K8S-019");
   const h = await startHarness(t, options);
   const driver = await h.until("the CSIDriver", () => h.find(CSIDrivers, DRIVER));
   assert.equal(driver.spec.attachRequired, true);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VolumeAttributesClass } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { SELECTED_NODE } from "../common/names.ts";
 import {
   claim,
@@ -39,7 +40,8 @@ const rejects = (changes: Partial<PlanInput>, pattern: RegExp) => {
   assert.match(result.kind === "error" ? result.error : result.kind, pattern);
 };
 
-test("[K8S-025] [K8S-026] [K8S-027] a plain claim: name from the UID, size from the request, parameters as they are", () => {
+test("a plain claim: name from the UID, size from the request, parameters as they are", () => {
+  covers("K8S-025", "K8S-026", "K8S-027");
   const intent = intentOf({ storageClass: storageClass({ parameters: { tier: "gold" } }) });
   assert.deepEqual(intent.arguments, {
     name: "pvc-uid-data",
@@ -60,7 +62,8 @@ test("names can have another prefix and a shorter UID", () => {
   assert.equal(intentOf({ options, claim: named }).arguments.name, "vol-1234");
 });
 
-test("[K8S-110] reserved keys choose secrets and the file system, and never reach the driver", () => {
+test("reserved keys choose secrets and the file system, and never reach the driver", () => {
+  covers("K8S-110");
   const parameters = {
     tier: "gold",
     [`${P}secret-name`]: "all",
@@ -107,7 +110,8 @@ test("the three metadata parameters are added on request", () => {
   });
 });
 
-test("[CSI-083] [CSI-085] volume modes, access modes, mount options", () => {
+test("volume modes, access modes, mount options", () => {
+  covers("CSI-083", "CSI-085");
   const withOptions = storageClass({ mountOptions: ["noatime"] });
   const block = intentOf({ claim: claim("data", { volumeMode: "Block" }), storageClass: withOptions });
   assert.deepEqual(block.arguments.capabilities, [{ mode: "SINGLE_NODE_WRITER" }]);

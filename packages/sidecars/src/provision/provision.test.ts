@@ -14,6 +14,7 @@ import {
   StorageClasses,
   VolumeAttributesClasses,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { PV_FINALIZER, SELECTED_NODE } from "../common/names.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { claim, csiNode, DRIVER, node, storageClass } from "../testing/objects.ts";
@@ -54,7 +55,20 @@ const recordsGone = (h: Harness) =>
 const remove = (h: Harness, name: string) =>
   h.store.delete(PersistentVolumeClaims, { namespace: "default", name });
 
-test("[K8S-007] [K8S-023] [K8S-024] [K8S-030] [K8S-032] [K8S-033] [K8S-064] [K8S-099] [K8S-100] [CSI-100] [CSI-243] a claim gets a volume, and both go when the claim is deleted", async (t) => {
+test("a claim gets a volume, and both go when the claim is deleted", async (t) => {
+  covers(
+    "K8S-007",
+    "K8S-023",
+    "K8S-024",
+    "K8S-030",
+    "K8S-032",
+    "K8S-033",
+    "K8S-064",
+    "K8S-099",
+    "K8S-100",
+    "CSI-100",
+    "CSI-243",
+  );
   const h = await startHarness(t);
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
   const done = await bound(h, "data");
@@ -86,7 +100,8 @@ test("[K8S-007] [K8S-023] [K8S-024] [K8S-030] [K8S-032] [K8S-033] [K8S-064] [K8S
   assert.equal(h.driver.called("DeleteVolume"), 1);
 });
 
-test("[K8S-034] a volume with policy Retain stays, without our finalizer once the policy is changed", async (t) => {
+test("a volume with policy Retain stays, without our finalizer once the policy is changed", async (t) => {
+  covers("K8S-034");
   const h = await startHarness(t);
   await h.store.create(PersistentVolumeClaims, plainClaim("data"));
   const name = (await bound(h, "data")).spec?.volumeName ?? "";
@@ -107,7 +122,8 @@ test("[K8S-034] a volume with policy Retain stays, without our finalizer once th
   await volumesGone(h);
 });
 
-test("[K8S-106] [K8S-107] [K8S-108] [K8S-110] [K8S-111] [CSI-039] [CSI-133] all keys of the secret go to CreateVolume and DeleteVolume, also when the class is gone", async (t) => {
+test("all keys of the secret go to CreateVolume and DeleteVolume, also when the class is gone", async (t) => {
+  covers("K8S-106", "K8S-107", "K8S-108", "K8S-110", "K8S-111", "CSI-039", "CSI-133");
   const parameters = {
     "csi.storage.k8s.io/provisioner-secret-name": "key",
     "csi.storage.k8s.io/provisioner-secret-namespace": "infra",
@@ -146,7 +162,8 @@ test("final errors are repeated with a pause while the claim exists, and not aft
   await volumesGone(h);
 });
 
-test("[CSI-032] an infeasible claim is repeated rarely, and at once when its class is replaced", async (t) => {
+test("an infeasible claim is repeated rarely, and at once when its class is replaced", async (t) => {
+  covers("CSI-032");
   const h = await startHarness(t, { sidecars: { retry: { startMs: 5, maxMs: 10, infeasibleMs: 600_000 } } });
   h.driver.faults.add({
     method: "CreateVolume",
@@ -171,7 +188,8 @@ test("[CSI-032] an infeasible claim is repeated rarely, and at once when its cla
 });
 
 for (const code of [Code.CANCELLED, Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE, Code.ABORTED]) {
-  test(`[CSI-068] [CSI-125] [CSI-241] an uncertain answer (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
+  test(`an uncertain answer (${code}) after the effect: one volume, and none when the claim is deleted meanwhile`, async (t) => {
+    covers("CSI-068", "CSI-125", "CSI-241");
     const h = await startHarness(t);
     h.driver.faults.add({ method: "CreateVolume", code, effect: true, times: 3 });
     await h.store.create(PersistentVolumeClaims, plainClaim("data"));
@@ -223,7 +241,8 @@ const zones: [Resource, KubeObject][] = [
   [CSINodes, csiNode("n2", ["zone"])],
 ];
 
-test("[K8S-028] [K8S-031] [K8S-095] WaitForFirstConsumer: waits for a node, prefers its place, and the volume says where it is", async (t) => {
+test("WaitForFirstConsumer: waits for a node, prefers its place, and the volume says where it is", async (t) => {
+  covers("K8S-028", "K8S-031", "K8S-095");
   const h = await startHarness(t, {
     driver: { topology: true },
     objects: [[StorageClasses, late], ...zones],
@@ -245,7 +264,8 @@ test("[K8S-028] [K8S-031] [K8S-095] WaitForFirstConsumer: waits for a node, pref
   ]);
 });
 
-test("[CSI-123] no room on the selected node: the choice is given back to the scheduler", async (t) => {
+test("no room on the selected node: the choice is given back to the scheduler", async (t) => {
+  covers("CSI-123");
   const h = await startHarness(t, {
     driver: { topology: true },
     objects: [[StorageClasses, late], ...zones],

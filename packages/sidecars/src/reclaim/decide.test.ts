@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeVolumeAttachment, PersistentVolume } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { PV_FINALIZER } from "../common/names.ts";
 import { DRIVER, driverInfo, persistentVolume } from "../testing/objects.ts";
 import { decideReclaim, type ReclaimView } from "./decide.ts";
@@ -76,7 +77,8 @@ const rows: [title: string, changes: Partial<ReclaimView>, step: string][] = [
 ];
 
 for (const [title, changes, step] of rows) {
-  test(`[K8S-033] [K8S-034] reclaim: ${title}`, () => {
+  test(`reclaim: ${title}`, () => {
+    covers("K8S-033", "K8S-034");
     const view: ReclaimView = {
       driver,
       volume: undefined,

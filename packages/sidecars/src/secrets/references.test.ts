@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { STORAGE_CLASS_ROLES, secretReference, storageClassTokens } from "./references.ts";
 
 const P = "csi.storage.k8s.io/";
@@ -102,7 +103,8 @@ const rows: [
 ];
 
 for (const [title, role, parameters, result] of rows) {
-  test(`[K8S-110] secret reference: ${title}`, () => {
+  test(`secret reference: ${title}`, () => {
+    covers("K8S-110");
     if (result instanceof RegExp) return assert.throws(() => resolve(role, parameters), result);
     const ref = resolve(role, parameters);
     return assert.equal(ref === undefined ? undefined : `${ref.namespace}/${ref.name}`, result);

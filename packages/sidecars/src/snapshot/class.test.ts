@@ -8,6 +8,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { fresh, NS } from "../testing/group-world.ts";
 import { DRIVER, snapshotClass, snapshotContent } from "../testing/objects.ts";
 import { errorOf, ready, remove, snapshotGone, start, vs } from "../testing/snapshot-world.ts";
@@ -72,7 +73,8 @@ for (const [title, spec, error] of problems) {
   });
 }
 
-test("[CSI-207] [CSI-228] the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
+test("the secret of the class goes to CreateSnapshot and DeleteSnapshot; parameters without reserved keys", async (t) => {
+  covers("CSI-207", "CSI-228");
   const parameters = {
     kind: "thin",
     "csi.storage.k8s.io/snapshotter-secret-name": "key",

@@ -8,6 +8,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { BEING_CREATED, BEING_DELETED, CLAIM_SOURCE_FINALIZER } from "../common/names.ts";
 import { fresh } from "../testing/group-world.ts";
 import { snapshotClass, snapshotContent } from "../testing/objects.ts";
@@ -72,7 +73,8 @@ test("a snapshot is cut, becomes ready, is restored, and goes with its data", as
   assert.equal(h.driver.called("DeleteSnapshot"), 1);
 });
 
-test("[CSI-221] a snapshot that is not ready at once is asked about until it is", async (t) => {
+test("a snapshot that is not ready at once is asked about until it is", async (t) => {
+  covers("CSI-221");
   const h = await start(t, { driver: { snapshotPolls: 20 } });
   await h.store.create(VolumeSnapshots, vs("snap"));
   await h.until("the first status", async () => (await snapshotOf(h)).status?.readyToUse === false);
@@ -92,7 +94,8 @@ test("errors are on the snapshot and its content, once, and go away with success
   assert.equal((await contents(h))[0]?.status?.error, undefined);
 });
 
-test("[CSI-244] an uncertain CreateSnapshot is repeated before the snapshot is deleted: nothing is left", async (t) => {
+test("an uncertain CreateSnapshot is repeated before the snapshot is deleted: nothing is left", async (t) => {
+  covers("CSI-244");
   const h = await start(t);
   h.driver.faults.add({ method: "CreateSnapshot", code: Code.DEADLINE_EXCEEDED, effect: true, times: 4 });
   await h.store.create(VolumeSnapshots, vs("snap"));

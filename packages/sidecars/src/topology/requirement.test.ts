@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CSINode, Node } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type TopologyInput, topologyRequirement } from "./requirement.ts";
 import { nodeAffinity, spreadingOffset } from "./terms.ts";
 
@@ -35,7 +36,8 @@ const ask = (changes: Partial<TopologyInput>) => {
   return requirement && `${text(requirement.requisite)} ${text(requirement.preferred)}`;
 };
 
-test("[K8S-028] [CSI-104] [CSI-111] the selected node's place is preferred first, the others follow in a circle", () => {
+test("the selected node's place is preferred first, the others follow in a circle", () => {
+  covers("K8S-028", "CSI-104", "CSI-111");
   assert.equal(ask({ selectedNode: "n-b" }), "a,b,c b,c,a");
 });
 
@@ -46,7 +48,8 @@ test("strict: only the selected node's place, and it must be allowed", () => {
   assert.equal(ask({ selectedNode: "n-b", strict: true, allowed }), "b b");
 });
 
-test("[K8S-029] allowedTopologies become the requisite terms, every combination one term", () => {
+test("allowedTopologies become the requisite terms, every combination one term", () => {
+  covers("K8S-029");
   const allowed = [
     {
       matchLabelExpressions: [
@@ -90,7 +93,8 @@ test("nodes with other keys are left out of the sum", () => {
   assert.match(String(ask({ csiNodes })), /^a,b /);
 });
 
-test("[K8S-031] accessible topology becomes node affinity: terms are alternatives, keys all hold", () => {
+test("accessible topology becomes node affinity: terms are alternatives, keys all hold", () => {
+  covers("K8S-031");
   assert.deepEqual(nodeAffinity([{ zone: "a", rack: "1" }, { zone: "b" }]), {
     required: {
       nodeSelectorTerms: [

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import { PersistentVolumeClaims, PersistentVolumes, Secrets } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
 import { at, makeGroup, startWorld, type World } from "./testing/world.ts";
@@ -116,7 +117,8 @@ test("a group whose content was torn out gets it again; and ends without it when
   await isFree(w, "data");
 });
 
-test("[GRP-038] a group that is in use is asked for again, and goes when it is free", async (t) => {
+test("a group that is in use is asked for again, and goes when it is free", async (t) => {
+  covers("GRP-038");
   const w = await startWorld(t);
   await makeGroup(w, "db", []);
   w.driver.faults.add({

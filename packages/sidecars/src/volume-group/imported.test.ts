@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import { Events, PersistentVolumeClaims } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { importedGroup, volumeGroupContent } from "./testing/objects.ts";
 import { at, isTrue, joined, makeGroup, membersOf, startWorld, type World } from "./testing/world.ts";
@@ -88,7 +89,8 @@ for (const can of [
   ["modify", "list"],
   ["modify", "get"],
 ] as const)
-  test(`[GRP-059] [GRP-067] drift is seen by ${can[1]} and repaired, once per change`, async (t) => {
+  test(`drift is seen by ${can[1]} and repaired, once per change`, async (t) => {
+    covers("GRP-059", "GRP-067");
     const w = await startWorld(t, {
       driver: { volumeGroups: can },
       sidecars: { volumeGroup: { driftMs: 60 } },
@@ -137,7 +139,8 @@ test("drift is only told when the class says so", async (t) => {
   assert.equal(w.driver.called("ModifyVolumeGroupMembership"), modified + 1);
 });
 
-test("[GRP-055] [GRP-064] a group that is gone on the storage system is made again, with its members", async (t) => {
+test("a group that is gone on the storage system is made again, with its members", async (t) => {
+  covers("GRP-055", "GRP-064");
   const w = await startWorld(t);
   await w.claim("data", { app: "db" });
   await makeGroup(w, "db", ["data"]);
@@ -148,7 +151,8 @@ test("[GRP-055] [GRP-064] a group that is gone on the storage system is made aga
   assert.deepEqual([...(again?.members ?? [])].sort(), ["vol-data", "vol-wal"]);
 });
 
-test("[GRP-076] a list whose token has expired begins anew; groups that come twice count once", async (t) => {
+test("a list whose token has expired begins anew; groups that come twice count once", async (t) => {
+  covers("GRP-076");
   const w = await startWorld(t, { driver: { volumeGroups: ["modify", "list"] } });
   w.driver.pageSize = 1;
   existing(w, "vol-data");

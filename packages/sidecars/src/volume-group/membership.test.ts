@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CsiError } from "@mooring/csi";
 import { Events, PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { claim } from "../testing/objects.ts";
 import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
@@ -74,7 +75,8 @@ test("a claim can be born into a group, and says so itself; it moves when it say
   assert.deepEqual([w.stored("vg-1"), w.stored("vg-2")], [[], ["vol-data"]]);
 });
 
-test("[GRP-031] a claim that is deleted leaves the group first, and is gone then", async (t) => {
+test("a claim that is deleted leaves the group first, and is gone then", async (t) => {
+  covers("GRP-031");
   const w = await startWorld(t);
   await w.claim("data", { app: "db" });
   await w.claim("wal", { app: "db" });
@@ -101,7 +103,8 @@ test("an empty selector selects nothing, and a selector that nobody can mean is 
   assert.equal(degraded?.reason, "SelectorInvalid");
 });
 
-test("[GRP-026] [GRP-056] one volume that the driver refuses is found, and the others are members", async (t) => {
+test("one volume that the driver refuses is found, and the others are members", async (t) => {
+  covers("GRP-026", "GRP-056");
   const w = await startWorld(t);
   const names = Array.from({ length: 12 }, (_, index) => `c${index + 10}`);
   const bad = ["c13", "c18"];
@@ -122,7 +125,8 @@ test("[GRP-026] [GRP-056] one volume that the driver refuses is found, and the o
   await w.group("db", joined(...names));
 });
 
-test("[GRP-053] [GRP-023] [GRP-045] what is refused as incompatible is never sent again as it was", async (t) => {
+test("what is refused as incompatible is never sent again as it was", async (t) => {
+  covers("GRP-053", "GRP-023", "GRP-045");
   const w = await startWorld(t);
   w.driver.volumeGroups.refused.set(
     "vol-b",

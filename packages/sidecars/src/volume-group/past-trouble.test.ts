@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, CsiError } from "@mooring/csi";
+import { covers } from "@mooring/store/testing";
 import { isTrue, joined, makeGroup, startWorld } from "./testing/world.ts";
 
-test("[GRP-053] a set that was refused is not asked for again when a part of it was taken", async (t) => {
+test("a set that was refused is not asked for again when a part of it was taken", async (t) => {
+  covers("GRP-053");
   const w = await startWorld(t);
   const refusal = CsiError.invalidArgument("vol-d cannot be in a group with the others");
   w.driver.volumeGroups.refused.set("vol-d", refusal);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PersistentVolumeClaims } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { at, joined, makeGroup, startWorld } from "./testing/world.ts";
 
-test("[GRP-008] a group is made empty, its claims join it, come and go with their labels, and all of it ends", async (t) => {
+test("a group is made empty, its claims join it, come and go with their labels, and all of it ends", async (t) => {
+  covers("GRP-008");
   const w = await startWorld(t);
   await w.claim("data", { app: "db" });
   await w.claim("other");

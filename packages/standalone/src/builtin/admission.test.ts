@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StatusError, type UnstructuredObject } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { admitCreate, admitUpdate, type KindSchema } from "../schema/strategy.ts";
 import { builtinKinds } from "./register.ts";
 
@@ -251,7 +252,8 @@ test("a claim grows only when its class allows it", () => {
   assert.match(grow(undefined), /must support resize/);
 });
 
-test("[K8S-064] a CSI volume names its driver and the driver's id of the volume", () => {
+test("a CSI volume names its driver and the driver's id of the volume", () => {
+  covers("K8S-064");
   const kind = kindOf("PersistentVolume");
   const without = (field: "driver" | "volumeHandle") => {
     const { [field]: _field, ...csi } = pv.spec.csi;
@@ -261,7 +263,8 @@ test("[K8S-064] a CSI volume names its driver and the driver's id of the volume"
   assert.match(without("volumeHandle"), /spec\.csi\.volumeHandle: Required value/);
 });
 
-test("[K8S-135] block mode, file system, attributes and all secrets are part of a CSI volume; pods may have inline ones", () => {
+test("block mode, file system, attributes and all secrets are part of a CSI volume; pods may have inline ones", () => {
+  covers("K8S-135");
   const kind = kindOf("PersistentVolume");
   const secret = { name: "s", namespace: "n" };
   const csi = {
@@ -283,7 +286,8 @@ test("[K8S-135] block mode, file system, attributes and all secrets are part of 
   assert.deepEqual((podMade.spec as Record<string, unknown>).volumes, [inline]);
 });
 
-test("[K8S-055] [K8S-060] a VolumeAttachment is cluster-wide; its spec is fixed and its errors have time and message", () => {
+test("a VolumeAttachment is cluster-wide; its spec is fixed and its errors have time and message", () => {
+  covers("K8S-055", "K8S-060");
   const kind = kindOf("VolumeAttachment");
   assert.equal(
     builtinKinds.find((each) => each.resource.kind === "VolumeAttachment")?.resource.namespaced,

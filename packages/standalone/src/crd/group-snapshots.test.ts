@@ -7,12 +7,14 @@ import {
   VolumeGroupSnapshotContents,
   VolumeGroupSnapshots,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { content, type Fields, group, startWithCrds } from "./testing/group-samples.ts";
 
 const GROUP = "groupsnapshot.storage.k8s.io";
 const VERSIONS = ["v1", "v1beta2", "v1beta1"] as const;
 
-test("[KEP-004] [KEP-005] [KEP-101] [KEP-118] three kinds are served in three versions, and v1 is stored", async (t) => {
+test("three kinds are served in three versions, and v1 is stored", async (t) => {
+  covers("KEP-004", "KEP-005", "KEP-101", "KEP-118");
   const { kinds, store } = await startWithCrds(t);
   const plurals = ["volumegroupsnapshots", "volumegroupsnapshotcontents", "volumegroupsnapshotclasses"];
   for (const plural of plurals) {
@@ -37,7 +39,8 @@ test("[KEP-004] [KEP-005] [KEP-101] [KEP-118] three kinds are served in three ve
   }
 });
 
-test("[KEP-105] members read the same in every version, also where v1beta1 has another field", async (t) => {
+test("members read the same in every version, also where v1beta1 has another field", async (t) => {
+  covers("KEP-105");
   const { store } = await startWithCrds(t);
   const made = await store.create(VolumeGroupSnapshotContents, structuredClone(content) as never);
   const info = { volumeHandle: "v", snapshotHandle: "m", readyToUse: true, restoreSize: 1 };

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { ownerKinds } from "@mooring/engine";
 import type { UnstructuredObject } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { parse } from "yaml";
 import { builtinKinds } from "../builtin/index.ts";
 import { customKind } from "./custom-kind.ts";
@@ -62,13 +63,15 @@ test("a ticket dies with an object of just those kinds that the arbiter watches"
   assert.deepEqual(allowed.sort(), Object.keys(ownerKinds(true)).sort());
 });
 
-test("[K8S-142] our VolumeAttachment and the Kubernetes one are two kinds in two groups", async () => {
+test("our VolumeAttachment and the Kubernetes one are two kinds in two groups", async () => {
+  covers("K8S-142");
   const own = (await definitions()).find(({ spec }) => spec.names.kind === "VolumeAttachment");
   const theirs = builtinKinds.find(({ resource }) => resource.kind === "VolumeAttachment");
   assert.deepEqual([own?.spec.group, theirs?.resource.group], ["storage.mooring.dev", "storage.k8s.io"]);
 });
 
-test("[KEP-069] a snapshot cannot ask for a group: membership is in its status alone", async () => {
+test("a snapshot cannot ask for a group: membership is in its status alone", async () => {
+  covers("KEP-069");
   const crd = (await definitions()).find(({ spec }) => spec.names.kind === "VolumeSnapshot");
   assert.ok(crd);
   const asking = structuredClone(volumeSnapshot) as unknown as UnstructuredObject;

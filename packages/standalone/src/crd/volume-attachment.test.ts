@@ -8,6 +8,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
+import { covers } from "@mooring/store/testing";
 import { parseAllDocuments } from "yaml";
 import { mustRun, programs, type Run, runner } from "../apiserver/testing/kubectl.ts";
 import { startVolumeServer, type VolumeServer } from "../apiserver/testing/volumes.ts";
@@ -88,14 +89,16 @@ const REFUSED: [string, string, object, RegExp][] = [
   ["a number below zero", "t", person({ generation: -1 }), /generation: Invalid value: -1/],
 ];
 for (const [what, key, ticket, message] of REFUSED) {
-  test(`[LHA-078] ${what} is refused`, async () => {
+  test(`${what} is refused`, async () => {
+    covers("LHA-078");
     const { code, stderr } = await put(key, ticket);
     assert.equal(code, 1);
     assert.match(stderr, message);
   });
 }
 
-test("[LHA-010] [LHA-079] every type of the design is taken, and no other", async () => {
+test("every type of the design is taken, and no other", async () => {
+  covers("LHA-010", "LHA-079");
   const types = ["csi-attacher", "longhorn-api", "snapshot-controller", "backup-controller"].concat(
     [
       "volume-clone-controller",
@@ -119,7 +122,8 @@ test("[LHA-010] [LHA-079] every type of the design is taken, and no other", asyn
   }
 });
 
-test("[LHA-006] [LHA-081] the volume of an object is its name and stays so", async () => {
+test("the volume of an object is its name and stays so", async () => {
+  covers("LHA-006", "LHA-081");
   assert.match((await patch({ spec: { volume: "v-2" } })).stderr, /volume is immutable|name of its volume/);
   const other = {
     apiVersion: owner.apiVersion,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { KubeVolumeAttachments, Nodes, PersistentVolumes } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import {
   assertNothingLeft,
   claim,
@@ -31,7 +32,8 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("[K8S-001] [K8S-011] [CSI-314] [K8S-062] [K8S-101] [K8S-104] [K8S-032] a claim is provisioned, attached, staged, published and written to by a pod", async () => {
+test("a claim is provisioned, attached, staged, published and written to by a pod", async () => {
+  covers("K8S-001", "K8S-011", "CSI-314", "K8S-062", "K8S-101", "K8S-104", "K8S-032");
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("main"));
   await store.create(Pods, podWithClaim("writer", "main", "echo content > /data/file; hostname"));

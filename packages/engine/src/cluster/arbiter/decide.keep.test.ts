@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttachmentTicket } from "../../api/attachment.ts";
 import { CLONE_WAITING } from "../../tickets/attacher-types.ts";
 import { decide } from "./decide.ts";
@@ -15,7 +16,8 @@ import {
 } from "./testing/build-view.ts";
 
 describe("keeping and giving up an attached volume", () => {
-  test("[LHA-030] [LHA-023] a ticket of higher priority never takes a volume from a workload", () => {
+  test("a ticket of higher priority never takes a volume from a workload", () => {
+    covers("LHA-030", "LHA-023");
     const tickets = [ticket("c", "csi-attacher", "a"), ticket("r", "volume-restore-controller", "b")];
     const decision = decide(view({ ...on("a"), tickets }));
     assert.equal(decision.placement, undefined);
@@ -24,7 +26,8 @@ describe("keeping and giving up an attached volume", () => {
     assert.match(decision.results.r?.message ?? "", /"c"/);
   });
 
-  test("[LHA-035] [LHA-036] it stays while one ticket asks for the node and goes with the last", () => {
+  test("it stays while one ticket asks for the node and goes with the last", () => {
+    covers("LHA-035", "LHA-036");
     const csi = ticket("c", "csi-attacher", "a");
     const snapshot = ticket("s", "snapshot-controller", "a", { parameters: { disableFrontend: "any" } });
     assert.equal(placed({ ...on("a"), tickets: [csi, snapshot] }), undefined);
@@ -53,7 +56,8 @@ describe("keeping and giving up an attached volume", () => {
     assert.deepEqual(mode({ ...hidden, tickets: [job, csi, restore] }), undefined);
   });
 
-  test("[LHA-055] [LHA-072] a faulted volume is held only by who mends it, without its device", () => {
+  test("a faulted volume is held only by who mends it, without its device", () => {
+    covers("LHA-055", "LHA-072");
     const faulted = { robustness: "faulted" as const };
     const csi = ticket("c", "csi-attacher", "a");
     const salvage = ticket("s", "salvage-controller", "a", { parameters: { disableFrontend: "true" } });
@@ -87,7 +91,8 @@ describe("keeping and giving up an attached volume", () => {
     ["csi", ticket("x", "csi-attacher", "a"), false],
   ];
   for (const [name, holder, yields] of YIELDING) {
-    test(`[LHA-073] ${name} ${yields ? "yields to" : "is not interrupted by"} a workload on another node`, () => {
+    test(`${name} ${yields ? "yields to" : "is not interrupted by"} a workload on another node`, () => {
+      covers("LHA-073");
       const tickets = [holder, ticket("w", "csi-attacher", "b")];
       const decision = decide(view({ ...on("a"), tickets }));
       assert.equal(decision.placement?.nodeID, yields ? "" : undefined);
@@ -95,7 +100,8 @@ describe("keeping and giving up an attached volume", () => {
     });
   }
 
-  test("[LHA-073] nobody yields to a workload that could not be attached anyway", () => {
+  test("nobody yields to a workload that could not be attached anyway", () => {
+    covers("LHA-073");
     const tickets = [ticket("x", "snapshot-controller", "a"), ticket("w", "csi-attacher", "b")];
     assert.equal(placed({ ...on("a"), tickets, nodes: [node("a"), node("b", "Suspect")] }), undefined);
   });
@@ -110,7 +116,8 @@ describe("keeping and giving up an attached volume", () => {
     assert.equal(state("Gone").placement?.nodeID, "");
   });
 
-  test("[LHA-055] [LHA-056] [LHA-057] [LHA-072] a faulted volume is detached, and goes back by its ticket once it is healed", () => {
+  test("a faulted volume is detached, and goes back by its ticket once it is healed", () => {
+    covers("LHA-055", "LHA-056", "LHA-057", "LHA-072");
     const setup = on("a");
     const status = { ...setup.status, robustness: "faulted" as const };
     assert.equal(placed({ ...setup, status, tickets: [ticket("x", "csi-attacher", "a")] }), "");

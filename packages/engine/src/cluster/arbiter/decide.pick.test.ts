@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttacherType } from "../../api/attachment.ts";
 import { ATTACHER_RULES } from "../../tickets/attacher-types.ts";
 import { decide } from "./decide.ts";
@@ -22,7 +23,22 @@ describe("picking a ticket for a detached volume", () => {
   };
   const all = Object.entries(PRIORITIES) as [AttacherType, number][];
 
-  test("[LHA-010] [LHA-011] [LHA-012] [LHA-013] [LHA-014] [LHA-015] [LHA-016] [LHA-017] [LHA-018] [LHA-019] [LHA-020] [LHA-021] [LHA-022] every type has its priority and wins over every lower one", () => {
+  test("every type has its priority and wins over every lower one", () => {
+    covers(
+      "LHA-010",
+      "LHA-011",
+      "LHA-012",
+      "LHA-013",
+      "LHA-014",
+      "LHA-015",
+      "LHA-016",
+      "LHA-017",
+      "LHA-018",
+      "LHA-019",
+      "LHA-020",
+      "LHA-021",
+      "LHA-022",
+    );
     for (const [type, priority] of all) {
       assert.equal(ATTACHER_RULES[type].priority, priority, type);
       for (const [other, level] of all) {
@@ -32,7 +48,8 @@ describe("picking a ticket for a detached volume", () => {
     }
   });
 
-  test("[LHA-032] [LHA-034] [LHA-023] the highest priority is chosen and its node goes into the spec", () => {
+  test("the highest priority is chosen and its node goes into the spec", () => {
+    covers("LHA-032", "LHA-034", "LHA-023");
     const tickets = [
       ticket("s", "snapshot-controller", "a"),
       ticket("c", "csi-attacher", "b"),
@@ -42,7 +59,8 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(placed({ tickets: tickets.slice(0, 2) }), "b");
   });
 
-  test("[LHA-068] at equal priority the shorter id wins, then the first in order", () => {
+  test("at equal priority the shorter id wins, then the first in order", () => {
+    covers("LHA-068");
     const two = (x: string, y: string) =>
       placed({ tickets: [ticket(x, "csi-attacher", "a"), ticket(y, "csi-attacher", "b")] });
     assert.equal(two("a-long", "a-1"), "b");
@@ -50,13 +68,15 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(two("y", "x"), "b");
   });
 
-  test("[LHA-079] a type that nobody knows never beats a known one", () => {
+  test("a type that nobody knows never beats a known one", () => {
+    covers("LHA-079");
     const strange = ticket("x", "made-up" as AttacherType, "a");
     assert.equal(placed({ tickets: [strange, ticket("longer", "backup-controller", "b")] }), "b");
     assert.equal(placed({ tickets: [strange] }), "a");
   });
 
-  test("[LHA-077] a ticket on a node that is not ready does not keep a ready one waiting", () => {
+  test("a ticket on a node that is not ready does not keep a ready one waiting", () => {
+    covers("LHA-077");
     const nodes = [node("a", "Suspect"), node("b")];
     const tickets = [ticket("x", "csi-attacher", "a"), ticket("xx", "csi-attacher", "b")];
     const decision = decide(view({ tickets, nodes }));
@@ -71,7 +91,8 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(decide(view(setup)).results.x?.reason, "NodeUnreachable");
   });
 
-  test("[LHA-031] nothing is picked before the volume is fully detached, faulted or while it goes away", () => {
+  test("nothing is picked before the volume is fully detached, faulted or while it goes away", () => {
+    covers("LHA-031");
     const tickets = [ticket("x", "csi-attacher", "a")];
     for (const state of ["creating", "attaching", "attached", "detaching", "deleting"] as const) {
       assert.equal(placed({ tickets, status: { state } }), undefined, state);
@@ -81,7 +102,8 @@ describe("picking a ticket for a detached volume", () => {
     assert.equal(placed({ tickets, deleting: true }), undefined);
   });
 
-  test("[LHA-024] disableFrontend and lastAttachedBy go from the ticket to the volume", () => {
+  test("disableFrontend and lastAttachedBy go from the ticket to the volume", () => {
+    covers("LHA-024");
     const parameters = { disableFrontend: "true", lastAttachedBy: "me" };
     const decision = decide(
       view({ tickets: [ticket("x", "volume-restore-controller", "a", { parameters })] }),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { AttacherType, AttachmentTicket } from "../../api/attachment.ts";
 import { ATTACHER_RULES, CLONE_WAITING } from "../../tickets/attacher-types.ts";
@@ -106,8 +107,9 @@ describe("any view", () => {
       return true;
     }));
 
-  test("[LHA-002] [LHA-004] with fixed tickets the volume comes to rest, attached when some ticket can be", () =>
-    fc.assert(
+  test("with fixed tickets the volume comes to rest, attached when some ticket can be", () => {
+    covers("LHA-002", "LHA-004");
+    return fc.assert(
       fc.property(anySetup, (s) => {
         let current: AnySetup = { ...s, robustness: "healthy", deleting: false };
         for (let round = 0; round < 12; round += 1) {
@@ -128,5 +130,6 @@ describe("any view", () => {
         return false;
       }),
       { numRuns: 2000 },
-    ));
+    );
+  });
 });

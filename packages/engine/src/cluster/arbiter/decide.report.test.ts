@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { ShareManager } from "../../api/share-manager.ts";
 import { decide } from "./decide.ts";
 import { on, placed, type Setup, ticket, view } from "./testing/build-view.ts";
 
 describe("what a ticket is told", () => {
-  test("[LHA-037] satisfied needs the node's own word and a volume that is not moving", () => {
+  test("satisfied needs the node's own word and a volume that is not moving", () => {
+    covers("LHA-037");
     const tickets = [ticket("x", "csi-attacher", "a")];
     const told = (setup: Setup) => decide(view({ ...setup, tickets })).results.x;
     assert.equal(told(on("a"))?.satisfied, true);
@@ -20,7 +22,8 @@ describe("what a ticket is told", () => {
     );
   });
 
-  test("[LHA-025] a ticket that wants the device while there is none is told so, with the holder's name", () => {
+  test("a ticket that wants the device while there is none is told so, with the holder's name", () => {
+    covers("LHA-025");
     const hidden = ticket("h", "volume-restore-controller", "a", { parameters: { disableFrontend: "true" } });
     const setup = on("a");
     const spec = { ...setup.spec, disableFrontend: true };
@@ -33,7 +36,8 @@ describe("what a ticket is told", () => {
     assert.match(results.c?.message ?? "", /"h"/);
   });
 
-  test("[LHA-060] [LHA-076] a shared volume follows its share manager, and workloads are told when it is up", () => {
+  test("a shared volume follows its share manager, and workloads are told when it is up", () => {
+    covers("LHA-060", "LHA-076");
     const tickets = [
       ticket("b", "csi-attacher", "b"),
       ticket("c", "csi-attacher", "c"),
@@ -68,7 +72,8 @@ describe("what a ticket is told", () => {
     );
   });
 
-  test("[LHA-075] a ticket written by hand gets the next number of the object", () => {
+  test("a ticket written by hand gets the next number of the object", () => {
+    covers("LHA-075");
     const { generation: _, ...bare } = ticket("x", "longhorn-api", "a");
     assert.deepEqual(decide(view({ tickets: [bare] })).number, { x: 10 });
     assert.deepEqual(decide(view({ tickets: [{ ...bare, generation: 99 }] })).number, { x: 10 });

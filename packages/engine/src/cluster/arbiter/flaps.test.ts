@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { agentStep, type SimVolume } from "../../simulation/agent.ts";
 import { nextWrite } from "./apply.ts";
 import { decide } from "./decide.ts";
@@ -79,7 +80,8 @@ function flapped(tickets = [workload]): Scene {
 }
 
 describe("a volume that is moved again and again", () => {
-  test("10304, 9138, 9141: [LHA-080] fixed tickets and a device that fails all the time move it a bounded number of times", () => {
+  test("10304, 9138, 9141: fixed tickets and a device that fails all the time move it a bounded number of times", () => {
+    covers("LHA-080");
     const scene = new Scene();
     for (let second = 0; second < 3600; second += 1) {
       scene.fault();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
 import { MOORING_API_VERSION } from "../../api/names.ts";
 import { ShareManagers } from "../../api/share-manager.ts";
@@ -13,15 +14,18 @@ import { createVolume, object, setStatus, withArbiter } from "./testing/run-arbi
 const csi = (id: string, nodeID: string) => ({ id, type: "csi-attacher" as const, nodeID });
 
 describe("the arbiter on a store", () => {
-  test("[LHA-006] [LHA-063] makes one attachment object per volume, and lets it go with the volume", () =>
-    withArbiter(async ({ store, until }) => {
+  test("makes one attachment object per volume, and lets it go with the volume", () => {
+    covers("LHA-006", "LHA-063");
+    return withArbiter(async ({ store, until }) => {
       await until.attachment((a) => a?.spec.volume === "v-1");
       await store.delete(Volumes, { name: "v-1" });
       await until.attachment((a) => a === undefined);
-    }));
+    });
+  });
 
-  test("[LHA-029] [LHA-034] [LHA-037] [LHA-038] a ticket is placed, satisfied at its generation, and detached again", () =>
-    withArbiter(async ({ store, until }) => {
+  test("a ticket is placed, satisfied at its generation, and detached again", () => {
+    covers("LHA-029", "LHA-034", "LHA-037", "LHA-038");
+    return withArbiter(async ({ store, until }) => {
       const ticket = await addTicket(store, "v-1", csi("t", "a"), new Date());
       await until.volume((v) => v.spec.nodeID === "a");
       await until.attachment(
@@ -36,10 +40,12 @@ describe("the arbiter on a store", () => {
       assert.deepEqual(await removeTickets(store, "v-1", (t) => t.id === "t"), ["t"]);
       await until.volume((v) => v.spec.nodeID === "");
       await until.attachment((a) => Object.keys(a?.status?.attachmentTicketStatuses ?? {}).length === 0);
-    }));
+    });
+  });
 
-  test("[LHA-075] an unchanged request writes nothing, a changed one always gets a higher generation", () =>
-    withArbiter(async ({ store }) => {
+  test("an unchanged request writes nothing, a changed one always gets a higher generation", () => {
+    covers("LHA-075");
+    return withArbiter(async ({ store }) => {
       const first = await addTicket(store, "v-1", csi("t", "a"), new Date());
       const again = await addTicket(store, "v-1", csi("t", "a"), new Date());
       assert.deepEqual(again, first);
@@ -48,17 +54,20 @@ describe("the arbiter on a store", () => {
       await removeTickets(store, "v-1", () => true);
       const back = await addTicket(store, "v-1", csi("t", "b"), new Date());
       assert.ok((back.generation ?? 0) > (moved.generation ?? 0));
-    }));
+    });
+  });
 
-  test("[LHA-009] tickets written at the same time are all kept", () =>
-    withArbiter(async ({ store }) => {
+  test("tickets written at the same time are all kept", () => {
+    covers("LHA-009");
+    return withArbiter(async ({ store }) => {
       const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
       await Promise.all(ids.map((id) => addTicket(store, "v-1", csi(id, "a"), new Date())));
       const attachment = await store.get(VolumeAttachments, { name: "v-1" });
       assert.deepEqual(Object.keys(attachment.spec.attachmentTickets ?? {}).sort(), ids);
       const generations = Object.values(attachment.spec.attachmentTickets ?? {}).map((t) => t.generation);
       assert.equal(new Set(generations).size, ids.length);
-    }));
+    });
+  });
 
   test("a deleted attachment object goes when nobody holds a ticket, and only then", () =>
     withArbiter(async ({ store, until }) => {
@@ -88,8 +97,9 @@ describe("the arbiter on a store", () => {
       await until.attachment((a) => !has("s")(a));
     }));
 
-  test("[LHA-059] a share manager's ticket that is torn out under its users is back before the device is closed", () =>
-    withArbiter(async ({ store, until }) => {
+  test("a share manager's ticket that is torn out under its users is back before the device is closed", () => {
+    covers("LHA-059");
+    return withArbiter(async ({ store, until }) => {
       const served = await mutate(store, Volumes, { name: "v-1" }, (v) => {
         v.spec.accessMode = "rwx";
       });
@@ -126,7 +136,8 @@ describe("the arbiter on a store", () => {
       await until.volume((v) => v.spec.nodeID === "");
       seen.abort();
       await watching.catch(() => {});
-    }));
+    });
+  });
 
   test("tickets of a deleted volume mean nothing to a new one of the same name", () =>
     withArbiter(async ({ store, until }) => {

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { silentLogger } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, covers } from "@mooring/store/testing";
 import type { Freezer, FreezeTarget } from "../../host/freezer/freezer.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { layOut, startWriter, type Writer } from "../group-snapshot/testing/ordered-blocks.ts";
@@ -64,8 +64,9 @@ async function occupy(t: TestContext, group: string): Promise<{ letGo(): Promise
 const events = (group: string): Promise<string> => readFile(join(group, "cgroup.events"), "utf8");
 const isStill = async (group: string): Promise<boolean> => (await events(group)).includes("frozen 1");
 
-test("[KEP-002] a file system is frozen only when the control groups are still, however long one of them takes", (t) =>
-  whileWriting(t, async ({ mount, state, group, targets, running }) => {
+test("a file system is frozen only when the control groups are still, however long one of them takes", (t) => {
+  covers("KEP-002");
+  return whileWriting(t, async ({ mount, state, group, targets, running }) => {
     const freezer = await new Freezes(state, silentLogger).arm(targets, 60);
     const { letGo } = await occupy(t, group);
     const frozen = freezer.freeze();
@@ -82,7 +83,8 @@ test("[KEP-002] a file system is frozen only when the control groups are still, 
     assert.equal(await isStill(group), false);
     assert.deepEqual(await notes(state), []);
     await running.goesOn();
-  }));
+  });
+});
 
 test("an agent killed when the control groups are still and no file system is frozen yet: the writers go on", (t) =>
   whileWriting(t, async ({ mount, state, group, running }) => {

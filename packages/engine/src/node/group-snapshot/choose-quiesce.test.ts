@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { EngineError } from "../../errors.ts";
 import { chooseQuiesce, type MemberUse } from "./choose-quiesce.ts";
@@ -56,7 +57,8 @@ for (const [what, pool, use, others, alone, expected] of TABLE) {
   });
 }
 
-test("[KEP-002] no two members in use can be written to between their cuts, unless one operation cuts both", () => {
+test("no two members in use can be written to between their cuts, unless one operation cuts both", () => {
+  covers("KEP-002");
   const use = fc.constantFrom(unused, mounted, grouped);
   const member = fc.record({ pool: fc.constantFrom(XFS, BTRFS, { ...BTRFS, name: "b2" }), use });
   fc.assert(

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { removeFinalizer } from "@mooring/store";
-import { bundleProgram, currentPart, sample } from "@mooring/store/testing";
+import { bundleProgram, covers, currentPart, sample } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
@@ -63,7 +63,8 @@ const CASES: [string, ClusterPool[], Access | "mixed", string][] = [
 ];
 
 for (const [what, pools, access, method] of sample(CASES, { everyday: 4 })) {
-  test(`[KEP-002] ${what}: every group snapshot is one moment of a writer at full speed`, async (t) => {
+  test(`${what}: every group snapshot is one moment of a writer at full speed`, async (t) => {
+    covers("KEP-002");
     const cluster = await Cluster.open(t, [...new Set(pools)]);
     const files: string[] = [];
     for (const [index, pool] of pools.entries()) {
@@ -165,7 +166,8 @@ test("a member that is frozen by somebody else: nothing is made, the reason name
   }
 });
 
-test("[KEP-002] a writer of raw devices that somebody else has paused stays paused, and the reason says so", async (t) => {
+test("a writer of raw devices that somebody else has paused stays paused, and the reason says so", async (t) => {
+  covers("KEP-002");
   const cluster = await Cluster.open(t, [XFS]);
   const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
   const group = await controlGroup(t);

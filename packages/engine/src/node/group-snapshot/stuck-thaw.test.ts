@@ -3,6 +3,7 @@ import { open, readdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import { Cluster } from "../../testing/cluster.ts";
@@ -30,7 +31,8 @@ async function killHolders(mount: string): Promise<void> {
   }
 }
 
-test("[KEP-002] a group that fails while a file system cannot be let go leaves none of its copies", async (t) => {
+test("a group that fails while a file system cannot be let go leaves none of its copies", async (t) => {
+  covers("KEP-002");
   const cluster = await Cluster.open(t, [{ name: "x", type: "xfs", node: "a" }]);
   const { store, host } = cluster;
   await cluster.volume("v-1", "x");

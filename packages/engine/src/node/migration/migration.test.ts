@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { open } from "node:fs/promises";
 import { test } from "node:test";
 import { Events, Leases } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { LEASE_NAMESPACE } from "../../api/names.ts";
 import { TAKEN_FROM } from "../../leases/decide.ts";
 import { BlockWriter, readStints } from "./testing/block-writer.ts";
 import { Stage } from "./testing/stage.ts";
 
-test("[LHA-061] a workload moves: both nodes have a device, one of them works, and nothing acknowledged is lost", async (t) => {
+test("a workload moves: both nodes have a device, one of them works, and nothing acknowledged is lost", async (t) => {
+  covers("LHA-061");
   const stage = await Stage.open(t);
   await stage.ask("a");
   const first = await BlockWriter.start("a", await stage.attached("a"));
@@ -46,7 +48,8 @@ test("[LHA-061] a workload moves: both nodes have a device, one of them works, a
   for (const reason of ["MigrationStarted", "MigrationConfirmed"]) assert.ok(told.has(reason), reason);
 });
 
-test("[LHA-061] a workload that does not come over leaves the first one as it was, also again and again", async (t) => {
+test("a workload that does not come over leaves the first one as it was, also again and again", async (t) => {
+  covers("LHA-061");
   const stage = await Stage.open(t);
   await stage.ask("a");
   const device = await stage.attached("a");
@@ -66,7 +69,8 @@ test("[LHA-061] a workload that does not come over leaves the first one as it wa
   await stage.detached();
 });
 
-test("[LHA-061] both workloads leave in the middle: the volume is detached from both nodes, and can be attached again", async (t) => {
+test("both workloads leave in the middle: the volume is detached from both nodes, and can be attached again", async (t) => {
+  covers("LHA-061");
   const stage = await Stage.open(t);
   await stage.ask("a");
   await stage.attached("a");

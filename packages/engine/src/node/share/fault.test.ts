@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { NODE, until } from "../../testing/agent.ts";
 import { MIB } from "../../testing/scratch.ts";
@@ -15,7 +16,8 @@ const BOTH = ["csi-w", "csi-other"];
 const EXT4 = { ...XFS, fsType: "ext4", size: 64 * MIB } as const;
 
 for (const spec of [XFS, EXT4]) {
-  test(`[LHA-055] [LHA-057] [LHA-059] ${spec.fsType}: a served file system that fails is taken from its server, mended through a ticket, and served again where its clients know it`, async (t) => {
+  test(`${spec.fsType}: a served file system that fails is taken from its server, mended through a ticket, and served again where its clients know it`, async (t) => {
+    covers("LHA-055", "LHA-057", "LHA-059");
     const bench = await served(t, spec);
     await bench.ask(NAME, "csi-other", "another-node");
     const endpoint = await running(bench);

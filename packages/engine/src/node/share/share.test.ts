@@ -3,6 +3,7 @@ import { access, readFile, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { Volumes } from "../../api/volume.ts";
 import { Bench, NODE, until } from "../../testing/agent.ts";
@@ -29,7 +30,8 @@ import {
 
 const SOCKET = { address: "192.0.2.7", port: 20_491 };
 
-test("[LHA-059] [LHA-076] a workload's ticket brings an NFS server up, and the last one's end takes it down", async (t) => {
+test("a workload's ticket brings an NFS server up, and the last one's end takes it down", async (t) => {
+  covers("LHA-059", "LHA-076");
   const bench = await served(t);
   await bench.ask(NAME, "csi-other", "another-node");
   const attachment = await bench.ticketsUntil(NAME, (a) =>

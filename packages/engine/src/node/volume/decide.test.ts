@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasFinalizer } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import type { VolumeState, VolumeStatus } from "../../api/volume.ts";
@@ -129,7 +130,8 @@ const frozen = <T>(value: T): T => {
   return value;
 };
 
-test("[LHA-004] [LHA-080] every combination of wanted node, current node and state has an action", () => {
+test("every combination of wanted node, current node and state has an action", () => {
+  covers("LHA-004", "LHA-080");
   const places: readonly Place[] = ["nowhere", "here", "elsewhere"];
   const states: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
   for (const wanted of places) {
@@ -139,7 +141,8 @@ test("[LHA-004] [LHA-080] every combination of wanted node, current node and sta
   }
 });
 
-test("[LHA-004] whatever the volume was, it comes to where it is wanted, or an error says why not", () => {
+test("whatever the volume was, it comes to where it is wanted, or an error says why not", () => {
+  covers("LHA-004");
   fc.assert(
     fc.property(views, (start) => {
       const { view, end } = run(frozen(start));
@@ -166,7 +169,8 @@ test("[LHA-004] whatever the volume was, it comes to where it is wanted, or an e
   );
 });
 
-test("[LHA-026] [LHA-027] the current node is set with an open device only, and cleared with a closed one only", () => {
+test("the current node is set with an open device only, and cleared with a closed one only", () => {
+  covers("LHA-026", "LHA-027");
   fc.assert(
     fc.property(views, (start) => {
       for (const [view, step] of run(start).trail) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { decide } from "../../cluster/arbiter/decide.ts";
 import type { ArbiterView } from "../../cluster/arbiter/view.ts";
 import { agentStep, type SimVolume } from "../agent.ts";
@@ -41,7 +42,8 @@ const isAttachment = ({ state }: StateRow): boolean => state !== "creating" && s
 const ATTACHMENTS = stateRows().filter(isAttachment);
 const LIVES = stateRows().filter((row) => !isAttachment(row));
 
-describe("[LHA-004] [LHA-080] every combination of wanted node, current node and state", () => {
+describe("every combination of wanted node, current node and state", () => {
+  covers("LHA-004", "LHA-080");
   for (const row of ATTACHMENTS) {
     const { wanted, current, state } = row;
     for (const tickets of Object.keys(CASES) as Case[]) {
@@ -80,7 +82,8 @@ describe("[LHA-004] [LHA-080] every combination of wanted node, current node and
     assert.deepEqual([rows.length, new Set(rows).size], [3 * 3 * 6, 3 * 3 * 6]);
   });
 
-  test("[LHA-028] without a ticket nothing is attached again, whatever the record says, faulted or repaired", async () => {
+  test("without a ticket nothing is attached again, whatever the record says, faulted or repaired", async () => {
+    covers("LHA-028");
     for (const row of ATTACHMENTS) {
       for (const robustness of ["healthy", "unknown", "faulted"] as const) {
         const { status, spec } = settle(viewOf(row, [], { robustness }), openerOf(row));

@@ -14,6 +14,7 @@ import {
   type VolumeResource,
 } from "@mooring/engine";
 import { KubeVolumeAttachments, mutate, PersistentVolumes } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { startVolumeServer, type VolumeServer } from "../testing/volumes.ts";
 
 let server: VolumeServer;
@@ -108,7 +109,8 @@ describe("attach and detach by a person", () => {
     assert.equal((await act("detach", {})).status, 200);
   });
 
-  test("[LHA-024] for maintenance the volume has no front end", async () => {
+  test("for maintenance the volume has no front end", async () => {
+    covers("LHA-024");
     await act("attach", { hostId: "a", disableFrontend: true });
     await satisfied("longhorn-ui");
     const { json } = await server.http.get<VolumeResource>("/v1/volumes/v-1");
@@ -196,7 +198,8 @@ describe("tickets of others", () => {
   });
 });
 
-describe("[LHA-062] snapshots by REST", () => {
+describe("snapshots by REST", () => {
+  covers("LHA-062");
   test("create, list, get and delete work on Snapshot objects", async () => {
     const made = await act<SnapshotResource>("snapshotCRCreate", {
       name: "monday",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { KubeVolumeAttachment, Node } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { FENCED_CONDITION } from "../lost-node.ts";
 import { decideNode, type NodeView, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
@@ -55,7 +56,8 @@ const decide = (view: Partial<NodeView>) =>
     ...view,
   });
 
-test("[K8S-121] the name of an attachment is csi- and the SHA-256 of handle, driver and node", () => {
+test("the name of an attachment is csi- and the SHA-256 of handle, driver and node", () => {
+  covers("K8S-121");
   assert.equal(attachmentName("h", "d", "n"), `csi-${createHash("sha256").update("hdn").digest("hex")}`);
 });
 
@@ -69,7 +71,8 @@ test("a volume that a pod needs gets an attachment, unless another node has it",
   ]);
 });
 
-test("[K8S-073] [K8S-074] [K8S-075] an attachment that is there is only looked at: attached is reported, an error told", () => {
+test("an attachment that is there is only looked at: attached is reported, an error told", () => {
+  covers("K8S-073", "K8S-074", "K8S-075");
   const done = decide({ wanted: [wanted("a")], attachments: [attachment("a", { attached: true })] });
   assert.deepEqual([done.create, done.report, done.attached], [[], [unique("a")], [wanted("a")]]);
   const failed = decide({
@@ -79,12 +82,14 @@ test("[K8S-073] [K8S-074] [K8S-075] an attachment that is there is only looked a
   assert.deepEqual([failed.report, failed.failed], [undefined, [{ wanted: wanted("a"), message: "no" }]]);
 });
 
-test("[K8S-077] [K8S-078] a terminating attachment is neither trusted nor replaced", () => {
+test("a terminating attachment is neither trusted nor replaced", () => {
+  covers("K8S-077", "K8S-078");
   const plan = decide({ wanted: [wanted("a")], attachments: [attachment("a", { attached: true }, true)] });
   assert.deepEqual([plan.create, plan.report, plan.remove], [[], undefined, []]);
 });
 
-test("[K8S-079] nobody needs it: detached only once the kubelet does not list it in use, and unreported before", () => {
+test("nobody needs it: detached only once the kubelet does not list it in use, and unreported before", () => {
+  covers("K8S-079");
   const attachments = [attachment("a", { attached: true })];
   const used = decide({ node: node(["a"], ["a"]), attachments });
   assert.deepEqual([used.remove, used.report], [[], undefined]);

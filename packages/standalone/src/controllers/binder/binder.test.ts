@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type ClaimStep, type ClaimView, decideClaim } from "./decide-claim.ts";
 import { decideVolume } from "./decide-volume.ts";
@@ -68,7 +69,8 @@ const withAnnotations = (
   claimOf(spec, { metadata: { name: "c", namespace: "ns", uid: "uid-c", annotations }, status: { phase } });
 const ours = { claimRef: { namespace: "ns", name: "c", uid: "uid-c" } };
 
-test("[K8S-098] the table of what follows for a claim", () => {
+test("the table of what follows for a claim", () => {
+  covers("K8S-098");
   const rows: [title: string, step: ClaimStep, expected: string][] = [
     ["a new claim gets a phase", decide(claimOf({}, { status: {} }), { storageClass: later }), "setPhase"],
     [

@@ -8,6 +8,7 @@ import type {
   Pod,
   StorageClass,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { SELECTED_NODE } from "../binder/names.ts";
 import { type ClaimView, decide, type NodeView, type SchedulingStep, type SchedulingView } from "./decide.ts";
 
@@ -175,7 +176,8 @@ test("a volume that a pod on the node uses already does not count twice against 
   });
 });
 
-test("[K8S-096] a claim that waits for its first consumer gets the node that can have the volume", () => {
+test("a claim that waits for its first consumer gets the node that can have the volume", () => {
+  covers("K8S-096");
   const allowed: StorageClass = {
     ...later,
     allowedTopologies: [{ matchLabelExpressions: [{ key: "zone", values: ["b"] }] }],

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { CsiError, v1 } from "@mooring/csi";
 import { Events, KubeVolumeAttachments, Nodes, PersistentVolumes, Secrets } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { attachmentName, uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
@@ -21,7 +22,26 @@ import { FOREVER, LIFE, volumeCluster } from "../testing/volume-cluster.ts";
 
 const { cluster, folder, remove, boundHandle, callsOf } = await volumeCluster();
 
-test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S-102] [K8S-130] [CSI-009] [CSI-248] [CSI-249] [CSI-250] [CSI-261] [CSI-262] [CSI-269] [CSI-293] calls come in order, once each, and the attachment has its name while it lasts", async () => {
+test("calls come in order, once each, and the attachment has its name while it lasts", async () => {
+  covers(
+    "K8S-006",
+    "K8S-056",
+    "K8S-057",
+    "K8S-058",
+    "K8S-068",
+    "K8S-070",
+    "K8S-079",
+    "K8S-102",
+    "K8S-130",
+    "CSI-009",
+    "CSI-248",
+    "CSI-249",
+    "CSI-250",
+    "CSI-261",
+    "CSI-262",
+    "CSI-269",
+    "CSI-293",
+  );
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("order"));
   await store.create(Pods, podWithClaim("order", "order", FOREVER));
@@ -48,7 +68,8 @@ test("[K8S-006] [K8S-056] [K8S-057] [K8S-058] [K8S-068] [K8S-070] [K8S-079] [K8S
   await assert.rejects(stat(join(folder, "kubelet/pods", uid)));
 });
 
-test("[K8S-103] nothing is staged or published as long as the driver has not attached the volume", async () => {
+test("nothing is staged or published as long as the driver has not attached the volume", async () => {
+  covers("K8S-103");
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("held"));
   const handle = await boundHandle("held");
@@ -76,7 +97,19 @@ test("[K8S-103] nothing is staged or published as long as the driver has not att
   assert.deepEqual(callsOf(handle).slice(3), LIFE);
 });
 
-test("[K8S-061] [CSI-253] [CSI-254] [CSI-255] [CSI-264] [CSI-282] [CSI-283] [CSI-284] [CSI-285] [CSI-294] what the calls of a volume's life say", async () => {
+test("what the calls of a volume's life say", async () => {
+  covers(
+    "K8S-061",
+    "CSI-253",
+    "CSI-254",
+    "CSI-255",
+    "CSI-264",
+    "CSI-282",
+    "CSI-283",
+    "CSI-284",
+    "CSI-285",
+    "CSI-294",
+  );
   const { store, driver } = cluster;
   const requests = new Map<string, Record<string, unknown>>();
   driver.before = (call, request) => requests.set(call, { ...request });
@@ -123,7 +156,8 @@ test("[K8S-061] [CSI-253] [CSI-254] [CSI-255] [CSI-264] [CSI-282] [CSI-283] [CSI
   of("NodeUnstageVolume", { volumeId: handle, stagingTargetPath: staging });
 });
 
-test("[K8S-067] [CSI-019] two pods share a staged volume, each at a path of its own; it goes with the last", async () => {
+test("two pods share a staged volume, each at a path of its own; it goes with the last", async () => {
+  covers("K8S-067", "CSI-019");
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("shared"));
   await store.create(Pods, podWithClaim("one", "shared", FOREVER));
@@ -149,7 +183,8 @@ test("[K8S-067] [CSI-019] two pods share a staged volume, each at a path of its 
   assert.equal(callsOf(handle).filter((call) => call === "NodeUnstageVolume").length, 1);
 });
 
-test("[K8S-105] a driver that fails is asked again, and the pod's events say what it said", async () => {
+test("a driver that fails is asked again, and the pod's events say what it said", async () => {
+  covers("K8S-105");
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("flaky"));
   const handle = await boundHandle("flaky");
@@ -203,7 +238,8 @@ test("a pod whose object is gone without a goodbye loses its processes, volumes 
   assert.deepEqual(callsOf(handle), LIFE);
 });
 
-test("[K8S-135] a block claim is a device in the container, and what is written to it is on the volume", async () => {
+test("a block claim is a device in the container, and what is written to it is on the volume", async () => {
+  covers("K8S-135");
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("raw", { ...claim("raw").spec, volumeMode: "Block" }));
   const wanted = podWithClaim(
@@ -225,7 +261,8 @@ test("[K8S-135] a block claim is a device in the container, and what is written 
   assert.deepEqual(callsOf(handle), LIFE);
 });
 
-test("[K8S-116] [K8S-117] [K8S-108] the driver gets the secrets of its volume, and fsGroup owns the files", async () => {
+test("the driver gets the secrets of its volume, and fsGroup owns the files", async () => {
+  covers("K8S-116", "K8S-117", "K8S-108");
   const { store, driver } = cluster;
   await mkdir(join(folder, "driver/volumes/secretive/deep"), { recursive: true });
   await store.create(Secrets, {

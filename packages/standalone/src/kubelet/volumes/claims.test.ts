@@ -10,6 +10,7 @@ import {
   PersistentVolumes,
   StorageClasses,
 } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { TEST_DRIVER } from "../testing/directory-driver.ts";
 import {
   claim,
@@ -25,7 +26,8 @@ import { FOREVER, volumeCluster } from "../testing/volume-cluster.ts";
 
 const { cluster, folder, remove, boundHandle, callsOf } = await volumeCluster();
 
-test("[K8S-065] a claim that is mounted read-only cannot be written to", async () => {
+test("a claim that is mounted read-only cannot be written to", async () => {
+  covers("K8S-065");
   const { store } = cluster;
   await store.create(PersistentVolumeClaims, claim("ro"));
   const wanted = podWithClaim("ro", "ro", "touch /data/x || echo refused");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type Certainty, type DeviceStep, type DeviceView, decideDevice } from "./decide.ts";
 
@@ -48,7 +49,8 @@ function carryOut(step: DeviceStep, world: World, succeeds: boolean): void {
   if (!world.inUse) world.attached = false;
 }
 
-test("[CSI-249] [CSI-250] [CSI-262] [CSI-267] whatever pods come and go and whichever call fails: order is kept, and it ends where it should", () => {
+test("whatever pods come and go and whichever call fails: order is kept, and it ends where it should", () => {
+  covers("CSI-249", "CSI-250", "CSI-262", "CSI-267");
   const certainty = fc.constantFrom<Certainty>("no", "maybe", "yes");
   const event = fc.record({
     pod: fc.constantFrom("p", "q"),

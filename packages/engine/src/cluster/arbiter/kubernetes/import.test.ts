@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Events, KubeVolumeAttachments, mutate, type ObjectStore } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../../../api/attachment.ts";
 import { ARBITER_FINALIZER, IMPORT_ANNOTATION } from "../../../api/names.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
@@ -68,8 +69,9 @@ function dyingStore(store: ObjectStore, writes: number): { store: ObjectStore; d
 }
 
 describe("import: what is attached stays attached", () => {
-  test("[LHA-064] [LHA-063] a volume in use by Kubernetes gets its CSI ticket back before anything is decided", () =>
-    withStore(async ({ store, until, start }) => {
+  test("a volume in use by Kubernetes gets its CSI ticket back before anything is decided", () => {
+    covers("LHA-064", "LHA-063");
+    return withStore(async ({ store, until, start }) => {
       await createVolume(store, "v-1", "a", "csi");
       await createKubernetesAttachment(store, "v-1", "a");
       await neverDetached(store, async () => {
@@ -80,10 +82,12 @@ describe("import: what is attached stays attached", () => {
       assert.deepEqual(Object.keys(attachment.spec.attachmentTickets ?? {}), [CSI]);
       assert.equal(attachment.spec.attachmentTickets?.[CSI]?.owner?.kind, "VolumeAttachment");
       assert.equal(attachment.metadata.annotations?.[IMPORT_ANNOTATION], undefined);
-    }, true));
+    }, true);
+  });
 
-  test("[LHA-064] one attached by a person gets a person's ticket, with its front end as it is", () =>
-    withStore(async ({ store, until, start }) => {
+  test("one attached by a person gets a person's ticket, with its front end as it is", () => {
+    covers("LHA-064");
+    return withStore(async ({ store, until, start }) => {
       const volume = await createVolume(store, "v-1", "a", "ann");
       await store.update(Volumes, { ...volume, spec: { ...volume.spec, disableFrontend: true } });
       await neverDetached(store, async () => {
@@ -95,7 +99,8 @@ describe("import: what is attached stays attached", () => {
       ];
       assert.deepEqual([ticket?.type, ticket?.nodeID], ["longhorn-api", "a"]);
       assert.deepEqual(ticket?.parameters, { disableFrontend: "true", lastAttachedBy: "ann" });
-    }, true));
+    }, true);
+  });
 
   test("a served volume gets its server's ticket, and no person's, wherever its users are", () =>
     withStore(async ({ store, until, start }) => {

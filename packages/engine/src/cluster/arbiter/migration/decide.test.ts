@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import type { TicketReason } from "../../../tickets/result.ts";
 import { summaryOf } from "../../../tickets/summary.ts";
@@ -65,7 +66,8 @@ const TABLE: readonly [string, Parameters<typeof moving>, ReturnType<typeof deci
   ["a device that is left on a detached volume", ["", "+b", [onA]], ["", "MigrationWaiting"]],
 ];
 
-describe("[LHA-061] [LHA-074] [LHA-078] live migration", () => {
+describe("live migration", () => {
+  covers("LHA-061", "LHA-074", "LHA-078");
   for (const [name, setup, wanted] of TABLE) {
     test(name, () => assert.deepEqual(decided(moving(...setup)), wanted));
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { Volumes } from "../../../api/volume.ts";
 import { Bench, NODE, until, volumeObject } from "../../../testing/agent.ts";
@@ -13,7 +14,8 @@ import { decide } from "./decide.ts";
 const TICKET = "volume-clone-controller-v-p-2";
 const FROM = { kind: "Volume" as const, name: "v-p-1" };
 
-test("[LHA-053] [LHA-054] [LHA-069] a volume that nobody uses is copied under tickets of one id on both, which end with the copy", async (t) => {
+test("a volume that nobody uses is copied under tickets of one id on both, which end with the copy", async (t) => {
+  covers("LHA-053", "LHA-054", "LHA-069");
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

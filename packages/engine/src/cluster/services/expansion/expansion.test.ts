@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import { Bench, NODE, volumeObject } from "../../../testing/agent.ts";
 import { MIB } from "../../../testing/scratch.ts";
 import { ticketStatus } from "../../../tickets/tickets.ts";
@@ -11,7 +12,8 @@ import { decide } from "./decide.ts";
 const NOW = new Date("2026-01-01T00:00:00Z");
 const TICKET = "volume-expansion-controller-v-p-1";
 
-test("[LHA-012] ext4 on a volume that nobody uses grows by itself, held by a ticket", async (t) => {
+test("ext4 on a volume that nobody uses grows by itself, held by a ticket", async (t) => {
+  covers("LHA-012");
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

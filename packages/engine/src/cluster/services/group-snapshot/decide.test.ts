@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { GroupMember, GroupSnapshot, NodeBarrier } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../../api/names.ts";
@@ -80,7 +81,8 @@ class Cluster {
   }
 }
 
-test("[KEP-002] two nodes: nobody cuts before all are still, nobody goes on before all have cut", () => {
+test("two nodes: nobody cuts before all are still, nobody goes on before all have cut", () => {
+  covers("KEP-002");
   const cluster = new Cluster();
   assert.equal(cluster.settle(), "preparing");
   cluster.say("a", { phase: "prepared" });
@@ -222,7 +224,8 @@ test("a foreign snapshot of a member's name is left alone", () => {
   assert.ok(cluster.snapshots.has("s-a"));
 });
 
-test("[KEP-085] ready when every member is, and not ready any more when one is lost", () => {
+test("ready when every member is, and not ready any more when one is lost", () => {
+  covers("KEP-085");
   const cluster = new Cluster(["a"]);
   cluster.settle();
   cluster.all({ phase: "prepared" });
@@ -241,7 +244,8 @@ test("[KEP-085] ready when every member is, and not ready any more when one is l
   assert.equal(cluster.group.status?.error?.code, "DATA_LOSS");
 });
 
-test("[KEP-002] whatever agents and the coordinator do, killed at any time: no cut while somebody writes is ever committed", () => {
+test("whatever agents and the coordinator do, killed at any time: no cut while somebody writes is ever committed", () => {
+  covers("KEP-002");
   type Agent = { phase: NodeBarrier["phase"]; attempt: number; still: boolean };
   const ordinary = fc.constantFrom("coordinator", "a", "b");
   const mishap = fc.constantFrom("kill-a", "kill-b", "late-a");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type RecurringJob, RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
@@ -31,7 +32,8 @@ const ran = (bench: Bench, runs: number) =>
     ({ status }) => status?.runs === runs && status.active === undefined && status.phase === "Waiting",
   );
 
-test("[LHA-052] a job copies volumes in use and volumes that nobody uses, through the snapshots' own tickets, and removes only its own old copies", async (t) => {
+test("a job copies volumes in use and volumes that nobody uses, through the snapshots' own tickets, and removes only its own old copies", async (t) => {
+  covers("LHA-052");
   const clock = new Clock();
   const bench = await Bench.open(t, "xfs", { tickets: true, now: clock.now });
   for (const name of ["v-p-1", "v-p-2"]) {

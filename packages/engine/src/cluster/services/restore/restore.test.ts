@@ -3,6 +3,7 @@ import { readFile, rename, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
 import { Bench, NODE } from "../../../testing/agent.ts";
@@ -37,7 +38,8 @@ async function changed(bench: Bench): Promise<string> {
 }
 
 for (const type of ["xfs", "btrfs"] as const) {
-  test(`[LHA-011] [LHA-023] ${type}: a workload keeps its volume, then the restore takes it, then the next workload has the old bytes`, async (t) => {
+  test(`${type}: a workload keeps its volume, then the restore takes it, then the next workload has the old bytes`, async (t) => {
+    covers("LHA-011", "LHA-023");
     const bench = await Bench.open(t, type, { tickets: true });
     const target = await changed(bench);
     await restoreFrom(bench, "s-p-1");

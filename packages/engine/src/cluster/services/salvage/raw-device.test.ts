@@ -3,6 +3,7 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { Bench, NODE } from "../../../testing/agent.ts";
 import { GIB, MIB, sparse } from "../../../testing/scratch.ts";
@@ -50,7 +51,8 @@ async function read(path: string, at: number): Promise<Buffer> {
   }
 }
 
-test("[LHA-055] [LHA-056] a raw device that fails under its workload is detached, read through by a ticket, and comes back", async (t) => {
+test("a raw device that fails under its workload is detached, read through by a ticket, and comes back", async (t) => {
+  covers("LHA-055", "LHA-056");
   const bench = await Bench.open(t, "xfs", { tickets: true });
   const device = await workload(bench);
   const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);

@@ -3,6 +3,7 @@ import { open, readFile, stat, truncate, unlink, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events, mutate, waitFor } from "@mooring/store";
+import { covers } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { Bench, NODE, until } from "../../../testing/agent.ts";
@@ -50,7 +51,8 @@ const consent = (bench: Bench, faultedAt: string) =>
   });
 
 for (const type of ["ext4", "xfs", "btrfs"] as const) {
-  test(`[LHA-015] [LHA-055] [LHA-056] [LHA-057] ${type}: a file system that fails in use is detached, checked through a ticket, and comes back to its workload`, async (t) => {
+  test(`${type}: a file system that fails in use is detached, checked through a ticket, and comes back to its workload`, async (t) => {
+    covers("LHA-015", "LHA-055", "LHA-056", "LHA-057");
     const bench = await Bench.open(t, "xfs", { tickets: true });
     const target = await workload(bench, type);
     await shutDown(bench, target);

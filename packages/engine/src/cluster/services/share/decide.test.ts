@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { isFencedNode, type NodeAgent } from "../../../api/node-agent.ts";
 import type { VolumeSpec } from "../../../api/volume.ts";
@@ -54,7 +55,8 @@ function plan({
 
 const server = (setup: Setup): string | undefined => plan(setup).holds[0]?.wanted?.nodeID;
 
-test("[LHA-059] the first workload's ticket brings the share manager's, and the last takes it along", () => {
+test("the first workload's ticket brings the share manager's, and the last takes it along", () => {
+  covers("LHA-059");
   const first = plan({ users: ["b"] });
   assert.equal(first.holds[0]?.id, ID);
   assert.deepEqual(first.share, { nodeID: "b", users: ["b"] });
@@ -64,7 +66,8 @@ test("[LHA-059] the first workload's ticket brings the share manager's, and the 
   assert.deepEqual(last.share, { nodeID: "", users: [] });
 });
 
-test("[LHA-058] workloads come and go on any node; who serves stays where it is", () => {
+test("workloads come and go on any node; who serves stays where it is", () => {
+  covers("LHA-058");
   assert.equal(server({ users: ["c"], serving: "a" }), "a");
   assert.equal(server({ users: ["a", "b", "c"], serving: "c" }), "c");
   assert.deepEqual(plan({ users: ["c", "a", "c"], serving: "b" }).share?.users, ["a", "c"]);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { covers } from "@mooring/store/testing";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
 import { snapshotObject, volumeObject } from "../../../testing/agent.ts";
@@ -16,7 +17,8 @@ function wanted(change: (objects: { snapshot: Snapshot; volume: Volume }) => voi
   return { ticket: plan.holds[0]?.wanted, afterMs: plan.afterMs };
 }
 
-test("[LHA-046] an uncut snapshot wants its volume where it is, with or without a device", () => {
+test("an uncut snapshot wants its volume where it is, with or without a device", () => {
+  covers("LHA-046");
   const { ticket } = wanted(() => {});
   const { id, type, nodeID, parameters, owner } = ticket ?? {};
   assert.deepEqual(
@@ -82,8 +84,10 @@ const ENDS: [string, (objects: { snapshot: Snapshot; volume: Volume }) => void][
   ],
 ];
 for (const [what, change] of ENDS) {
-  test(`[LHA-047] no ticket when ${what}`, () =>
-    assert.deepEqual(wanted(change), { ticket: undefined, afterMs: undefined }));
+  test(`no ticket when ${what}`, () => {
+    covers("LHA-047");
+    return assert.deepEqual(wanted(change), { ticket: undefined, afterMs: undefined });
+  });
 }
 
 test("a failed attempt lets the volume go until the next one, and waits longer each time", () => {
