@@ -29,6 +29,32 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   operator: ["cluster", "node"],
 };
 
+/**
+ * What a folder may not import, below the sources of its package: what stands below others knows nothing of who uses it.
+ * A name ends where its folder or file does.
+ */
+const BELOW: Readonly<Record<string, readonly string[]>> = {
+  "driver/src/request": [
+    "controller",
+    "group-controller",
+    "health",
+    "node",
+    "objects",
+    "snapshot-metadata",
+    "volume-group",
+  ],
+  "driver/src/objects": [
+    "controller",
+    "group-controller",
+    "health",
+    "node",
+    "snapshot-metadata",
+    "volume-group",
+  ],
+  "driver/src/health": ["controller", "group-controller", "node", "snapshot-metadata", "volume-group"],
+  "driver/src/node": ["controller", "group-controller", "snapshot-metadata", "volume-group"],
+};
+
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*"([^"]+)"/g;
 
 /** Sources that ship: not the tests, nor what only they use. */
@@ -74,6 +100,25 @@ describe("who may import whom", () => {
           if (!specifier.startsWith(".")) continue;
           const target = relative("packages/engine/src", normalize(join(dirname(file), specifier)));
           if (forbidden.includes(target.split("/")[0] ?? "")) wrong.push(`${file} imports ${specifier}`);
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test("what stands below others does not import them", async () => {
+    const wrong: string[] = [];
+    for (const [folder, forbidden] of Object.entries(BELOW)) {
+      const top = folder.split("/").slice(0, 2).join("/");
+      const files = await sources(`packages/${folder}`);
+      assert.ok(files.length > 0, `${folder} has sources`);
+      for (const file of files) {
+        for (const specifier of await importsOf(file)) {
+          if (!specifier.startsWith(".")) continue;
+          const target = relative(`packages/${top}`, normalize(join(dirname(file), specifier)));
+          if (forbidden.some((name) => target === name || target.startsWith(`${name}/`))) {
+            wrong.push(`${file} imports ${specifier}`);
+          }
         }
       }
     }

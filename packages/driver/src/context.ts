@@ -2,7 +2,7 @@ import type { Host, Pool, Snapshot, Volume, VolumeAttachment, VolumeSet } from "
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { RecentList } from "./controller/recent-list.ts";
 import type { Related } from "./controller/related.ts";
-import type { IoLimitKeeper } from "./node/io-limits/keeper.ts";
+import type { IoController } from "./node/io-limits/controller.ts";
 
 /** Which services an instance serves. */
 export type DriverMode = "controller" | "node" | "all";
@@ -42,6 +42,14 @@ export interface DriverOptions {
   maxVolumesPerNode?: number;
 }
 
+/** Holds workloads to the limits of their volumes; the node service's keeper does. */
+export interface IoLimits {
+  /** The machine's controller, or why there is none. */
+  controller(): Promise<IoController>;
+  /** Applies the limits of a volume again, after anything about it has changed. */
+  follow(volume: Volume): Promise<void>;
+}
+
 /** What every handler is given. */
 export interface DriverContext extends Required<Omit<DriverOptions, "signal" | "cgroupRoot">> {
   cgroupRoot: string | undefined;
@@ -54,6 +62,6 @@ export interface DriverContext extends Required<Omit<DriverOptions, "signal" | "
     sets: RecentList<VolumeSet>;
   };
   /** Of this machine; undefined where there is no node service. */
-  ioLimits: IoLimitKeeper | undefined;
+  ioLimits: IoLimits | undefined;
   related: Related;
 }

@@ -2,7 +2,7 @@ import { CsiError, type Services } from "@mooring/csi";
 import { DRIVER_NAME, type Pool, Pools } from "@mooring/engine";
 import { pluginCapabilities } from "./capabilities.ts";
 import type { DriverContext } from "./context.ts";
-import { listObjects } from "./controller/objects.ts";
+import { listObjects } from "./objects/find.ts";
 
 /** The Identity service. Probe looks at this node's pools only: it costs one read of the store. */
 export function identityService(driver: DriverContext): NonNullable<Services["identity"]> {

@@ -1,6 +1,6 @@
 import { CsiError, type v1 } from "@mooring/csi";
-import { type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { availableBytes, describeRoom, MAKE_ROOM } from "./capacity.ts";
+import { isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
 
 export interface PoolWish {
   /** Name from the parameters. */
@@ -8,6 +8,8 @@ export interface PoolWish {
   block: boolean;
   /** One node serves it to all others: its topology is a wish, not a must. */
   served?: boolean;
+  /** Two nodes open it at once while its workload moves. */
+  migratable?: boolean;
   size: bigint;
   requirement: v1.TopologyRequirement | undefined;
   /** Pool of the content source: clones never leave it. */
@@ -18,7 +20,8 @@ export interface PoolWish {
  * The pool of a new volume: the first that fits, in the order of `preferred`, else any of `requisite`; among equals
  * the one with the most room. Throws RESOURCE_EXHAUSTED when a topology is possible but no pool there can serve.
  */
-export function choosePool(pools: readonly Pool[], wish: PoolWish): Pool {
+export function choosePool(all: readonly Pool[], wish: PoolWish): Pool {
+  const pools = wish.migratable === true ? sharedPools(all, wish.pool) : all;
   const named = pools.filter((pool) => wish.pool === undefined || pool.metadata.name === wish.pool);
   if (named.length === 0 && wish.pool !== undefined) {
     const known = pools.map((pool) => pool.metadata.name).join(", ") || "none";
@@ -49,9 +52,22 @@ export function choosePool(pools: readonly Pool[], wish: PoolWish): Pool {
       hint: "Look at the Pool objects: which node has one, and is it ready?",
     });
   }
-  const fitting = reachable.find((pool) => availableBytes(pool) >= wish.size);
+  const [fitting] = reachable.filter((pool) => availableBytes(pool) >= wish.size);
   if (fitting === undefined) throw noRoom(reachable, wish.size);
   return fitting;
+}
+
+/** Pools whose images several nodes can open. Throws when the request names another one, or there is none. */
+function sharedPools(pools: readonly Pool[], named: string | undefined): Pool[] {
+  const shared = pools.filter(isShared);
+  const local = pools.find(
+    ({ metadata }) => metadata.name === named && !shared.some((p) => p.metadata.name === named),
+  );
+  if (shared.length > 0 && local === undefined) return shared;
+  const what = local === undefined ? "there is no shared pool" : `pool "${named}" is on one node`;
+  throw CsiError.invalidArgument(`${what}: a migratable volume needs one that several nodes reach`, {
+    hint: "Start the nodes with --shared-pool, and name that pool.",
+  });
 }
 
 /** Pools in the order in which they are to be tried. */

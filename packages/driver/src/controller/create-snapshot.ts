@@ -11,10 +11,10 @@ import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine, nothingMade } from "../errors.ts";
 import { snapshotIdOf } from "../names.ts";
+import { CREATED_AT, findPool, findSnapshot, getVolume } from "../objects/find.ts";
+import { requireMovable } from "../objects/require-unmounted.ts";
 import { waitUntil } from "../wait.ts";
 import { snapshotAnswer } from "./answers.ts";
-import { requireMovable } from "./not-mounted.ts";
-import { CREATED_AT, findPool, findSnapshot, getVolume } from "./objects.ts";
 import { isUsableFrom, requirePlace } from "./snapshot-places.ts";
 import { withdraw } from "./withdraw.ts";
 

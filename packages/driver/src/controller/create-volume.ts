@@ -3,19 +3,17 @@ import { isServed, type Volume, Volumes } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
-import { volumeIdOf } from "../names.ts";
+import { findPool, findVolume } from "../objects/find.ts";
+import { requireMovable } from "../objects/require-unmounted.ts";
 import {
   differences,
   parseVolumeRequest,
   storedRequest,
-  toStored,
   type VolumeRequest,
 } from "../request/volume-request.ts";
 import { waitUntil } from "../wait.ts";
 import { volumeAnswer } from "./answers.ts";
 import { reaches } from "./choose-pool.ts";
-import { requireMovable } from "./not-mounted.ts";
-import { findPool, findVolume } from "./objects.ts";
 import { planVolume } from "./plan-volume.ts";
 import { withdraw } from "./withdraw.ts";
 
@@ -40,29 +38,19 @@ const FINAL = new Set([
 export async function createVolume(
   driver: DriverContext,
   request: v1.CreateVolumeRequest,
-  call: CallContext,
+  { signal }: CallContext,
 ) {
-  const done = await make(
-    driver,
-    parseVolumeRequest(request),
-    request.accessibilityRequirements,
-    call.signal,
-  );
+  const done = await make(driver, parseVolumeRequest(request), signal);
   ready();
-  return { volume: volumeAnswer(done, await findPool(driver.store, done.spec.pool, call.signal)) };
+  return { volume: volumeAnswer(done, await findPool(driver.store, done.spec.pool, signal)) };
 }
 
 /** A pool's report may be older than its last volumes: one that refuses is left out, and the next one tried. */
-async function make(
-  driver: DriverContext,
-  wanted: VolumeRequest,
-  requirement: v1.TopologyRequirement | undefined,
-  signal: AbortSignal,
-): Promise<Volume> {
+async function make(driver: DriverContext, wanted: VolumeRequest, signal: AbortSignal): Promise<Volume> {
   const full = new Set<string>();
   let refusal: unknown;
   for (;;) {
-    const volume = await adoptOrCreate(driver, wanted, requirement, full, signal).catch((error: unknown) => {
+    const volume = await adoptOrCreate(driver, wanted, full, signal).catch((error: unknown) => {
       throw refusal ?? error;
     });
     try {
@@ -80,21 +68,19 @@ async function make(
 async function adoptOrCreate(
   driver: DriverContext,
   wanted: VolumeRequest,
-  requirement: v1.TopologyRequirement | undefined,
   full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
-  const id = volumeIdOf(wanted.name);
   for (;;) {
-    const present = await findVolume(driver.store, id, signal);
+    const present = await findVolume(driver.store, wanted.id, signal);
     if (present !== undefined) {
-      await requireSame(driver, present, wanted, requirement, signal);
+      await requireSame(driver, present, wanted, signal);
       // An earlier attempt failed for good and was cut off before it could take its object away.
       if (!failedForGood(present)) return present;
       await withdraw(driver, Volumes, present, signal);
       continue;
     }
-    const volume = await planVolume(driver, id, wanted, requirement, full, signal);
+    const volume = await planVolume(driver, wanted, full, signal);
     try {
       const created = await driver.store.create(Volumes, volume, { signal });
       recorded();
@@ -109,27 +95,23 @@ async function adoptOrCreate(
 async function requireSame(
   driver: DriverContext,
   present: Volume,
-  wanted: VolumeRequest,
-  requirement: v1.TopologyRequirement | undefined,
+  { name, topology, stored }: VolumeRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const id = present.metadata.name;
   if (present.metadata.deletionTimestamp !== undefined) {
-    throw CsiError.aborted(`volume "${id}" of this name is being deleted`);
+    throw CsiError.aborted(`volume "${present.metadata.name}" of this name is being deleted`);
   }
-  const stored = storedRequest(present.spec.request);
-  const different = stored === undefined ? ["name"] : differences(stored, toStored(wanted));
+  const before = storedRequest(present.spec.request);
+  const different = before === undefined ? ["name"] : differences(before, stored);
   if (different.length > 0) {
-    throw CsiError.alreadyExists(`volume "${wanted.name}" exists with other ${different.join(", ")}`, {
+    throw CsiError.alreadyExists(`volume "${name}" exists with other ${different.join(", ")}`, {
       hint: "Repeat a call with its first arguments, or use another name.",
     });
   }
   const pool = await findPool(driver.store, present.spec.pool, signal);
-  const requisite = requirement?.requisite ?? [];
+  const requisite = topology?.requisite ?? [];
   if (pool !== undefined && !isServed(present) && requisite.length > 0 && !requisite.some(reaches(pool))) {
-    throw CsiError.alreadyExists(
-      `volume "${wanted.name}" exists, but is not reachable from the requisite topology`,
-    );
+    throw CsiError.alreadyExists(`volume "${name}" exists, but is not reachable from the requisite topology`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { type Snapshot, Snapshots } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findGroupSnapshot, findSnapshot } from "./objects.ts";
+import { findGroupSnapshot, findSnapshot } from "../objects/find.ts";
 import { withdraw } from "./withdraw.ts";
 
 /** DeleteSnapshot. Volumes made from it stand on their own; only one that is still being made keeps it. */

@@ -10,10 +10,10 @@ import {
 } from "@mooring/engine";
 import { delay, failpoint, isConflict, isNotFound } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
+import { findVolume } from "../objects/find.ts";
+import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { requireNoGroup } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
-import { requireNotMounted } from "./not-mounted.ts";
-import { findVolume } from "./objects.ts";
 
 const RETRY_MS = 5;
 
@@ -138,7 +138,7 @@ async function untilShareEnds(
       what: `volume "${name}" to be served no more`,
       until: (v) => v === undefined || v.metadata.uid !== uid || isFree(v),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
-      giveUp: () => requireNotMounted(driver, name, signal),
+      giveUp: () => requireUnmounted(driver, name, signal),
     },
     signal,
   );

@@ -3,12 +3,11 @@ import { type Volume, Volumes } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { fromEngine } from "../errors.ts";
-import { parseCapability } from "../request/capability.ts";
+import { findPool, getVolume } from "../objects/find.ts";
+import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
+import { parseCapability, requireCapability } from "../request/capability.ts";
 import { chooseSize, parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
-import { availableBytes, describeRoom, MAKE_ROOM } from "./capacity.ts";
-import { requireCapability } from "./compatible.ts";
-import { findPool, getVolume } from "./objects.ts";
 
 const wished = failpoint("driver/expand-volume/size-recorded");
 

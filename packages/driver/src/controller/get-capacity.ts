@@ -1,15 +1,13 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { type Capability, parseCapability } from "../request/capability.ts";
+import { listObjects } from "../objects/find.ts";
+import { availableBytes } from "../objects/pool-room.ts";
+import { type Capability, parseCapability, unservable } from "../request/capability.ts";
 import { FILE_SYSTEMS, SMALLEST_FS } from "../request/filesystems.ts";
-import { POOL_PARAMETER } from "../request/parameters.ts";
+import { isMigratable, POOL_PARAMETER } from "../request/parameters.ts";
 import { max, roundUp, SECTOR } from "../request/size.ts";
-import { multiNodeModes, unservable } from "../request/volume-request.ts";
-import { availableBytes } from "./capacity.ts";
 import { reaches } from "./choose-pool.ts";
-import { wantsMigration } from "./migration.ts";
-import { listObjects } from "./objects.ts";
 
 /**
  * GetCapacity. What no pool could ever make (an unknown pool, another node, an unsupported capability) has capacity 0:
@@ -22,8 +20,8 @@ export async function getCapacity(
 ) {
   const pools = await listObjects(driver.store, Pools, signal);
   const capabilities = supported(driver, request);
-  const block = capabilities?.some((capability) => capability.access === "block") ?? false;
-  const many = !driver.alone && multiNodeModes(capabilities ?? []).length > 0;
+  const block = capabilities?.some(({ mount }) => mount === undefined) ?? false;
+  const many = !driver.alone && (capabilities ?? []).some(({ mode }) => mode.multiNode);
   const wanted = request.parameters[POOL_PARAMETER];
   const topology = request.accessibleTopology;
   const rooms = pools
@@ -48,7 +46,7 @@ function supported(
     const parsed = request.volumeCapabilities.map((c, index) =>
       parseCapability(c, `volume_capabilities[${index}]`),
     );
-    return alone || wantsMigration(request) || unservable(parsed) === undefined ? parsed : undefined;
+    return alone || isMigratable(request.parameters) || unservable(parsed) === undefined ? parsed : undefined;
   } catch (error) {
     if (error instanceof CsiError) return undefined;
     throw error;
@@ -56,7 +54,7 @@ function supported(
 }
 
 function smallest(capabilities: readonly Capability[]): bigint {
-  const mounts = capabilities.filter((capability) => capability.access === "mount");
+  const mounts = capabilities.flatMap(({ mount }) => mount ?? []);
   const minimums = mounts.map(({ fsType }) => FILE_SYSTEMS[fsType ?? SMALLEST_FS].minimumBytes);
   return minimums.reduce(max, SECTOR);
 }

@@ -2,9 +2,9 @@ import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
+import { findPool, findSnapshot, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
 import { snapshotAnswer } from "./answers.ts";
-import { findPool, findSnapshot, positionOf } from "./objects.ts";
 
 /** ListSnapshots: everything that has been cut, in order of creation. Filters that match nothing give an empty list. */
 export async function listSnapshots(

@@ -1,9 +1,10 @@
 import type { CallContext, v1 } from "@mooring/csi";
 import { getAttachment } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
+import { conditionAnswer } from "../health/condition.ts";
+import { findPool, getVolume, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
-import { conditionAnswer, volumeAnswer } from "./answers.ts";
-import { findPool, getVolume, positionOf } from "./objects.ts";
+import { volumeAnswer } from "./answers.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 /** ListVolumes, with the nodes each is published to and its condition; in order of creation. */

@@ -5,8 +5,8 @@ import type { DriverContext } from "../context.ts";
 import { withAttached } from "../node/context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
 import { applyTuning } from "../node/tuning.ts";
+import { findPool, getVolume } from "../objects/find.ts";
 import { parseMutableParameters } from "../request/parameters.ts";
-import { findPool, getVolume } from "./objects.ts";
 
 const recorded = failpoint("driver/modify-volume/recorded");
 const tuned = failpoint("driver/modify-volume/tuned");

@@ -1,16 +1,13 @@
-import { CsiError, type v1 } from "@mooring/csi";
-import { ENGINE_FINALIZER, MOORING_API_VERSION, type Pool, Pools, type Volume } from "@mooring/engine";
+import { CsiError } from "@mooring/csi";
+import { ENGINE_FINALIZER, MOORING_API_VERSION, Pools, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
+import { CREATED_AT, listObjects } from "../objects/find.ts";
 import { onOneNode, widest } from "../request/access-modes.ts";
-import { modeOf } from "../request/capability.ts";
 import { defaultFs, FILE_SYSTEMS, type FsType, isFsType, SMALLEST_FS } from "../request/filesystems.ts";
-import { POOL_PARAMETER } from "../request/parameters.ts";
 import { chooseSize, DEFAULT_SIZE, max, roundUp } from "../request/size.ts";
-import { multiNodeModes, toStored, unservable, type VolumeRequest } from "../request/volume-request.ts";
+import type { VolumeRequest } from "../request/volume-request.ts";
 import { choosePool } from "./choose-pool.ts";
-import { requireMigratableUse, sharedPools, wantsMigration } from "./migration.ts";
-import { CREATED_AT, listObjects } from "./objects.ts";
 import { readSource, type SourceFacts } from "./source.ts";
 
 /**
@@ -19,100 +16,81 @@ import { readSource, type SourceFacts } from "./source.ts";
  */
 export async function planVolume(
   driver: DriverContext,
-  id: string,
   wanted: VolumeRequest,
-  requirement: v1.TopologyRequirement | undefined,
   full: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Volume> {
-  const { store } = driver;
-  requireServable(driver, wanted);
-  const source = wanted.source === undefined ? undefined : await readSource(store, wanted.source, signal);
-  const mount = wanted.capabilities.some((capability) => capability.access === "mount");
-  const fixed = mount ? fsTypeOf(wanted, source) : undefined;
-  const size = sizeOf(wanted, source, mount ? (fixed ?? SMALLEST_FS) : undefined);
-  const fsType = mount ? (fixed ?? defaultFs(size)) : undefined;
-  const pools = (await listObjects(store, Pools, signal)).filter(({ metadata }) => !full.has(metadata.name));
-  const named = wanted.parameters[POOL_PARAMETER];
-  const pool = choosePool(wantsMigration(wanted) ? sharedPools(pools, named) : pools, {
-    pool: named,
-    block: wanted.capabilities.some((capability) => capability.access === "block"),
-    served: !driver.alone && !wantsMigration(wanted) && multiNodeModes(wanted.capabilities).length > 0,
-    size,
-    requirement,
-    sourcePool: source?.pool,
-  });
-  await requireLimitable(driver, wanted.mutableParameters, pool);
-  return volumeObject(driver, id, wanted, pool, fsType, size);
-}
-
-/**
- * Many nodes use a volume through the one that serves its file system; of raw bytes there is none to be served. Where
- * there is one node for good, nobody has to be served.
- */
-function requireServable({ alone }: Pick<DriverContext, "alone">, wanted: VolumeRequest): void {
-  if (wantsMigration(wanted)) {
-    requireMigratableUse(wanted);
-    return;
-  }
-  const reason = alone ? undefined : unservable(wanted.capabilities);
-  if (reason === undefined) return;
-  throw CsiError.invalidArgument(reason, {
-    hint: "Ask for a file system, or use a SINGLE_NODE access mode.",
-  });
-}
-
-/** The file system that was asked for, or that a copy has from its source; undefined: the choice is ours. */
-function fsTypeOf(wanted: VolumeRequest, source: SourceFacts | undefined): FsType | undefined {
-  const asked = wanted.capabilities.find((capability) => capability.fsType !== undefined)?.fsType;
-  const found = source?.formatted;
-  if (found !== undefined && asked !== undefined && found !== asked) {
-    throw CsiError.invalidArgument(`the source has ${found} on it and cannot become a ${asked} volume`);
-  }
-  return found !== undefined && isFsType(found) ? found : asked;
-}
-
-function sizeOf(wanted: VolumeRequest, source: SourceFacts | undefined, fsType: FsType | undefined): bigint {
-  const { limitBytes, requiredBytes } = wanted.range;
-  const least = source?.size ?? 0n;
-  const tooSmall =
-    (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && roundUp(requiredBytes) < least);
-  if (tooSmall) {
-    throw CsiError.outOfRange(`the source has ${least} bytes; a copy cannot be smaller`);
-  }
-  const minimum = fsType === undefined ? 1n : FILE_SYSTEMS[fsType].minimumBytes;
-  return chooseSize(wanted.range, max(least, minimum), least === 0n ? DEFAULT_SIZE : least);
-}
-
-function volumeObject(
-  { alone, host }: DriverContext,
-  id: string,
-  wanted: VolumeRequest,
-  pool: Pool,
-  fsType: FsType | undefined,
-  size: bigint,
-): Volume {
-  const modes = wanted.capabilities.map(modeOf);
+  requireFit(driver, wanted);
+  const { id, capabilities, migratable, mutableParameters, source, stored } = wanted;
+  const copied = source === undefined ? undefined : await readSource(driver.store, source, signal);
+  const asked = fsTypeOf(wanted, copied);
+  const least = leastSize(wanted, copied, asked);
+  const size = chooseSize(wanted.range, least, copied?.size || DEFAULT_SIZE);
+  const fsType = wanted.mount ? (asked ?? defaultFs(size)) : undefined;
+  const pools = await listObjects(driver.store, Pools, signal);
+  const modes = capabilities.map(({ mode }) => (driver.alone ? onOneNode(mode) : mode));
+  const pool = choosePool(
+    pools.filter(({ metadata }) => !full.has(metadata.name)),
+    {
+      pool: wanted.pool,
+      block: wanted.block,
+      served: !migratable && modes.some(({ multiNode }) => multiNode),
+      migratable,
+      size,
+      requirement: wanted.topology,
+      sourcePool: copied?.pool,
+    },
+  );
+  await requireLimitable(driver, mutableParameters, pool);
   return {
     apiVersion: MOORING_API_VERSION,
     kind: "Volume",
     metadata: {
       name: id,
       finalizers: [ENGINE_FINALIZER],
-      annotations: { [CREATED_AT]: host.clock.now().toISOString() },
+      annotations: { [CREATED_AT]: driver.host.clock.now().toISOString() },
     },
     spec: {
       size: Number(size),
       pool: pool.metadata.name,
       volumeMode: fsType === undefined ? "Block" : "Filesystem",
-      accessMode: widest(alone ? modes.map(onOneNode) : modes),
-      request: toStored(wanted),
-      ...(wantsMigration(wanted) ? { migratable: true } : {}),
+      accessMode: widest(modes),
+      request: stored,
+      ...(migratable ? { migratable } : {}),
       ...(fsType === undefined ? {} : { fsType }),
-      ...(wanted.source === undefined ? {} : { source: wanted.source }),
-      ...(Object.keys(wanted.mutableParameters).length === 0
-        ? {}
-        : { mutableParameters: wanted.mutableParameters }),
+      ...(source === undefined ? {} : { source }),
+      ...(Object.keys(mutableParameters).length === 0 ? {} : { mutableParameters }),
     },
   };
+}
+
+/** Where there is one node for good, nobody has to be served by another one. */
+function requireFit({ alone }: Pick<DriverContext, "alone">, { migratable, unfit }: VolumeRequest): void {
+  if (unfit === undefined || (alone && !migratable)) return;
+  throw CsiError.invalidArgument(unfit.reason, { hint: unfit.hint });
+}
+
+/** The file system that was asked for, or that a copy has from its source; undefined: there is none, or the choice is ours. */
+function fsTypeOf({ mount, fsType }: VolumeRequest, source: SourceFacts | undefined): FsType | undefined {
+  if (!mount) return undefined;
+  const found = source?.formatted;
+  if (found !== undefined && fsType !== undefined && found !== fsType) {
+    throw CsiError.invalidArgument(`the source has ${found} on it and cannot become a ${fsType} volume`);
+  }
+  return found !== undefined && isFsType(found) ? found : fsType;
+}
+
+/** Bytes that the volume has to have at least. A copy is never smaller than its source. */
+function leastSize(
+  { mount, range: { limitBytes, requiredBytes } }: VolumeRequest,
+  source: SourceFacts | undefined,
+  fsType: FsType = SMALLEST_FS,
+): bigint {
+  const least = source?.size ?? 0n;
+  const tooSmall =
+    (limitBytes !== 0n && limitBytes < least) || (requiredBytes !== 0n && roundUp(requiredBytes) < least);
+  if (tooSmall) {
+    throw CsiError.outOfRange(`the source has ${least} bytes; a copy cannot be smaller`);
+  }
+  return max(least, mount ? FILE_SYSTEMS[fsType].minimumBytes : 1n);
 }

@@ -20,23 +20,20 @@ import {
 } from "@mooring/engine";
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { type Capability, parseCapability } from "../request/capability.ts";
+import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
+import { requireUnmounted } from "../objects/require-unmounted.ts";
+import { type Capability, parseCapability, requireCapability } from "../request/capability.ts";
+import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { requireNotGoing } from "../volume-group/protect.ts";
 import { waitUntil } from "../wait.ts";
-import { requireCapability } from "./compatible.ts";
+import { CAPABILITY, READ_ONLY, requireNoAccessConflict, useParameters } from "./access-conflict.ts";
 import { requireFreeToMigrate } from "./migration.ts";
-import { requireNotMounted } from "./not-mounted.ts";
-import { requireServer } from "./not-served.ts";
-import { findNode, findPool, getVolume, listObjects } from "./objects.ts";
-import { CAPABILITY, READ_ONLY, requireNoOtherNode, useParameters } from "./other-nodes.ts";
 import { publishedNodes } from "./published-nodes.ts";
+import { requireShareServer } from "./require-share-server.ts";
 import { isRefusal, withdrawTicket } from "./withdraw-ticket.ts";
 
 const ticketAdded = failpoint("driver/publish-volume/ticket-added");
 const attached = failpoint("driver/publish-volume/attached");
-
-/** Key of the publish context that makes the node service mount read-only whatever else it is told. */
-export const PUBLISH_READ_ONLY = "storage.mooring.dev/read-only";
 
 /** ControllerPublishVolume: a ticket, and the arbiter's word that it is satisfied. */
 export async function publishVolume(
@@ -52,7 +49,7 @@ export async function publishVolume(
   const csi = csiTickets(await getAttachment(driver.store, volumeId, signal));
   const present = csi.find((ticket) => ticket.id === id);
   const requireFree = (tickets: readonly AttachmentTicket[]): void => {
-    requireNoOtherNode(tickets, request, capability);
+    requireNoAccessConflict(tickets, request, capability);
     requireFreeToMigrate(volume, tickets, nodeId);
   };
   if (present === undefined) {
@@ -211,8 +208,8 @@ async function untilSatisfied(
       until: (a) => result(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
       describe: (a) => result(a)?.conditions[0]?.message ?? "the arbiter has not answered yet",
       giveUp: async () => {
-        await requireNotMounted(driver, volumeId, signal);
-        await requireServer(driver, volumeId, signal);
+        await requireUnmounted(driver, volumeId, signal);
+        await requireShareServer(driver, volumeId, signal);
       },
     },
     signal,

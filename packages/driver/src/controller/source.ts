@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import type { Snapshot, Volume, VolumeSource } from "@mooring/engine";
 import type { ObjectStore } from "@mooring/store";
-import { findSnapshot, findVolume } from "./objects.ts";
+import { findSnapshot, findVolume } from "../objects/find.ts";
 
 /** What CreateVolume has to know of the volume or snapshot that it copies. */
 export interface SourceFacts {
@@ -10,36 +10,34 @@ export interface SourceFacts {
   size: bigint;
   /** File system on it, if one was ever made. */
   formatted: string | undefined;
-  volumeMode: Volume["spec"]["volumeMode"] | undefined;
 }
 
 /** Throws NOT_FOUND for a source that is not there, or that is about to go. */
 export async function readSource(
   store: ObjectStore,
-  source: VolumeSource,
+  { kind, name }: VolumeSource,
   signal: AbortSignal,
 ): Promise<SourceFacts> {
-  return source.kind === "Snapshot"
-    ? fromSnapshot(await findSnapshot(store, source.name, signal), source.name)
-    : fromVolume(await findVolume(store, source.name, signal), source.name);
+  const find = kind === "Snapshot" ? findSnapshot : findVolume;
+  const source = await find(store, name, signal);
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined) {
+    throw CsiError.notFound(`${kind.toLowerCase()} "${name}" does not exist`);
+  }
+  return isSnapshot(source) ? snapshotFacts(source) : volumeFacts(source);
 }
 
-function fromSnapshot(snapshot: Snapshot | undefined, id: string): SourceFacts {
-  if (snapshot === undefined || snapshot.metadata.deletionTimestamp !== undefined) {
-    throw CsiError.notFound(`snapshot "${id}" does not exist`);
+const isSnapshot = (source: Snapshot | Volume): source is Snapshot => source.kind === "Snapshot";
+
+function snapshotFacts({ metadata, spec, status }: Snapshot): SourceFacts {
+  if (status?.readyToUse !== true) {
+    throw CsiError.unavailable(`snapshot "${metadata.name}" is not ready to use yet`);
   }
-  if (snapshot.status?.readyToUse !== true) {
-    throw CsiError.unavailable(`snapshot "${id}" is not ready to use yet`);
-  }
-  const { restoreSize = 0, formatted } = snapshot.status;
-  return { pool: snapshot.spec.pool, size: BigInt(restoreSize), formatted, volumeMode: undefined };
+  return { pool: spec.pool, size: BigInt(status.restoreSize ?? 0), formatted: status.formatted };
 }
 
-function fromVolume(volume: Volume | undefined, id: string): SourceFacts {
-  if (volume === undefined || volume.metadata.deletionTimestamp !== undefined) {
-    throw CsiError.notFound(`volume "${id}" does not exist`);
+function volumeFacts({ metadata, spec, status }: Volume): SourceFacts {
+  if (status?.size === undefined) {
+    throw CsiError.unavailable(`volume "${metadata.name}" is still being created`);
   }
-  const { pool, size, volumeMode } = volume.spec;
-  if (volume.status?.size === undefined) throw CsiError.unavailable(`volume "${id}" is still being created`);
-  return { pool, size: BigInt(volume.status.size ?? size), formatted: volume.status.formatted, volumeMode };
+  return { pool: spec.pool, size: BigInt(status.size), formatted: status.formatted };
 }

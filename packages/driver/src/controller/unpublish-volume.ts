@@ -12,9 +12,9 @@ import {
 } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
+import { findNode, findVolume } from "../objects/find.ts";
+import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { waitUntil } from "../wait.ts";
-import { requireNotMounted } from "./not-mounted.ts";
-import { findNode, findVolume } from "./objects.ts";
 import { publishedNodes } from "./published-nodes.ts";
 
 const ticketsRemoved = failpoint("driver/unpublish-volume/tickets-removed");
@@ -54,7 +54,7 @@ export async function unpublishVolume(
           // An attach that was taken back half-way: the device may be open on a node that no field names.
           (kept.includes(nodeId) || !isBetween(v))),
       describe: (v) => v?.status?.error?.message ?? v?.status?.state ?? "",
-      giveUp: () => requireNotMounted(driver, volumeId, signal),
+      giveUp: () => requireUnmounted(driver, volumeId, signal),
       isDone: () => hasLeft(driver, volumeId, nodeId, signal),
     },
     signal,

@@ -1,10 +1,9 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
 import { shortText } from "../health/short-text.ts";
-import { parseCapabilities } from "../request/capability.ts";
+import { getVolume } from "../objects/find.ts";
+import { incompatibility, parseCapabilities } from "../request/capability.ts";
 import { parseMutableParameters, parseParameters } from "../request/parameters.ts";
-import { incompatibility } from "./compatible.ts";
-import { getVolume } from "./objects.ts";
 
 /** ValidateVolumeCapabilities: confirms all that was asked, or says in a message why not. */
 export async function validateVolumeCapabilities(

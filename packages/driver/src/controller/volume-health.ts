@@ -1,10 +1,11 @@
 import type { CallContext, v1 } from "@mooring/csi";
-import { NodeAgents, type Volume } from "@mooring/engine";
+import { NodeAgents } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { volumeHealth } from "../health/answer.ts";
+import { readHealthInput } from "../health/read.ts";
 import { neededNode, volumeProblems } from "../health/volume-problems.ts";
+import { getVolume, listObjects, positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
-import { findNode, findPool, getVolume, listObjects, positionOf } from "./objects.ts";
 
 /** ControllerGetVolumeHealth: what is known to be wrong with a volume; an empty list when nothing is. */
 export async function getVolumeHealth(
@@ -13,15 +14,8 @@ export async function getVolumeHealth(
   { signal }: CallContext,
 ) {
   const volume = await getVolume(driver.store, volumeId, signal);
-  const problems = volumeProblems(await lookAt(driver, volume, signal));
+  const problems = volumeProblems(await readHealthInput(driver.store, volume, signal));
   return { volumeHealth: volumeHealth(volumeId, problems) };
-}
-
-/** What the objects say about one volume. */
-export async function lookAt({ store }: DriverContext, volume: Volume, signal: AbortSignal) {
-  const pool = await findPool(store, volume.spec.pool, signal);
-  const nodeID = neededNode(volume, pool);
-  return { volume, pool, node: nodeID === undefined ? undefined : await findNode(store, nodeID, signal) };
 }
 
 /** ControllerListVolumeHealth: the volumes with which something is wrong, in order of creation. */

@@ -2,7 +2,7 @@ import { CsiError } from "@mooring/csi";
 import { type GroupSnapshot, Pools } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { snapshotAnswer, timestamp } from "../controller/answers.ts";
-import { findSnapshot, listObjects } from "../controller/objects.ts";
+import { findSnapshot, listObjects } from "../objects/find.ts";
 
 /** `VolumeGroupSnapshot` of the specification; only for groups that have been cut. */
 export async function groupAnswer(driver: DriverContext, group: GroupSnapshot, signal: AbortSignal) {

@@ -8,11 +8,11 @@ import {
 } from "@mooring/engine";
 import { failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { requireMovable } from "../controller/not-mounted.ts";
-import { CREATED_AT, findGroupSnapshot, getVolume } from "../controller/objects.ts";
 import { withdraw } from "../controller/withdraw.ts";
 import { fromEngine, nothingMade } from "../errors.ts";
 import { groupMemberIdOf, groupSnapshotIdOf } from "../names.ts";
+import { CREATED_AT, findGroupSnapshot, getVolume } from "../objects/find.ts";
+import { requireMovable } from "../objects/require-unmounted.ts";
 import { comparedParameters } from "../request/parameters.ts";
 import { waitUntil } from "../wait.ts";
 import { groupAnswer } from "./answer.ts";

@@ -1,8 +1,8 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { GroupSnapshots } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findGroupSnapshot } from "../controller/objects.ts";
 import { withdraw } from "../controller/withdraw.ts";
+import { findGroupSnapshot } from "../objects/find.ts";
 import { requireMembers } from "./answer.ts";
 
 /** DeleteVolumeGroupSnapshot: the group and all its snapshots. Volumes made from them stand on their own. */

@@ -1,7 +1,7 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
-import { findGroupSnapshot } from "../controller/objects.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
+import { findGroupSnapshot } from "../objects/find.ts";
 import { groupAnswer, requireMembers } from "./answer.ts";
 
 /** GetVolumeGroupSnapshot. */

@@ -1,6 +1,6 @@
 import { v1 } from "@mooring/csi";
 import { type FaultCause, isShared, type NodeAgent, type Pool, type Volume } from "@mooring/engine";
-import { isBelowReserve } from "../controller/capacity.ts";
+import { isBelowReserve } from "../objects/pool-room.ts";
 import { remountMessage } from "./remount-message.ts";
 
 const { VolumeHealthErrorType: Status } = v1;

@@ -9,11 +9,10 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { failpoint, mutate } from "@mooring/store";
-import { requireCapability } from "../controller/compatible.ts";
-import { requireMovable } from "../controller/not-mounted.ts";
-import { getVolume } from "../controller/objects.ts";
 import { USED_PATH } from "../hints.ts";
-import { parseCapability } from "../request/capability.ts";
+import { getVolume } from "../objects/find.ts";
+import { requireMovable } from "../objects/require-unmounted.ts";
+import { accessOf, parseCapability, requireCapability } from "../request/capability.ts";
 import { parseRange } from "../request/size.ts";
 import { waitUntil } from "../wait.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
@@ -43,9 +42,9 @@ export async function expandOnNode(
   if (access === undefined) {
     throw CsiError.notFound(`volume "${request.volumeId}" is not at ${path}`, { hint: USED_PATH });
   }
-  if (capability !== undefined && capability.access !== access) {
+  if (capability !== undefined && accessOf(capability) !== access) {
     throw CsiError.invalidArgument(
-      `volume_capability is for ${capability.access} access, but at ${path} volume "${request.volumeId}" is in use for ${access} access`,
+      `volume_capability is for ${accessOf(capability)} access, but at ${path} volume "${request.volumeId}" is in use for ${access} access`,
       { hint: "Give the capability that it was published with, or none." },
     );
   }

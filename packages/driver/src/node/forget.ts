@@ -1,6 +1,6 @@
 import { type Volume, Volumes } from "@mooring/engine";
 import { createInformer } from "@mooring/store";
-import { findVolume } from "../controller/objects.ts";
+import { findVolume } from "../objects/find.ts";
 import type { NodeContext } from "./context.ts";
 import { removeTarget } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";

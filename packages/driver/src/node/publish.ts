@@ -1,14 +1,12 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import { isServed, type Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
-import { requireCapability } from "../controller/compatible.ts";
-import { getVolume } from "../controller/objects.ts";
-import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
-import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
+import { getVolume } from "../objects/find.ts";
+import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
+import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import { requireWorkload } from "./io-limits/require.ts";
-import { asksReadOnly } from "./mount-flags.ts";
 import { requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath, removeTarget } from "./paths.ts";
 import { decidePublish } from "./publish-table.ts";
@@ -42,7 +40,7 @@ export async function publishOnNode(
   const mounted = await mountedTargets(node, record);
   const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
-  const source = await stagedSource(node, volume, record, staging, capability);
+  const source = await stagedSource(node, volume, record, staging, wanted.access);
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";
   await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
@@ -59,24 +57,14 @@ function publishRecord(
   capability: Capability,
 ): PublishRecord {
   const { publishContext, volumeContext, readonly } = request;
-  const mode = modeOf(capability);
+  const { mode, mount, canonical } = capability;
   const sorted = (map: Record<string, string>) => Object.entries(map).sort();
   // Every argument but the secrets counts.
-  const all = [
-    target,
-    staging,
-    canonical([capability]),
-    readonly,
-    sorted(publishContext),
-    sorted(volumeContext),
-  ];
+  const all = [target, staging, canonical, readonly, sorted(publishContext), sorted(volumeContext)];
   return {
-    access: capability.access,
+    access: accessOf(capability),
     readOnly:
-      readonly ||
-      mode.readOnly ||
-      asksReadOnly(mountFlagsOf(request.volumeCapability)) ||
-      publishContext[PUBLISH_READ_ONLY] === "true",
+      readonly || mode.readOnly || mount?.readOnly === true || publishContext[PUBLISH_READ_ONLY] === "true",
     multiTarget: mode.multiTarget,
     arguments: sha256(JSON.stringify(all)),
     made: false,
@@ -89,20 +77,17 @@ async function stagedSource(
   volume: Volume,
   record: NodeRecord,
   staging: string,
-  capability: Capability,
+  access: PublishRecord["access"],
 ): Promise<string> {
   const staged = record.staged;
-  if (staged?.path !== staging || staged.access !== capability.access) {
-    throw CsiError.failedPrecondition(
-      `the volume is not staged for ${capability.access} access at ${staging}`,
-      {
-        hint: "Call NodeStageVolume with this path first.",
-      },
-    );
+  if (staged?.path !== staging || staged.access !== access) {
+    throw CsiError.failedPrecondition(`the volume is not staged for ${access} access at ${staging}`, {
+      hint: "Call NodeStageVolume with this path first.",
+    });
   }
   if (!isServed(volume)) {
     const { path, kind } = await attachedHere(node, volume);
-    if (capability.access === "block" && kind === "device") return path;
+    if (access === "block" && kind === "device") return path;
   }
   if ((await node.host.mounts.at(staging)).length > 0) return staging;
   throw CsiError.failedPrecondition(`nothing is mounted at ${staging} any more`, {

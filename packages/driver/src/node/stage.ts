@@ -12,14 +12,13 @@ import {
   type Volume,
 } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
-import { requireCapability } from "../controller/compatible.ts";
-import { getVolume } from "../controller/objects.ts";
-import { PUBLISH_READ_ONLY } from "../controller/publish-volume.ts";
 import { sha256 } from "../names.ts";
-import { type Capability, canonical, modeOf, mountFlagsOf, parseCapability } from "../request/capability.ts";
+import { getVolume } from "../objects/find.ts";
+import { accessOf, type Capability, parseCapability, requireCapability } from "../request/capability.ts";
+import { bindFlags, checkMountFlags } from "../request/mount-flags.ts";
+import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
 import { type AttachedVolume, type NodeContext, withAttached } from "./context.ts";
 import { requireLimitsHere } from "./io-limits/require.ts";
-import { asksReadOnly, bindFlags, checkMountFlags } from "./mount-flags.ts";
 import { isMountOfFolder, requireFree } from "./mounted-as.ts";
 import { kindOf, makeTarget, parsePath } from "./paths.ts";
 import type { StageRecord } from "./records.ts";
@@ -43,13 +42,13 @@ export async function stageVolume(
 ) {
   const path = parsePath(request.stagingTargetPath, "staging_target_path");
   const capability = parseCapability(request.volumeCapability, "volume_capability");
-  const flags = checkMountFlags(mountFlagsOf(request.volumeCapability));
+  const flags = checkMountFlags(capability.mount?.flags ?? []);
   const volume = await getVolume(node.store, request.volumeId, signal);
   requireCapability(volume, capability);
   await requireLimitsHere(node, volume);
   const readOnly =
-    modeOf(capability).readOnly ||
-    asksReadOnly(flags) ||
+    capability.mode.readOnly ||
+    capability.mount?.readOnly === true ||
     request.publishContext[PUBLISH_READ_ONLY] === "true";
   const wanted = stageRecord(path, capability, readOnly);
   if (await isStaged(node, volume, wanted, flags)) return {};
@@ -69,7 +68,7 @@ export async function stageVolume(
     if (published.length === 0) await noteRemounted(node, volume, signal);
     await applyTuning(node, volume, attached);
     if (attached.kind === "device") await setDeviceReadOnly(node.host.exec, attached.path, false);
-    if (capability.access === "mount") {
+    if (wanted.access === "mount") {
       if (made) await makeTarget(path, "directory");
       targetMade();
       await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
@@ -101,8 +100,8 @@ async function stageShare(
 }
 
 function stageRecord(path: string, capability: Capability, readOnly: boolean): StageRecord {
-  const fingerprint = sha256(JSON.stringify([path, canonical([capability]), readOnly]));
-  return { path, access: capability.access, readOnly, arguments: fingerprint, made: false };
+  const fingerprint = sha256(JSON.stringify([path, capability.canonical, readOnly]));
+  return { path, access: accessOf(capability), readOnly, arguments: fingerprint, made: false };
 }
 
 /** True when this very staging is done already. A record without its mount is unfinished work, which goes on. */

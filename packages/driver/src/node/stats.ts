@@ -9,9 +9,9 @@ import {
   type MountEntry,
   type Volume,
 } from "@mooring/engine";
-import { conditionAnswer } from "../controller/answers.ts";
-import { getVolume } from "../controller/objects.ts";
+import { conditionAnswer } from "../health/condition.ts";
 import { USED_PATH } from "../hints.ts";
+import { getVolume } from "../objects/find.ts";
 import { type NodeContext, withAttached } from "./context.ts";
 import { codeOf } from "./paths.ts";
 import type { NodeRecord } from "./records.ts";

@@ -1,8 +1,8 @@
 import { type CallContext, v1 } from "@mooring/csi";
 import { layoutOf, mountFault, type Pool, Pools, poolNodes } from "@mooring/engine";
-import { isBelowReserve } from "../controller/capacity.ts";
-import { listObjects } from "../controller/objects.ts";
 import { shortText } from "../health/short-text.ts";
+import { listObjects } from "../objects/find.ts";
+import { isBelowReserve } from "../objects/pool-room.ts";
 import type { NodeContext } from "./context.ts";
 
 const { StorageHealthErrorType: Status } = v1;

@@ -1,7 +1,7 @@
 import { type CallContext, CsiError, type v1 } from "@mooring/csi";
 import type { Volume } from "@mooring/engine";
 import { failpoint } from "@mooring/store";
-import { findVolume } from "../controller/objects.ts";
+import { findVolume } from "../objects/find.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import { mountedAs } from "./mounted-as.ts";
 import { parsePath, removeTarget } from "./paths.ts";

@@ -1,9 +1,9 @@
 import { type CallContext, CsiError, v1 } from "@mooring/csi";
 import { isServed, mountFault, poolNodes, type Volume } from "@mooring/engine";
-import { getVolume } from "../controller/objects.ts";
-import { lookAt } from "../controller/volume-health.ts";
 import { volumeHealth } from "../health/answer.ts";
+import { readHealthInput } from "../health/read.ts";
 import { type VolumeProblem, volumeProblems } from "../health/volume-problems.ts";
+import { getVolume } from "../objects/find.ts";
 import { attachedHere, type NodeContext } from "./context.ts";
 import type { NodeRecord } from "./records.ts";
 
@@ -20,16 +20,16 @@ export async function nodeVolumeHealth(
   { signal }: CallContext,
 ) {
   const volume = await getVolume(node.store, request.volumeId, signal);
-  const view = await lookAt(node, volume, signal);
+  const input = await readHealthInput(node.store, volume, signal);
   const record = await node.records.find(volume.metadata.name);
-  const here = view.pool !== undefined && poolNodes(view.pool).includes(node.nodeID);
+  const here = input.pool !== undefined && poolNodes(input.pool).includes(node.nodeID);
   if (!here && record === undefined && volume.status?.currentNodeID !== node.nodeID) {
     throw CsiError.notFound(`volume "${request.volumeId}" is not on node "${node.nodeID}"`, {
       hint: "Ask the driver on a node that has it, or ControllerGetVolumeHealth.",
     });
   }
   const problems = [
-    ...volumeProblems(view),
+    ...volumeProblems(input),
     ...(await deviceProblem(node, volume)),
     ...(await mountProblems(node, volume, record, request)),
   ];

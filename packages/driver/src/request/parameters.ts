@@ -1,5 +1,5 @@
 import { CsiError } from "@mooring/csi";
-import { IO_LIMIT, IO_LIMITS } from "./io-limits.ts";
+import type { Volume } from "@mooring/engine";
 
 /** Parameters of a StorageClass that the driver itself reads. */
 export const POOL_PARAMETER = "pool";
@@ -35,6 +35,11 @@ export function parseParameters(parameters: Record<string, string>): Record<stri
   return { ...parameters };
 }
 
+/** The volume is to be one that a running virtual machine can take along. */
+export function isMigratable(parameters: Record<string, string>): boolean {
+  return parameters[MIGRATABLE_PARAMETER] === "true";
+}
+
 /**
  * What tells two requests of one name apart. What Kubernetes adds does not: whether it tells the names of its objects
  * is a setting, which may change between two attempts.
@@ -44,6 +49,26 @@ export function comparedParameters(parameters: Record<string, string>): [string,
     .filter(([key]) => !key.startsWith(KUBERNETES_PREFIX))
     .sort();
 }
+
+/** Mutable parameters that limit input and output, with the key of `io.max` (cgroup v2) that each becomes. */
+const IO_LIMITS = {
+  readBytesPerSecond: "rbps",
+  writeBytesPerSecond: "wbps",
+  readIOPS: "riops",
+  writeIOPS: "wiops",
+} as const;
+
+export type IoKey = (typeof IO_LIMITS)[keyof typeof IO_LIMITS];
+/** A whole number per second; what is absent is not limited. */
+export type IoLimits = Partial<Record<IoKey, string>>;
+
+/** Takes a limit away again: keys of a volume's parameters are only ever added. */
+const NONE = "max";
+
+const IO_LIMIT = {
+  describe: `a whole number above 0 per second, or "${NONE}"`,
+  valid: (value: string): boolean => value === NONE || /^[1-9]\d{0,14}$/.test(value),
+};
 
 interface MutableParameter {
   describe: string;
@@ -76,4 +101,18 @@ export function parseMutableParameters(parameters: Record<string, string>): Reco
     }
   }
   return { ...parameters };
+}
+
+/** The limits among a volume's mutable parameters. */
+export function ioLimitsOf(parameters: Volume["spec"]["mutableParameters"]): IoLimits {
+  const limits: IoLimits = {};
+  for (const [name, key] of Object.entries(IO_LIMITS)) {
+    const value = parameters?.[name];
+    if (value !== undefined && value !== NONE) limits[key] = value;
+  }
+  return limits;
+}
+
+export function hasLimits(limits: IoLimits): boolean {
+  return Object.keys(limits).length > 0;
 }

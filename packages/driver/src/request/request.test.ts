@@ -6,7 +6,7 @@ import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { isVolumeId, snapshotIdOf, volumeIdOf } from "../names.ts";
 import { inOrder, paginate } from "../paging/token.ts";
-import { canonical } from "./capability.ts";
+import { canonicalList } from "./capability.ts";
 import { chooseSize, SECTOR } from "./size.ts";
 import { differences, type StoredVolumeRequest } from "./volume-request.ts";
 
@@ -143,7 +143,7 @@ describe("requests", () => {
         assert.deepEqual(differences(a, JSON.parse(JSON.stringify(shuffled)) as StoredVolumeRequest), []);
         assert.deepEqual(differences(a, b), differences(b, a));
         const same = a.requiredBytes === b.requiredBytes && a.limitBytes === b.limitBytes;
-        if (!same || canonical(a.capabilities) !== canonical(b.capabilities))
+        if (!same || canonicalList(a.capabilities) !== canonicalList(b.capabilities))
           assert.notDeepEqual(differences(a, b), []);
       }),
     );

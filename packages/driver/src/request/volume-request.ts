@@ -1,26 +1,57 @@
 import { CsiError, type v1 } from "@mooring/csi";
 import type { VolumeSource } from "@mooring/engine";
-import { ACCESS_MODES } from "./access-modes.ts";
-import { type Capability, canonical, parseCapabilities } from "./capability.ts";
-import { comparedParameters, parseMutableParameters, parseParameters } from "./parameters.ts";
+import { volumeIdOf } from "../names.ts";
+import {
+  type Capability,
+  canonicalList,
+  parseCapabilities,
+  type StoredCapability,
+  toStoredCapability,
+  type Unfit,
+  unmigratable,
+  unservable,
+} from "./capability.ts";
+import type { FsType } from "./filesystems.ts";
+import {
+  comparedParameters,
+  isMigratable,
+  POOL_PARAMETER,
+  parseMutableParameters,
+  parseParameters,
+} from "./parameters.ts";
 import { parseRange, type SizeRange } from "./size.ts";
 
-/** The arguments of CreateVolume that make two calls of one name the same or different. Secrets are not among them. */
+/** A CreateVolume call without its secrets, parsed once: everything that is decided later reads this. */
 export interface VolumeRequest {
   name: string;
+  /** The volume id that this name leads to. */
+  id: string;
   range: SizeRange;
   capabilities: Capability[];
-  parameters: Record<string, string>;
+  /** It is to be used as a block device, as a file system, or as either. */
+  block: boolean;
+  mount: boolean;
+  /** The file system that was asked for; undefined when the caller leaves the choice to us. */
+  fsType: FsType | undefined;
+  /** The pool that the parameters name. */
+  pool: string | undefined;
+  migratable: boolean;
+  /** Why several nodes cannot use one volume as it is asked for. */
+  unfit: Unfit | undefined;
   mutableParameters: Record<string, string>;
-  source?: VolumeSource;
+  source: VolumeSource | undefined;
+  /** Where the volume is to be reachable from. */
+  topology: v1.TopologyRequirement | undefined;
+  /** The arguments that make two calls of one name the same or different. */
+  stored: StoredVolumeRequest;
 }
 
-/** The form in `Volume.spec.request`: JSON has no bigint. */
+/** What `Volume.spec.request` records: JSON has no bigint. */
 export interface StoredVolumeRequest extends Record<string, unknown> {
   name: string;
   requiredBytes: string;
   limitBytes: string;
-  capabilities: Capability[];
+  capabilities: StoredCapability[];
   parameters: Record<string, string>;
   mutableParameters: Record<string, string>;
   source?: VolumeSource;
@@ -28,24 +59,47 @@ export interface StoredVolumeRequest extends Record<string, unknown> {
 
 /** Checks everything that can be checked without looking at any object. */
 export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeRequest {
-  if (request.name === "") throw CsiError.invalidArgument("name is required");
-  const parsed: VolumeRequest = {
-    name: request.name,
-    range: parseRange(request.capacityRange),
-    capabilities: parseCapabilities(request.volumeCapabilities, "volume_capabilities"),
-    parameters: parseParameters(request.parameters),
-    mutableParameters: parseMutableParameters(request.mutableParameters),
-  };
-  const fileSystems = new Set(
-    parsed.capabilities.flatMap(({ fsType }) => (fsType === undefined ? [] : [fsType])),
-  );
-  if (fileSystems.size > 1) {
-    throw CsiError.invalidArgument(
-      `one volume cannot hold several file systems: ${[...fileSystems].join(", ")}`,
-    );
-  }
+  const { name } = request;
+  if (name === "") throw CsiError.invalidArgument("name is required");
+  const range = parseRange(request.capacityRange);
+  const capabilities = parseCapabilities(request.volumeCapabilities, "volume_capabilities");
+  const parameters = parseParameters(request.parameters);
+  const mutableParameters = parseMutableParameters(request.mutableParameters);
+  const fsType = oneFileSystem(capabilities);
   const source = parseSource(request.volumeContentSource);
-  return source === undefined ? parsed : { ...parsed, source };
+  const migratable = isMigratable(parameters);
+  return {
+    name,
+    id: volumeIdOf(name),
+    range,
+    capabilities,
+    block: capabilities.some(({ mount }) => mount === undefined),
+    mount: capabilities.some(({ mount }) => mount !== undefined),
+    fsType,
+    pool: parameters[POOL_PARAMETER],
+    migratable,
+    unfit: (migratable ? unmigratable : unservable)(capabilities),
+    mutableParameters,
+    source,
+    topology: request.accessibilityRequirements,
+    stored: {
+      name,
+      requiredBytes: range.requiredBytes.toString(),
+      limitBytes: range.limitBytes.toString(),
+      capabilities: capabilities.map(toStoredCapability),
+      parameters,
+      mutableParameters,
+      ...(source === undefined ? {} : { source }),
+    },
+  };
+}
+
+function oneFileSystem(capabilities: readonly Capability[]): FsType | undefined {
+  const [first, ...others] = new Set(capabilities.flatMap(({ mount }) => mount?.fsType ?? []));
+  if (others.length === 0) return first;
+  throw CsiError.invalidArgument(
+    `one volume cannot hold several file systems: ${[first, ...others].join(", ")}`,
+  );
 }
 
 function parseSource(source: v1.VolumeContentSource | undefined): VolumeSource | undefined {
@@ -59,15 +113,6 @@ function parseSource(source: v1.VolumeContentSource | undefined): VolumeSource |
   throw CsiError.invalidArgument("volume_content_source names neither a snapshot nor a volume");
 }
 
-export function toStored(request: VolumeRequest): StoredVolumeRequest {
-  const { range, ...rest } = request;
-  return {
-    ...rest,
-    requiredBytes: range.requiredBytes.toString(),
-    limitBytes: range.limitBytes.toString(),
-  };
-}
-
 /** The recorded request of a Volume; undefined for one that was not made by CreateVolume. */
 export function storedRequest(record: Record<string, unknown> | undefined): StoredVolumeRequest | undefined {
   return typeof record?.name === "string" ? (record as StoredVolumeRequest) : undefined;
@@ -77,7 +122,7 @@ const COMPARED: Readonly<Record<string, (request: StoredVolumeRequest) => unknow
   name: (r) => r.name,
   "capacity_range.required_bytes": (r) => r.requiredBytes,
   "capacity_range.limit_bytes": (r) => r.limitBytes,
-  volume_capabilities: (r) => canonical(r.capabilities),
+  volume_capabilities: (r) => canonicalList(r.capabilities),
   parameters: (r) => comparedParameters(r.parameters),
   mutable_parameters: (r) => Object.entries(r.mutableParameters).sort(),
   volume_content_source: (r) => [r.source?.kind, r.source?.name],
@@ -88,17 +133,4 @@ export function differences(a: StoredVolumeRequest, b: StoredVolumeRequest): str
   return Object.entries(COMPARED)
     .filter(([, value]) => JSON.stringify(value(a)) !== JSON.stringify(value(b)))
     .map(([field]) => field);
-}
-
-/** Why no volume can have all these capabilities; undefined when one can. */
-export function unservable(capabilities: readonly Capability[]): string | undefined {
-  const [multi] = multiNodeModes(capabilities);
-  if (multi === undefined || capabilities.every(({ access }) => access === "mount")) return undefined;
-  return `access mode ${multi} needs a file system that one node can serve to others: a block volume has none`;
-}
-
-/** Modes that are for more than one node. */
-export function multiNodeModes(capabilities: readonly Capability[]): string[] {
-  const multi = new Set([...ACCESS_MODES.values()].filter((m) => m.multiNode).map((m) => m.name));
-  return capabilities.map((c) => c.mode).filter((mode) => multi.has(mode));
 }

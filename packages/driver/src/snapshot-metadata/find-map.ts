@@ -1,8 +1,8 @@
 import { CsiError } from "@mooring/csi";
 import { type ImageMap, imageMap, type Snapshot } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findPool, findSnapshot } from "../controller/objects.ts";
 import { LIST_SNAPSHOTS } from "../hints.ts";
+import { findPool, findSnapshot } from "../objects/find.ts";
 
 /** A snapshot and the map of its bytes. */
 export interface MappedSnapshot extends ImageMap {

@@ -1,7 +1,7 @@
 import { type Pool, Pools, type Volume, type VolumeSet } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
 import { volumeAnswer } from "../controller/answers.ts";
-import { listObjects } from "../controller/objects.ts";
+import { listObjects } from "../objects/find.ts";
 import { membersOf } from "./objects.ts";
 import { contextOf } from "./parameters.ts";
 

@@ -1,7 +1,7 @@
 import { type Volume, type VolumeSet, VolumeSets, Volumes } from "@mooring/engine";
 import { delay, failpoint, isConflict, isNotFound, mutate, type ObjectStore } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
-import { findVolume } from "../controller/objects.ts";
+import { findVolume } from "../objects/find.ts";
 import { findSet, isMember } from "./objects.ts";
 import { goingAway, inAnother, type Refusal } from "./refusal.ts";
 

@@ -1,6 +1,6 @@
 import { MAX_SET_MEMBERS, type Pool, Pools, type Volume, type VolumeSet } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findVolume, listObjects } from "../controller/objects.ts";
+import { findVolume, listObjects } from "../objects/find.ts";
 import { otherGroupOf } from "./claim.ts";
 import { isMember } from "./objects.ts";
 import { goingAway, inAnother, type Refusal } from "./refusal.ts";

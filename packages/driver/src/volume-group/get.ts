@@ -1,7 +1,7 @@
 import type { CallContext, volumegroup } from "@mooring/csi";
 import type { Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { positionOf } from "../controller/objects.ts";
+import { positionOf } from "../objects/find.ts";
 import { paginate } from "../paging/token.ts";
 import { groupAnswer, groupOfVolumes } from "./answer.ts";
 import { getGroup, isGroup, isMember } from "./objects.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { MOORING_API_VERSION, type VolumeSet, VolumeSets } from "@mooring/engine";
 import { covers } from "@mooring/store/testing";
-import { CREATED_AT } from "../controller/objects.ts";
 import { volumeGroupIdOf } from "../names.ts";
+import { CREATED_AT } from "../objects/find.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { codeOf } from "../testing/world.ts";
 

@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { MAX_SET_MEMBERS, type VolumeSet } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findPool } from "../controller/objects.ts";
+import { findPool } from "../objects/find.ts";
 
 /** What the parameters of a group, or of its class, decide. */
 export interface GroupRules {

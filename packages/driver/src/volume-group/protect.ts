@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import type { Volume } from "@mooring/engine";
 import type { DriverContext } from "../context.ts";
-import { findVolume } from "../controller/objects.ts";
+import { findVolume } from "../objects/find.ts";
 import { groupOf, takeOut } from "./claim.ts";
 import { findSet, isMember } from "./objects.ts";
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { IoLimits } from "../../request/io-limits.ts";
+import type { IoLimits } from "../../request/parameters.ts";
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Slices in slices in slices: kubelets nest three, schedulers of their own a few more. */

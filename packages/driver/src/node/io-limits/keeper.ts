@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { majorMinor, type Volume } from "@mooring/engine";
-import { findVolume } from "../../controller/objects.ts";
-import { hasLimits, type IoLimits, ioLimitsOf } from "../../request/io-limits.ts";
+import { findVolume } from "../../objects/find.ts";
+import { hasLimits, type IoLimits, ioLimitsOf } from "../../request/parameters.ts";
 import { attachedHere, type NodeContext } from "../context.ts";
 import { type IoController, ioController } from "./controller.ts";
 import { groupsOf, limitGroup, workloadsOf } from "./groups.ts";

@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { type Pool, poolNodes, type Volume } from "@mooring/engine";
 import type { DriverContext } from "../../context.ts";
-import { hasLimits, ioLimitsOf } from "../../request/io-limits.ts";
+import { hasLimits, ioLimitsOf } from "../../request/parameters.ts";
 import { noController } from "./controller.ts";
 import { workloadsOf } from "./groups.ts";
 

@@ -7,7 +7,7 @@ import type { DriverContext } from "../context.ts";
  * Throws FAILED_PRECONDITION when the node that is to serve the volume to others cannot, before a person has done
  * something there, such as installing the server: waiting would last for ever.
  */
-export async function requireServer(
+export async function requireShareServer(
   { store }: DriverContext,
   volumeId: string,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import type { AttachmentTicket } from "@mooring/engine";
 import type { AccessMode } from "../request/access-modes.ts";
-import { type Capability, canonical, modeOf, modeOfCanonical } from "../request/capability.ts";
+import { type Capability, modeOfCanonical } from "../request/capability.ts";
 
 /** Ticket parameters that only the driver reads: what the volume was published as. */
 export const READ_ONLY = "readOnly";
@@ -9,7 +9,7 @@ export const CAPABILITY = "capability";
 
 /** What a ticket of a publication says of it. */
 export function useParameters(capability: Capability, readonly: boolean): Record<string, string> {
-  return { [READ_ONLY]: String(readonly), [CAPABILITY]: canonical([capability]) };
+  return { [READ_ONLY]: String(readonly), [CAPABILITY]: capability.canonical };
 }
 
 /**
@@ -17,12 +17,12 @@ export function useParameters(capability: Capability, readonly: boolean): Record
  * with this one: modes for one node go with no other node, and `MULTI_NODE_SINGLE_WRITER` with readers only (sections
  * "AccessMode" and "ControllerPublishVolume Errors").
  */
-export function requireNoOtherNode(
+export function requireNoAccessConflict(
   tickets: readonly AttachmentTicket[],
   { volumeId, nodeId, readonly }: { volumeId: string; nodeId: string; readonly: boolean },
   capability: Capability,
 ): void {
-  const mode = modeOf(capability);
+  const { mode } = capability;
   const wanted: Use = { mode, writes: !readonly && !mode.readOnly };
   for (const ticket of tickets) {
     if (ticket.nodeID === nodeId) continue;

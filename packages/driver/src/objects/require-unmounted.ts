@@ -1,12 +1,12 @@
 import { CsiError } from "@mooring/csi";
 import type { DriverContext } from "../context.ts";
-import { findVolume } from "./objects.ts";
+import { findVolume } from "./find.ts";
 
 /**
  * Throws FAILED_PRECONDITION when the volume cannot be detached because somebody uses it on its node: a node service
  * has to be called first, and waiting would last for ever.
  */
-export async function requireNotMounted(
+export async function requireUnmounted(
   driver: DriverContext,
   volumeId: string,
   signal: AbortSignal,
