@@ -1,5 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { Server, ServerCredentials } from "@grpc/grpc-js";
+import type { Server } from "@grpc/grpc-js";
 import { complete } from "../capabilities/complete.ts";
 import type { ExtraCapabilities } from "../capabilities/derive.ts";
 import { logCalls } from "../log/log-calls.ts";
@@ -7,7 +7,6 @@ import { type Logger, silentLogger } from "../log/logger.ts";
 import type { Observe } from "../metrics/observe.ts";
 import { singleFlight } from "../operations/single-flight.ts";
 import { socketPath } from "../sockets/endpoint.ts";
-import { type Listener, listen } from "../sockets/listen.ts";
 import { serveV0 } from "../v0/bridge.ts";
 import { requireStaging } from "../validation/require-staging.ts";
 import { validateRequests } from "../validation/validate.ts";
@@ -15,6 +14,7 @@ import { validateResponses } from "../validation/validate-responses.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
 import { compose, type Interceptor } from "./interceptor.ts";
+import { type CsiServer, onSocket } from "./on-socket.ts";
 import { type AnyHandlers, route } from "./route.ts";
 import type { Services } from "./services.ts";
 
@@ -40,32 +40,10 @@ export interface ServerOptions {
   locks?: boolean;
 }
 
-/** A plugin's endpoint. */
-export interface CsiServer {
-  /** Settles when the socket accepts calls. FAILED_PRECONDITION when another process answers on it. */
-  start(): Promise<void>;
-  /** Lets calls under way end for `graceMs` (default 10,000), then cuts them. The socket file is gone at once. */
-  stop(graceMs?: number): Promise<void>;
-}
-
 /** Serves CSI handlers on a unix socket: csi.v1, and by the same handlers csi.v0. */
 export function createServer(services: Services, options: ServerOptions): CsiServer {
   const path = socketPath(options.endpoint);
-  const server = new Server({ "grpc.enable_channelz": 0 });
-  addServices(server, services, options);
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  let listener: Promise<Listener> | undefined;
-  return {
-    start: async () => {
-      listener ??= listen(path, (socket) => injector.injectConnection(socket));
-      await listener;
-    },
-    stop: async (graceMs = 10_000) => {
-      const open = await listener?.catch(() => undefined);
-      await open?.close();
-      await shutDown(server, graceMs, () => open?.cut());
-    },
-  };
+  return onSocket(path, (server) => addServices(server, services, options));
 }
 
 function addServices(server: Server, given: Services, options: ServerOptions): void {
@@ -93,18 +71,4 @@ function addServices(server: Server, given: Services, options: ServerOptions): v
   for (const name of Object.keys(servicesV0) as (keyof typeof servicesV0)[]) {
     addService(server, servicesV0[name], { ...common, next: served.has(wire[name]) ? v0 : undefined });
   }
-}
-
-/** Waits for calls under way. `cut` ends the connections: grpc-js' own `forceShutdown` leaves them open. */
-function shutDown(server: Server, graceMs: number, cut: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      cut();
-      resolve();
-    }, graceMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
