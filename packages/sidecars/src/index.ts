@@ -1,5 +1,6 @@
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
 export * from "./group-restore/api.ts";
-export { type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";
+export { type Candidate, leaseName, runAsLeader } from "./leader.ts";
+export { type LeaderElectionOptions, type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";
 export * from "./volume-group/api.ts";

@@ -1,28 +1,34 @@
 import { hostname } from "node:os";
 import { acquireLease, type Logger, type ObjectStore } from "@mooring/store";
 import { sanitizeDriverName } from "./common/names.ts";
-import type { Driver } from "./csi/driver.ts";
 import type { LeaderElectionOptions } from "./start.ts";
 
-interface Candidate {
+/** Who wants to lead, and where that is written. */
+export interface Candidate {
   store: ObjectStore;
-  driver: Driver;
+  /** Of the Lease, unless the options name another. */
+  name: string;
   logger: Logger;
+  /** Of the Lease, unless the options name another; default `kube-system`. */
   namespace?: string;
 }
 
+/** The lease of everything that works for one driver in the whole cluster. */
+export const leaseName = (driver: string): string =>
+  `mooring-sidecars-${sanitizeDriverName(driver).toLowerCase()}`;
+
 /**
- * Leads whenever this process holds the driver's lease. A lost lease ends the term, not the process: caches and
+ * Leads whenever this process holds the lease, until the signal. A lost lease ends the term, not the process: caches and
  * connections of other drivers have nothing to do with it.
  */
 export async function runAsLeader(
-  { store, driver, logger, namespace = "kube-system" }: Candidate,
+  { store, name, logger, namespace = "kube-system" }: Candidate,
   options: LeaderElectionOptions,
   lead: (term: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const lease = {
-    name: `mooring-sidecars-${sanitizeDriverName(driver.info.name).toLowerCase()}`,
+    name,
     namespace,
     identity: `${hostname()}-${process.pid}-${Math.random().toString(36).slice(2, 8)}`,
     ...options,

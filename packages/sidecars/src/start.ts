@@ -8,7 +8,7 @@ import { type CallMeasurement, measured } from "./csi/measured.ts";
 import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
 import type { DriverHealth } from "./health/index.ts";
-import { runAsLeader } from "./leader.ts";
+import { leaseName, runAsLeader } from "./leader.ts";
 import { reportMissingRights } from "./rights/check.ts";
 import { runTerms } from "./term.ts";
 
@@ -101,7 +101,7 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
     runTerms(base, some(true), signal),
     options.leaderElection === undefined
       ? lead(signal)
-      : runAsLeader(base, options.leaderElection, lead, signal),
+      : runAsLeader({ ...base, name: leaseName(driver.info.name) }, options.leaderElection, lead, signal),
   ];
   return { driver: driver.info, controllers: names, health, done: finish(driver, running, own, signal) };
 }

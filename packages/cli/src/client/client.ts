@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { AccessError, RestStore } from "@mooring/store";
+import { AccessError, isInCluster, RestStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -82,7 +82,13 @@ export async function openClient(options: ClientOptions): Promise<RestStore> {
   return usual();
 }
 
-/** The same, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl has it. */
+/** For what may run in a pod: there by its service account, elsewhere as all commands. */
+export function openCluster(options: ClientOptions): Promise<RestStore> {
+  const here = options.kubeconfig === undefined && process.env.KUBECONFIG === undefined && isInCluster();
+  return here ? RestStore.inCluster() : openClient(options);
+}
+
+/** The same as {@link openClient}, and the namespace that is meant: of `-n`, else of the kubeconfig's context, as kubectl has it. */
 export async function openNamespace(
   options: ClientOptions & { namespace?: string },
 ): Promise<{ store: RestStore; namespace: string }> {

@@ -8,20 +8,25 @@ import {
   type SidecarOptions,
   startSidecars,
 } from "@mooring/sidecars";
-import { isInCluster, managedBy, RestStore } from "@mooring/store";
+import { managedBy, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
-import { type ClientOptions, openClient } from "../client/client.ts";
+import { type ClientOptions, openCluster } from "../client/client.ts";
 import { duration } from "../options/duration.ts";
+import { type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
+import { leaseDurationOption } from "../options/shared-pool-options.ts";
+import { CommandError } from "../output/command-error.ts";
 import { stopSignal } from "../process/foreground.ts";
 import { logLevelOption, openLogger } from "../process/log.ts";
 import { type MetricsEndpoint, startMetricsServer } from "../process/metrics-server.ts";
+import { controlOwnVolumes } from "../process/own-volumes.ts";
 import { readyFile } from "../process/ready-file.ts";
 
 const NAMES = Object.keys(CONTROLLERS) as ControllerName[];
 
-interface Options extends ClientOptions {
-  csiAddress: string;
+interface Options extends ClientOptions, NodeGrace {
+  csiAddress?: string;
+  engine?: true;
   controllers?: ControllerName[];
   nodeName?: string;
   namespace: string;
@@ -70,12 +75,6 @@ function prefix(text: string): string {
   throw new InvalidArgumentError(
     "use up to 32 lower case letters, digits and '-', alphanumeric at both ends",
   );
-}
-
-/** In a pod with its service account, elsewhere as all commands. */
-function openCluster(options: Options): Promise<RestStore> {
-  const here = options.kubeconfig === undefined && process.env.KUBECONFIG === undefined && isInCluster();
-  return here ? RestStore.inCluster() : openClient(options);
 }
 
 function settingsOf(options: Options): ControllerOptions {
@@ -144,19 +143,41 @@ interface Surroundings {
   ready: (content: object) => Promise<void>;
 }
 
-/** Settles when the controllers have stopped. */
-async function run(options: Options, { store, ready, ...around }: Surroundings): Promise<void> {
-  around.logger.info({ csiAddress: options.csiAddress }, "reaching the driver");
-  const sidecars = await startSidecars({
-    ...around,
+type Shared = Omit<SidecarOptions, "store" | "endpoint" | "logger" | "signal">;
+
+function sidecarsOf(options: Options, onCall: OnCall): Shared {
+  return {
     ...settingsOf(options),
     ...leaderElectionOf(options),
     ...(options.controllers === undefined ? {} : { controllers: options.controllers }),
-    store: managedBy(store, "mooring-controller"),
-    endpoint: options.csiAddress,
     namespace: options.namespace,
     timeoutMs: options.timeout,
     concurrency: options.workerThreads,
+    onCall,
+  };
+}
+
+/** Settles when the controllers have stopped. */
+async function run(options: Options, around: Surroundings): Promise<void> {
+  const { store, ready, logger, signal, onCall } = around;
+  const shared = sidecarsOf(options, onCall);
+  const { csiAddress: endpoint, engine, nodeGrace, leaseDuration } = options;
+  if (engine === true) {
+    if (endpoint === undefined)
+      return controlOwnVolumes({ store, logger, signal, ready, sidecars: shared, nodeGrace, leaseDuration });
+    throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
+      next: "leave one of the two away",
+    });
+  }
+  if (endpoint === undefined) {
+    throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
+      next: "name a driver's socket, --csi-address unix:///csi/csi.sock, or use --engine for Mooring's own volumes",
+    });
+  }
+  logger.info({ csiAddress: endpoint }, "reaching the driver");
+  const sidecars = await startSidecars({
+    ...shared,
+    ...{ endpoint, logger, signal, store: managedBy(store, "mooring-controller") },
   });
   const { driver, controllers } = sidecars;
   process.stdout.write(`controlling ${driver.name} ${driver.version}\n  ${controllers.join(", ")}\n`);
@@ -171,9 +192,11 @@ export function controllerCommand(): Command {
     .addOption(
       new Option("--csi-address <socket>", "the driver's socket: unix:///csi/csi.sock")
         .env("CSI_ADDRESS")
-        .argParser(csiAddress)
-        .makeOptionMandatory(),
+        .argParser(csiAddress),
     )
+    .option("--engine", "Mooring's own volumes, instead of a driver: arbiter, data services and fencing, too")
+    .addOption(nodeGraceOption())
+    .addOption(leaseDurationOption())
     .option("--kubeconfig <file>", "how to reach the API server (default in a pod: its service account)")
     .addOption(
       new Option("--controllers <names>", `those only, of ${NAMES.join(",")}`)

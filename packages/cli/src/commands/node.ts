@@ -1,9 +1,11 @@
-import { startMooringNode } from "@mooring/standalone";
+import type { AgentPool } from "@mooring/engine";
+import { startClusterNode, startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
-import { type ClientOptions, openClient } from "../client/client.ts";
+import { type ClientOptions, openCluster } from "../client/client.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
+import { CommandError } from "../output/command-error.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
@@ -13,53 +15,58 @@ interface NodeOptions extends ClientOptions, HostOptions {
   poolName?: string;
   labels: string;
   taints: string;
+  kubeletDir?: string;
 }
 
 async function node(options: NodeOptions): Promise<void> {
   requireRoot("node");
   const name = nodeName(options.nodeName);
   const settings = { labels: labels(options.labels), taints: taints(options.taints) };
-  const { pool: type, poolSize, poolOvercommit } = options;
-  const own = poolName(options.poolName ?? ownPoolName(name));
-  const size = type === "directory" ? {} : { size: poolSize };
-  const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
-  const pools = [{ name: own, type, ...size, ...limits }, ...options.sharedPool];
+  if (options.kubeletDir !== undefined && (options.labels !== "" || options.taints !== "")) {
+    throw new CommandError(
+      "the Node object of a kubelet is the kubelet's: --labels and --taints are not for it",
+      {
+        next: "label and taint it with kubectl, or leave --kubelet-dir away to have Mooring run the pods",
+      },
+    );
+  }
+  const pools = poolsOf(options, name);
   const leases = leaseTimes(options.leaseDuration);
   const ready = await readyFile(options.readyFile);
-  const store = await openClient(options);
+  const store = await openCluster(options);
+  const { stateDir, kubeletDir } = options;
   const logger = openLogger(options.logLevel);
-  const { stateDir } = options;
-  const running = await startMooringNode({
-    ...{
-      store,
-      server: store.server,
-      stateDir,
-      pools,
-      leases,
-      nodeName: name,
-      settings,
-      logger,
-      signal: stopSignal(),
-      onOwned: ready.clear,
-    },
-  });
-  const trouble = await poolTrouble(
-    store,
-    name,
-    pools.map((pool) => pool.name),
-  );
-  process.stdout.write(
-    `node ${name} is up${describePoolTrouble(trouble)}\n  pool    ${own}\n  socket  ${running.socket}\n`,
-  );
+  const common = { store, stateDir, pools, leases, nodeName: name, logger, signal: stopSignal() };
+  const joining = { ...common, onOwned: ready.clear };
+  const running =
+    kubeletDir === undefined
+      ? await startMooringNode({ ...joining, server: store.server, settings })
+      : await startClusterNode({ ...joining, kubeletDir, version: process.env.MOORING_VERSION ?? "0.1.0" });
+  const names = pools.map((pool) => pool.name);
+  const trouble = describePoolTrouble(await poolTrouble(store, name, names));
+  const [own] = names;
+  process.stdout.write(`node ${name} is up${trouble}\n  pool    ${own}\n  socket  ${running.socket}\n`);
   await ready.write({ pid: process.pid, node: name, socket: running.socket });
-  await running.done;
+  await running.done.finally(() => store.close());
+}
+
+function poolsOf(options: NodeOptions, node: string): AgentPool[] {
+  const { pool: type, poolSize, poolOvercommit, poolName: asked, sharedPool } = options;
+  const name = poolName(asked ?? ownPoolName(node));
+  const size = type === "directory" ? {} : { size: poolSize };
+  const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
+  return [{ name, type, ...size, ...limits }, ...sharedPool];
 }
 
 /** `mooring node`: this machine as one more node of an API server that runs elsewhere. */
 export function nodeCommand(): Command {
   const command = new Command("node")
     .description("join this machine to a running API server: agent, driver and pods, in the foreground")
-    .option("--kubeconfig <file>", "how to reach the API server");
+    .option("--kubeconfig <file>", "how to reach the API server (default in a pod: its service account)")
+    .option(
+      "--kubelet-dir <folder>",
+      "in a cluster: this machine's kubelet runs the pods, and finds the driver below its --root-dir, /var/lib/kubelet",
+    );
   return withHostOptions(command)
     .option("--pool-name <name>", "name of the node's own pool (default: default-<node>)")
     .option("--labels <labels>", "labels of the Node: zone=a,disk=fast", "")

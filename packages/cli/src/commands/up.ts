@@ -1,29 +1,18 @@
 import { type Standalone, startStandalone } from "@mooring/standalone";
 import { RestStore } from "@mooring/store";
-import { Command, Option } from "commander";
-import { duration } from "../options/duration.ts";
+import { Command } from "commander";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { listenAddress } from "../options/listen-address.ts";
+import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import { nodeName } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
-import { CommandError } from "../output/command-error.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
 
-interface UpOptions extends HostOptions {
-  /** Milliseconds. */
-  nodeGrace: number;
+interface UpOptions extends HostOptions, NodeGrace {
   listen: string;
-}
-
-/** A node that is suspect must have lost its leases by itself, whatever became of their records. */
-function graceFor({ nodeGrace, leaseDuration }: UpOptions): number {
-  if (nodeGrace >= 2 * leaseDuration) return nodeGrace;
-  throw new CommandError("--node-grace is shorter than two lives of a lease", {
-    next: `use at least ${(2 * leaseDuration) / 1000}s, or a shorter --lease-duration`,
-  });
 }
 
 /** What follows "mooring is up" when pools are missing. */
@@ -68,11 +57,7 @@ export function upCommand(): Command {
     "start standalone: API server, controllers, driver and node agent, in the foreground",
   );
   return withHostOptions(command)
-    .addOption(
-      new Option("--node-grace <time>", "a node that does not answer for so long is suspect")
-        .argParser(duration)
-        .default(40_000, "40s"),
-    )
+    .addOption(nodeGraceOption())
     .option(
       "--listen <address>",
       "address of the API server; other machines need one that they can reach",

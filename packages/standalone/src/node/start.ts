@@ -1,16 +1,15 @@
 import { mkdir } from "node:fs/promises";
-import { CSI_DRIVER_SPEC, createDriver } from "@mooring/driver";
-import { createHost, startAgent } from "@mooring/engine";
+import { CSI_DRIVER_SPEC } from "@mooring/driver";
 import { startSidecars } from "@mooring/sidecars";
 import { lockFolder } from "@mooring/store";
 import { requestToken } from "../kubelet/volumes/request-token.ts";
 import { addressTowards } from "../node-logs/local-address.ts";
 import { serveNodeLogs } from "../node-logs/serve.ts";
+import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
+import { Parts } from "../storage/parts.ts";
+import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startNode } from "../up/node.ts";
-import { Parts } from "../up/parts.ts";
-import { serveCsi } from "../up/serve-csi.ts";
 import { openStateFolder, type StateFolder } from "../up/state-folder.ts";
-import { failure, untilStopped } from "../up/until-stopped.ts";
 import type { MooringNode, MooringNodeOptions } from "./options.ts";
 
 /**
@@ -57,16 +56,10 @@ async function startVolumes(
   parts: Parts,
 ): Promise<void> {
   const { store, pools, leases, nodeName, logger } = options;
-  const host = createHost();
-  const { root: stateDir } = folder;
-  const node = { store, host, nodeID: nodeName, stateDir, logger };
-  await parts.start("node agent", (signal) =>
-    startAgent({ ...node, pools, leases, address, releaseOnStop: true, signal }),
-  );
+  const node = { store, nodeName, stateDir: folder.root, parts, logger };
+  await startNodeAgent({ ...node, pools, leases, address, releaseOnStop: true });
   const endpoint = `unix://${folder.socket}`;
-  await parts.start("driver", (signal) =>
-    serveCsi(createDriver({ ...node, mode: "node", signal }), { endpoint, logger }, signal),
-  );
+  await startDriver({ ...node, mode: "node", endpoint });
   await parts.start("registrar", (signal) =>
     startSidecars({
       ...{ store, endpoint, nodeName, logger, signal },

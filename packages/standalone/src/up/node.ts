@@ -5,7 +5,7 @@ import { type Kubelet, startKubelet } from "../kubelet/index.ts";
 import type { NodeSettings } from "../kubelet/node/node-object.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { createProcessRuntime } from "../runtime/index.ts";
-import type { Parts } from "./parts.ts";
+import type { Parts } from "../storage/parts.ts";
 import type { StateFolder } from "./state-folder.ts";
 
 export interface NodePart {

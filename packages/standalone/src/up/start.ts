@@ -6,15 +6,15 @@ import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { clusterLogs } from "../node-logs/cluster-logs.ts";
+import { Parts } from "../storage/parts.ts";
+import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startApi } from "./api.ts";
 import { startControllers, watchNodes } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
 import { startNode } from "./node.ts";
 import type { Standalone, StandaloneOptions } from "./options.ts";
-import { Parts } from "./parts.ts";
 import { openStateFolder, remainsOf, type StateFolder } from "./state-folder.ts";
 import { startStorage } from "./storage.ts";
-import { failure, untilStopped } from "./until-stopped.ts";
 
 /** What the steps of starting share. */
 export interface Starting {

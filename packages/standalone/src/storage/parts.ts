@@ -24,9 +24,13 @@ export class Parts {
   readonly #logger: Logger;
   readonly #onFailure: (error: unknown) => void;
 
-  constructor(logger: Logger, onFailure: (error: unknown) => void) {
+  readonly #until: AbortSignal | undefined;
+
+  /** `until`: gives up what is still being started then, as a server that never answers would let it hang. */
+  constructor(logger: Logger, onFailure: (error: unknown) => void, until?: AbortSignal) {
     this.#logger = logger;
     this.#onFailure = onFailure;
+    this.#until = until;
   }
 
   /** Starts a part with a signal of its own and waits until it is ready. */
@@ -34,13 +38,25 @@ export class Parts {
     const stop = new AbortController();
     // Everything in a part listens to the one signal: many listeners are no leak here.
     setMaxListeners(0, stop.signal);
-    const running = await begin(stop.signal);
+    const running = await this.#begin(stop, begin);
     this.#parts.push({ name, stop, done: running.done });
     running.done.catch((error: unknown) => {
       this.#logger.error({ err: error, part: name }, "a part has failed");
       this.#onFailure(error);
     });
     return running;
+  }
+
+  async #begin<T>(stop: AbortController, begin: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const until = this.#until;
+    until?.throwIfAborted();
+    const giveUp = () => stop.abort(until?.reason);
+    until?.addEventListener("abort", giveUp, { once: true });
+    try {
+      return await begin(stop.signal);
+    } finally {
+      until?.removeEventListener("abort", giveUp);
+    }
   }
 
   /** Stops all, last first. Never rejects: what failed has been told. */

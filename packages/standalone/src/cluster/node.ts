@@ -1,0 +1,106 @@
+import { mkdir } from "node:fs/promises";
+import { type Observe, serveRegistration } from "@mooring/csi";
+import { type AgentPool, DRIVER_NAME, type LeaseTimes } from "@mooring/engine";
+import { type Logger, lockFolder, type ObjectStore } from "@mooring/store";
+import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
+import { Parts } from "../storage/parts.ts";
+import { failure, untilStopped } from "../storage/until-stopped.ts";
+import { openStateFolder } from "../up/state-folder.ts";
+import { type KubeletFolder, kubeletFolder } from "./kubelet-folder.ts";
+
+/** What `mooring node --kubelet-dir` starts with. */
+export interface ClusterNodeOptions {
+  /** The cluster's API server, with our kinds installed. */
+  store: ObjectStore;
+  /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
+  stateDir: string;
+  /** The kubelet's own folder (`--root-dir`), usually `/var/lib/kubelet`. */
+  kubeletDir: string;
+  pools: readonly AgentPool[];
+  leases: Partial<LeaseTimes>;
+  /** Name of the Node object. */
+  nodeName: string;
+  /** Where other nodes reach this one; default: the first address that it has. */
+  address?: string;
+  maxVolumesPerNode?: number;
+  version?: string;
+  observe?: Observe;
+  logger: Logger;
+  /** Ends everything cleanly. */
+  signal: AbortSignal;
+  /** Called once the state folder is this process's alone, before anything starts. */
+  onOwned?(): Promise<void>;
+}
+
+export interface ClusterNode {
+  /** Absolute path of the driver's socket. */
+  socket: string;
+  /** Settles when everything has been released; rejects when a part failed beyond repair. */
+  done: Promise<void>;
+}
+
+/**
+ * This machine's volumes for the kubelet that runs on it: agent, the driver's node service, and the socket by which the
+ * kubelet finds it. Pods are the kubelet's: they run on when this process ends, so devices and mounts in use stay as they
+ * are, and the next one takes them up. Resolves when the kubelet can register the driver. Throws a StoreOpenError when
+ * another process has the state folder, NodeInUse when another agent runs for the node, and FAILED_PRECONDITION without a kubelet.
+ */
+export async function startClusterNode(options: ClusterNodeOptions): Promise<ClusterNode> {
+  const { stateDir, logger, signal } = options;
+  const kubelet = await kubeletFolder(options.kubeletDir, DRIVER_NAME);
+  const folder = await openStateFolder(stateDir);
+  await mkdir(folder.store, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(folder.store);
+  const { failed, fail } = failure();
+  const parts = new Parts(logger, fail, signal);
+  const stop = () => parts.stop().finally(unlock);
+  try {
+    await options.onOwned?.();
+    await startParts(options, { folder: folder.root, kubelet, parts });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { socket: kubelet.driverSocket, done: untilStopped(signal, failed).finally(stop) };
+}
+
+interface Places {
+  folder: string;
+  kubelet: KubeletFolder;
+  parts: Parts;
+}
+
+async function startParts(
+  options: ClusterNodeOptions,
+  { folder: stateDir, kubelet, parts }: Places,
+): Promise<void> {
+  const { store, nodeName, logger, pools, leases, address, version, maxVolumesPerNode, observe } = options;
+  const node = { store, nodeName, stateDir, parts, logger };
+  await startNodeAgent({
+    ...{ ...node, pools, leases, releaseOnStop: false },
+    ...(address === undefined ? {} : { address }),
+  });
+  await startDriver({
+    ...{ ...node, mode: "node", endpoint: `unix://${kubelet.driverSocket}` },
+    ...(version === undefined ? {} : { version }),
+    ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
+    ...(observe === undefined ? {} : { observe }),
+  });
+  // Last, and first to go: who finds it calls the driver at once.
+  await parts.start("registration", (signal) => register(kubelet, logger, signal));
+}
+
+async function register(
+  { registrationSocket, driverSocket }: KubeletFolder,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<{ done: Promise<void> }> {
+  const endpoint = `unix://${registrationSocket}`;
+  const server = serveRegistration({ endpoint, driver: DRIVER_NAME, driverSocket, logger });
+  await server.start();
+  logger.info({ socket: registrationSocket }, "the kubelet can register the driver");
+  const stopped = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  return { done: stopped.then(() => server.stop()) };
+}

@@ -1,0 +1,59 @@
+import type { Observe } from "@mooring/csi";
+import { createDriver, type DriverMode } from "@mooring/driver";
+import { type AgentPool, createHost, type LeaseTimes, startAgent } from "@mooring/engine";
+import type { Logger, ObjectStore } from "@mooring/store";
+import type { Parts } from "./parts.ts";
+import { serveCsi } from "./serve-csi.ts";
+
+/** The volumes of this machine, and where they are served. */
+export interface NodeVolumes {
+  store: ObjectStore;
+  nodeName: string;
+  /** Absolute. */
+  stateDir: string;
+  parts: Parts;
+  logger: Logger;
+  pools: readonly AgentPool[];
+  leases: Partial<LeaseTimes>;
+  /** Where other machines are told to find this one; default: the first address that it has. */
+  address?: string;
+  /** Nothing of this machine outlives the process: no pod of a kubelet's that runs on. */
+  releaseOnStop: boolean;
+}
+
+/** What makes images, opens devices and cuts snapshots here. */
+export async function startNodeAgent(node: NodeVolumes): Promise<void> {
+  const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases, address, releaseOnStop } = node;
+  const known = address === undefined ? {} : { address };
+  await parts.start("node agent", (signal) =>
+    startAgent({
+      ...{ store, host: createHost(), nodeID, stateDir, logger, pools, leases, releaseOnStop, signal },
+      ...known,
+    }),
+  );
+}
+
+export interface DriverPart
+  extends Pick<NodeVolumes, "store" | "nodeName" | "stateDir" | "parts" | "logger"> {
+  mode: DriverMode;
+  /** `unix:///path/csi.sock` */
+  endpoint: string;
+  version?: string;
+  maxVolumesPerNode?: number;
+  observe?: Observe;
+}
+
+/** CSI services on a socket, over the objects of the store. */
+export async function startDriver(driver: DriverPart): Promise<void> {
+  const { store, nodeName: nodeID, stateDir, parts, logger, mode, endpoint, observe } = driver;
+  const { version, maxVolumesPerNode } = driver;
+  const options = {
+    ...{ store, host: createHost(), nodeID, mode, stateDir, logger },
+    ...(version === undefined ? {} : { version }),
+    ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
+  };
+  const seen = observe === undefined ? {} : { observe };
+  await parts.start("driver", (signal) =>
+    serveCsi(createDriver({ ...options, signal }), { endpoint, logger, ...seen }, signal),
+  );
+}
