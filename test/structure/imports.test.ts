@@ -34,6 +34,32 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
  * A name ends where its folder or file does.
  */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
+  "csi/src/calls": ["client", "operations", "server", "v0", "validation"],
+  "csi/src/client": ["server"],
+  "csi/src/log": ["server"],
+  "csi/src/operations": ["server"],
+  "csi/src/v0": ["server"],
+  "csi/src/validation": ["server"],
+  "csi/src/wire": ["server"],
+  "sidecars/src/csi": [
+    "attach",
+    "common",
+    "group-restore",
+    "kube",
+    "provision",
+    "resize",
+    "snapshot-content",
+  ],
+  "sidecars/src/kube": [
+    "attach",
+    "group-restore",
+    "group-snapshot",
+    "provision",
+    "resize",
+    "snapshot",
+    "snapshot-content",
+  ],
+  "standalone/src/schema": ["apiserver", "controllers", "crd", "kubelet", "up"],
   "driver/src/request": [
     "controller",
     "group-controller",

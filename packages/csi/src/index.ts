@@ -1,3 +1,5 @@
+export type { CallContext } from "./calls/context.ts";
+export type { Answer, Call, Interceptor, Next } from "./calls/interceptor.ts";
 export type { ExtraCapabilities } from "./capabilities/derive.ts";
 export { type ConnectOptions, type CsiClient, connect } from "./client/connect.ts";
 export { type ProbeOptions, probeUntilReady } from "./client/probe.ts";
@@ -28,9 +30,7 @@ export { fingerprint } from "./operations/fingerprint.ts";
 export { type Claim, type Mode, type Operation, OperationLocks } from "./operations/locks.ts";
 export { type SingleFlightOptions, singleFlight } from "./operations/single-flight.ts";
 export { type RegistrationOptions, serveRegistration } from "./registration/serve.ts";
-export type { CallContext } from "./server/context.ts";
 export { createServer, type ServerOptions } from "./server/create-server.ts";
-export type { Answer, Call, Interceptor, Next } from "./server/interceptor.ts";
 export type { CsiServer } from "./server/on-socket.ts";
 export type { Services } from "./server/services.ts";
 export { endpointFromEnvironment, socketPath } from "./sockets/endpoint.ts";

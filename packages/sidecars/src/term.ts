@@ -17,9 +17,9 @@ import type { SidecarContext } from "./common/context.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
-import { VolumeGroupRestores } from "./group-restore/api.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
+import { VolumeGroupRestores } from "./kube/group-restore.ts";
 import type { SidecarOptions } from "./start.ts";
 import { VolumeGroups } from "./volume-group/api.ts";
 

@@ -1,8 +1,8 @@
 import { create, type DescMethod, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import type { Client, CallOptions as GrpcCallOptions } from "@grpc/grpc-js";
+import { fullName } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { fromStatus } from "../errors/status.ts";
-import { fullName } from "../server/interceptor.ts";
 import type { CallOptions } from "../wire/method-types.ts";
 
 const pass = (bytes: Buffer): Buffer => bytes;

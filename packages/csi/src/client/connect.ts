@@ -1,8 +1,8 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
+import { fullName } from "../calls/interceptor.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
 import { type Observe, observed, observedStream } from "../metrics/observe.ts";
-import { fullName } from "../server/interceptor.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import type { CallOptions, ServiceClient } from "../wire/method-types.ts";
 import { type ServiceName, services, servicesV0 } from "../wire/services.ts";

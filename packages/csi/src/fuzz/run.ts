@@ -7,8 +7,8 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
+import { fullName } from "../calls/interceptor.ts";
 import { Code, type CodeName, codeName } from "../errors/codes.ts";
-import { fullName } from "../server/interceptor.ts";
 import { socketPath } from "../sockets/endpoint.ts";
 import { services, servicesV0 } from "../wire/services.ts";
 import { cutConnection } from "./cut.ts";

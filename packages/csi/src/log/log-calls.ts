@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
+import { type Call, type Interceptor, isStream } from "../calls/interceptor.ts";
 import { toCsiError } from "../errors/status.ts";
-import { type Call, type Interceptor, isStream } from "../server/interceptor.ts";
 import { redact } from "./redact.ts";
 
 /** One line a call: debug when it went well, info when not, error for the plugin's own faults; never a secret. */

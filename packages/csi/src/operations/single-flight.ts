@@ -1,6 +1,6 @@
+import type { CallContext } from "../calls/context.ts";
+import type { Answer, Call, Interceptor, Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
-import type { CallContext } from "../server/context.ts";
-import type { Answer, Call, Interceptor, Next } from "../server/interceptor.ts";
 import { claimsOf } from "./claims.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { type Claim, type Operation, OperationLocks } from "./locks.ts";

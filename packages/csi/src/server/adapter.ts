@@ -7,13 +7,13 @@ import type {
   sendUnaryData,
   UntypedHandleCall,
 } from "@grpc/grpc-js";
+import type { CallContext } from "../calls/context.ts";
+import { type Answer, fullName, isStream, type Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError, toStatus } from "../errors/status.ts";
 import type { Logger } from "../log/logger.ts";
 import { type Observe, observed } from "../metrics/observe.ts";
 import { contextOf } from "./call-context.ts";
-import type { CallContext } from "./context.ts";
-import { type Answer, fullName, isStream, type Next } from "./interceptor.ts";
 import { notImplemented } from "./route.ts";
 import { writeAll } from "./write-stream.ts";
 

@@ -1,6 +1,6 @@
 import type { ServerUnaryCall, ServerWritableStream } from "@grpc/grpc-js";
+import type { CallContext } from "../calls/context.ts";
 import type { Logger } from "../log/logger.ts";
-import type { CallContext } from "./context.ts";
 
 type AnyCall = ServerUnaryCall<Uint8Array, Uint8Array> | ServerWritableStream<Uint8Array, Uint8Array>;
 

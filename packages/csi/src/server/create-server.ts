@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Server } from "@grpc/grpc-js";
+import { compose, type Interceptor } from "../calls/interceptor.ts";
 import { complete } from "../capabilities/complete.ts";
 import type { ExtraCapabilities } from "../capabilities/derive.ts";
 import { logCalls } from "../log/log-calls.ts";
@@ -13,7 +14,6 @@ import { validateRequests } from "../validation/validate.ts";
 import { validateResponses } from "../validation/validate-responses.ts";
 import { type ServiceName, servicesV0, services as wire } from "../wire/services.ts";
 import { addService } from "./adapter.ts";
-import { compose, type Interceptor } from "./interceptor.ts";
 import { type CsiServer, onSocket } from "./on-socket.ts";
 import { type AnyHandlers, route } from "./route.ts";
 import type { Services } from "./services.ts";

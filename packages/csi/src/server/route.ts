@@ -1,7 +1,7 @@
 import { create, type DescMethod, type DescService, type Message } from "@bufbuild/protobuf";
+import type { CallContext } from "../calls/context.ts";
+import { type Answer, fullName, type Next } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
-import type { CallContext } from "./context.ts";
-import { type Answer, fullName, type Next } from "./interceptor.ts";
 
 /** Typed handlers as they are looked up: by the name a method has in TypeScript. */
 export type AnyHandlers = Readonly<Record<string, unknown>>;

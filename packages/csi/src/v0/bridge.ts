@@ -1,9 +1,9 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { type Call, fullName, type Next } from "../calls/interceptor.ts";
 import { Code } from "../errors/codes.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError } from "../errors/status.ts";
 import * as v1 from "../gen/csi/v1/csi_pb.ts";
-import { type Call, fullName, type Next } from "../server/interceptor.ts";
 import { checkMessage } from "../validation/check-message.ts";
 import { BRIDGES } from "./methods.ts";
 

@@ -1,6 +1,6 @@
+import type { Interceptor } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import * as v1 from "../gen/csi/v1/csi_pb.ts";
-import type { Interceptor } from "../server/interceptor.ts";
 
 /** A plugin that stages volumes publishes none without its staging path (section "NodePublishVolume Errors"). */
 export const requireStaging: Interceptor = (next) => async (call) => {

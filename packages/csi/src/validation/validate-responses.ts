@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
+import { type Call, type Interceptor, isStream } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
-import { type Call, type Interceptor, isStream } from "../server/interceptor.ts";
 import { checkMessage } from "./check-message.ts";
 
 /**

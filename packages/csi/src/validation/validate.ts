@@ -1,6 +1,6 @@
 import { reflect } from "@bufbuild/protobuf/reflect";
+import type { Call, Interceptor } from "../calls/interceptor.ts";
 import { CsiError } from "../errors/csi-error.ts";
-import type { Call, Interceptor } from "../server/interceptor.ts";
 import { checkMessage } from "./check-message.ts";
 import { OFFSETS } from "./rules.ts";
 

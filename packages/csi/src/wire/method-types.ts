@@ -6,7 +6,7 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import type { CallContext } from "../server/context.ts";
+import type { CallContext } from "../calls/context.ts";
 
 /** Options of one client call. */
 export interface CallOptions {

@@ -9,9 +9,9 @@ import {
 import { ATTACHED_NODE_ID, attacherFinalizer, NODE_IDS } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
 import { chooseMode } from "../csi/access-modes.ts";
+import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { parseNodeIds } from "../node-registration/decide.ts";
-import type { Capability } from "../provision/intent.ts";
 import type { SecretRef } from "../secrets/references.ts";
 
 /** What detaching needs. Kept on the attachment, because the volume's object may be gone by then. */

@@ -1,5 +1,12 @@
 import { v1 } from "@mooring/csi";
-import type { Capability } from "../provision/intent.ts";
+import type { ModeName } from "./access-modes.ts";
+
+/** One VolumeCapability of a request. */
+export interface Capability {
+  mode: ModeName;
+  /** Absent: a raw block volume. */
+  mount?: { fsType: string; mountFlags: string[] };
+}
 
 /** A capability as the wire wants it. */
 export function toWire({ mode, mount }: Capability) {

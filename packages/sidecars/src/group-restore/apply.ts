@@ -1,8 +1,8 @@
 import { failpoint, isStatus, keyOf, PersistentVolumeClaims } from "@mooring/store";
 import type { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { patchStatus } from "../kube/patch.ts";
-import type { VolumeGroupRestore } from "./api.ts";
 import type { GroupRestoreStep } from "./decide.ts";
 
 const gaps = {

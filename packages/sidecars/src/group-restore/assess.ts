@@ -1,6 +1,6 @@
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import { SELECTED_NODE } from "../common/names.ts";
-import type { MemberPhase, MemberStatus, VolumeGroupRestore } from "./api.ts";
+import type { MemberPhase, MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { isForeign, takenMessage } from "./foreign.ts";
 import type { GroupRestoreView } from "./view.ts";
 

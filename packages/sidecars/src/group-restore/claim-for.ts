@@ -1,5 +1,10 @@
 import { type PersistentVolumeClaim, SNAPSHOT_GROUP } from "@mooring/store";
-import { type MemberStatus, RESTORE_LABEL, RESTORE_UID, type VolumeGroupRestore } from "./api.ts";
+import {
+  type MemberStatus,
+  RESTORE_LABEL,
+  RESTORE_UID,
+  type VolumeGroupRestore,
+} from "../kube/group-restore.ts";
 
 /**
  * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when somebody

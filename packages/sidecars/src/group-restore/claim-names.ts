@@ -1,4 +1,4 @@
-import type { MemberOverrides, VolumeGroupRestore } from "./api.ts";
+import type { MemberOverrides, VolumeGroupRestore } from "../kube/group-restore.ts";
 
 export const DEFAULT_TEMPLATE = "{{claim}}-{{restore}}";
 const MOST_CHARACTERS = 253;

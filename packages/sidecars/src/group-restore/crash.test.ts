@@ -10,7 +10,7 @@ import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
-import { RESTORE_LABEL } from "./api.ts";
+import { RESTORE_LABEL } from "../kube/group-restore.ts";
 import { handleOf } from "./testing/group.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { RESTORE_LABEL, RESTORE_UID, type VolumeGroupRestore } from "../kube/group-restore.ts";
 import { claim, storageClass } from "../testing/objects.ts";
-import { RESTORE_LABEL, RESTORE_UID, type VolumeGroupRestore } from "./api.ts";
 import { decideGroupRestore } from "./decide.ts";
 import type { RestoreStatus } from "./statuses.ts";
 import { groupContent, groupRestore, groupSnapshot, member } from "./testing/group.ts";

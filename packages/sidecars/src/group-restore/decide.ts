@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import { DONE, type Rest } from "../common/steps.ts";
-import type { MemberStatus, VolumeGroupRestore } from "./api.ts";
+import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { assess } from "./assess.ts";
 import { claimFor } from "./claim-for.ts";
 import { preflight } from "./preflight.ts";

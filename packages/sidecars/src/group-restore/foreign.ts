@@ -1,4 +1,4 @@
-import { RESTORE_UID, type VolumeGroupRestore } from "./api.ts";
+import { RESTORE_UID, type VolumeGroupRestore } from "../kube/group-restore.ts";
 
 /** A claim that this very restore has not made. */
 export function isForeign(

@@ -11,9 +11,9 @@ import {
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
+import { RESTORE_LABEL, type VolumeGroupRestore, VolumeGroupRestores } from "../kube/group-restore.ts";
 import { type Harness, startHarness } from "../testing/harness.ts";
 import { claim, storageClass } from "../testing/objects.ts";
-import { RESTORE_LABEL, type VolumeGroupRestore, VolumeGroupRestores } from "./api.ts";
 import { groupRestore, groupSnapshot, handleOf, put, putGroup } from "./testing/group.ts";
 
 const SOURCES = ["data", "wal"];

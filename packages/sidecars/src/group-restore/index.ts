@@ -9,14 +9,14 @@ import {
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { groupOf } from "../common/group-of.ts";
 import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
-import { RESTORE_LABEL, type VolumeGroupRestore } from "./api.ts";
+import { RESTORE_LABEL, type VolumeGroupRestore } from "../kube/group-restore.ts";
 import { applyGroupRestore, Refusals } from "./apply.ts";
 import { claimNameFor } from "./claim-names.ts";
 import { decideGroupRestore } from "./decide.ts";
-import { groupOf } from "./group-of.ts";
 import { preflight } from "./preflight.ts";
 import { Troubles } from "./troubles.ts";
 import type { GroupRestoreView, MemberView } from "./view.ts";

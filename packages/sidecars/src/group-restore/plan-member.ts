@@ -1,6 +1,6 @@
 import { type PersistentVolumeClaim, parseQuantity, type StorageClass } from "@mooring/store";
 import { allowsModeChange, modeChangeNeeds } from "../common/mode-change.ts";
-import type { ClaimOverrides, MemberStatus, VolumeGroupRestore } from "./api.ts";
+import type { ClaimOverrides, MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { claimNameFor } from "./claim-names.ts";
 import type { Member } from "./members.ts";
 import type { GroupRestoreView } from "./view.ts";

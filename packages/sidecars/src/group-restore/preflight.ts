@@ -1,5 +1,5 @@
 import { isDeleting } from "@mooring/store";
-import type { MemberStatus, VolumeGroupRestore } from "./api.ts";
+import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { claimNameProblem } from "./claim-names.ts";
 import { isForeign, takenMessage } from "./foreign.ts";
 import { findMembers, type Member } from "./members.ts";

@@ -1,5 +1,5 @@
 import type { Condition } from "@mooring/store";
-import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "./api.ts";
+import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { isComplete, NO_VOLUME_YET } from "./assess.ts";
 import type { Obstacle } from "./obstacle.ts";
 

@@ -6,7 +6,7 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "@mooring/store";
-import type { VolumeGroupRestore } from "./api.ts";
+import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 
 /** A snapshot that belongs to the group snapshot, and its content. */
 export interface MemberView {

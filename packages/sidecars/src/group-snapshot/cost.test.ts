@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { VolumeGroupRestores } from "../group-restore/api.ts";
 import { groupRestore, put } from "../group-restore/testing/group.ts";
+import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import type { SidecarOptions } from "../start.ts";
 import { Calls } from "../testing/calls.ts";
 import { groupWorld, NS } from "../testing/group-world.ts";

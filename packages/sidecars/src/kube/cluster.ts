@@ -38,12 +38,11 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { intentOf, recordSelector } from "../common/create-volume/record.ts";
+import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
+import { groupOf } from "../common/group-of.ts";
 import { CAPACITY_DRIVER_LABEL, MEMBER_OF_UID } from "../common/names.ts";
-import { type VolumeGroupRestore, VolumeGroupRestores } from "../group-restore/api.ts";
-import { groupOf } from "../group-restore/group-of.ts";
-import { dataSourceOf } from "../provision/data-source.ts";
-import { intentOf, recordSelector } from "../provision/record.ts";
 import {
   type VolumeGroup,
   type VolumeGroupClass,
@@ -54,6 +53,7 @@ import {
 } from "../volume-group/api.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { type Indexers, ObjectCache } from "./cache.ts";
+import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
 

@@ -9,6 +9,8 @@ import {
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
+import { recordFor, recordKey } from "../common/create-volume/record.ts";
 import { CLONE_SOURCE_FINALIZER, SELECTED_NODE, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { Uncertainty } from "../common/uncertainty.ts";
 import {
@@ -23,9 +25,8 @@ import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { createVolume } from "./calls.ts";
 import type { Answer, ProvisionStep, ProvisionView } from "./decide.ts";
-import type { Intent, SourceRef } from "./intent.ts";
+import { failpoints } from "./failpoints.ts";
 import { persistentVolumeFor } from "./persistent-volume.ts";
-import { gaps, recordFor, recordKey } from "./record.ts";
 
 /** Age of a claim, in milliseconds, up to which a data source that is not there yet is no failure. */
 const SOURCE_COMES_MS = 60_000;
@@ -87,7 +88,7 @@ export class ProvisionEffects {
     if (claim === undefined) return;
     const { store, cluster } = this.#context;
     await patchMetadata(store, cluster.claims, claim, { annotations: { [SELECTED_NODE]: null } });
-    gaps.rescheduled();
+    failpoints.rescheduled();
     this.#event(claim, "Warning", "ProvisioningFailed", `${error}; another node will be chosen`);
   }
 
@@ -97,7 +98,7 @@ export class ProvisionEffects {
     if (source.kind === "VolumeSnapshot")
       await this.#addFinalizer(cluster.snapshots, source, SNAPSHOT_SOURCE_FINALIZER);
     else await this.#addFinalizer(cluster.claims, source, CLONE_SOURCE_FINALIZER);
-    gaps.sourceProtected();
+    failpoints.sourceProtected();
   }
 
   async #addFinalizer<T extends KubeObject>(
@@ -129,7 +130,7 @@ export class ProvisionEffects {
       "Provisioning",
       `External provisioner is provisioning volume for claim "${intent.claim.namespace}/${intent.claim.name}"`,
     );
-    gaps.recordOpened();
+    failpoints.recordOpened();
   }
 
   async #create(
@@ -144,7 +145,7 @@ export class ProvisionEffects {
       const read = wanted ? readSecret : readSecretIfAny;
       const secrets = await read(this.#context.store, intent.secret);
       const volume = await createVolume(driver.client, intent.arguments, secrets, this.#call);
-      gaps.volumeCreated();
+      failpoints.volumeCreated();
       this.pauses.reset(uid);
       this.answers.set(uid, { kind: "created", volume });
     } catch (error) {
@@ -184,7 +185,7 @@ export class ProvisionEffects {
     try {
       const secrets = await readSecretIfAny(store, intent.secret);
       await driver.client.controller.deleteVolume({ volumeId: handle, secrets }, this.#call);
-      gaps.volumeRemoved();
+      failpoints.volumeRemoved();
     } catch (cause) {
       if (this.#context.cluster.signal.aborted) throw cause;
       const failure = callFailure(cause);
@@ -214,7 +215,7 @@ export class ProvisionEffects {
       await cluster.volumes.refresh(intent.arguments.name);
       return;
     }
-    gaps.objectCreated();
+    failpoints.objectCreated();
     logger.info({ claim: intent.claim, volume: intent.arguments.name, uid }, "provisioned a volume");
   }
 
@@ -238,7 +239,7 @@ export class ProvisionEffects {
         cluster.records.gone(record);
       }
     }
-    gaps.recordClosed();
+    failpoints.recordClosed();
     this.answers.delete(uid);
     this.uncertainty.settle(uid);
     if (outcome !== "provisioned") return;

@@ -1,7 +1,7 @@
 import type { CsiClient } from "@mooring/csi";
+import type { CreateVolumeArguments } from "../common/create-volume/intent.ts";
 import { toWire } from "../csi/capability.ts";
 import type { CreatedVolume } from "./decide.ts";
-import type { CreateVolumeArguments } from "./intent.ts";
 
 export interface CallOptions {
   signal: AbortSignal;

@@ -5,32 +5,9 @@ import type {
   VolumeSnapshotContent,
 } from "@mooring/store";
 import { parseQuantity } from "@mooring/store";
+import type { CreateVolumeArguments, SourceRef } from "../common/create-volume/intent.ts";
 import { allowsModeChange, modeChangeNeeds } from "../common/mode-change.ts";
 import { SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
-import type { CreateVolumeArguments, SourceRef } from "./intent.ts";
-
-export type DataSource =
-  | { kind: "none" }
-  | { kind: "VolumeSnapshot" | "PersistentVolumeClaim"; namespace: string; name: string }
-  /** Somebody else fills the volume: a populator. */
-  | { kind: "foreign"; what: string }
-  | { kind: "error"; error: string };
-
-/** The one data source that a claim means: `dataSource` wins over `dataSourceRef`. */
-export function dataSourceOf(claim: PersistentVolumeClaim): DataSource {
-  const { dataSource, dataSourceRef } = claim.spec ?? {};
-  const source = dataSource ?? dataSourceRef;
-  if (source === undefined) return { kind: "none" };
-  const namespace = claim.metadata.namespace ?? "";
-  if (dataSource === undefined && dataSourceRef?.namespace && dataSourceRef.namespace !== namespace)
-    return { kind: "error", error: "data sources in another namespace are not supported" };
-  const { apiGroup = "", kind, name } = source;
-  if (kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io")
-    return name ? { kind, namespace, name } : { kind: "error", error: "the data source has no name" };
-  if (kind === "PersistentVolumeClaim" && apiGroup === "")
-    return name ? { kind, namespace, name } : { kind: "error", error: "the data source has no name" };
-  return { kind: "foreign", what: apiGroup === "" ? kind : `${kind}.${apiGroup}` };
-}
 
 /** The objects behind a data source, as they were read; what does not exist is absent. */
 export interface SourceObjects {

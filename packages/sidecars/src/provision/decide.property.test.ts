@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
 import fc from "fast-check";
+import type { Intent } from "../common/create-volume/intent.ts";
 import { SELECTED_NODE } from "../common/names.ts";
 import { claim, csiNode, driverInfo, node, persistentVolume, storageClass } from "../testing/objects.ts";
 import { type Answer, decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
-import type { Intent } from "./intent.ts";
 import { PROVISION_DEFAULTS, plan } from "./plan.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
 import { DONE, type Rest } from "../common/steps.ts";
 import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { stillWanted, wantsVolume } from "./claim.ts";
-import type { Intent, SourceRef } from "./intent.ts";
 import type { Plan } from "./plan.ts";
 
 /** A volume that the driver has made. */

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { keyOf, type PersistentVolumeClaim, runController, type VolumeSnapshotContent } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { intentOf } from "../common/create-volume/record.ts";
 import { source } from "../common/source.ts";
 import { runSteps } from "../common/steps.ts";
 import { ProvisionEffects } from "./apply.ts";
 import { decideProvision } from "./decide.ts";
 import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
 import { readClaim } from "./read.ts";
-import { intentOf } from "./record.ts";
 
 export type { ProvisionOptions } from "./plan.ts";
 

@@ -1,4 +1,5 @@
 import { formatQuantity, type PersistentVolume } from "@mooring/store";
+import type { Intent } from "../common/create-volume/intent.ts";
 import {
   DELETION_SECRET_NAME,
   DELETION_SECRET_NAMESPACE,
@@ -10,7 +11,6 @@ import {
 } from "../common/names.ts";
 import { nodeAffinity } from "../topology/terms.ts";
 import type { CreatedVolume } from "./decide.ts";
-import type { Intent } from "./intent.ts";
 
 /**
  * The object for a volume that the driver made. It is born with its finalizer, so that there is no moment in which

@@ -6,8 +6,11 @@ import type {
   VolumeAttributesClass,
 } from "@mooring/store";
 import { parseQuantity } from "@mooring/store";
+import type { Intent } from "../common/create-volume/intent.ts";
+import { dataSourceOf } from "../common/data-source.ts";
 import { RESERVED_PARAMETERS } from "../common/names.ts";
 import { toMode } from "../csi/access-modes.ts";
+import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import {
   type SecretRef,
@@ -18,14 +21,7 @@ import {
 } from "../secrets/references.ts";
 import { topologyRequirement } from "../topology/requirement.ts";
 import { selectedNodeOf, volumeNameFor } from "./claim.ts";
-import {
-  cloneSource,
-  dataSourceOf,
-  type SourceObjects,
-  type SourceResult,
-  snapshotSource,
-} from "./data-source.ts";
-import type { Capability, Intent } from "./intent.ts";
+import { cloneSource, type SourceObjects, type SourceResult, snapshotSource } from "./data-source.ts";
 import { driverParameters, fsTypeOf } from "./parameters.ts";
 
 /** How claims become requests; the names are those of the external-provisioner's flags. */

@@ -7,13 +7,14 @@ import {
   VolumeAttributesClasses,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
+import { intentOf, recordKey } from "../common/create-volume/record.ts";
+import { dataSourceOf } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { volumeNameFor, wantsVolume } from "./claim.ts";
-import { dataSourceOf, type SourceObjects } from "./data-source.ts";
+import type { SourceObjects } from "./data-source.ts";
 import type { Answer, ProvisionView } from "./decide.ts";
-import type { Intent, SourceRef } from "./intent.ts";
 import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
-import { intentOf, recordKey } from "./record.ts";
 
 /** What is known about one claim UID, and the question that the driver would be asked about it. */
 export interface ClaimInput {

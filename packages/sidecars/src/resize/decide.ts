@@ -2,8 +2,8 @@ import { isDeleting, type PersistentVolume, type PersistentVolumeClaim } from "@
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
 import { DONE, type Rest } from "../common/steps.ts";
 import { chooseMode } from "../csi/access-modes.ts";
+import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
-import type { Capability } from "../provision/intent.ts";
 import type { SecretRef } from "../secrets/references.ts";
 import { type Sizes, sizesOf, targetSize } from "./sizes.ts";
 

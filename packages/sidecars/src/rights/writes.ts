@@ -15,7 +15,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import type { ControllerName } from "../controllers.ts";
-import { VolumeGroupRestores } from "../group-restore/api.ts";
+import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
 /** A right to change objects. What is read needs none here: an informer says itself what it may not list or watch. */

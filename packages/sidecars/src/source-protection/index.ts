@@ -10,13 +10,13 @@ import {
   type VolumeSnapshot,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { intentOf } from "../common/create-volume/record.ts";
+import { dataSourceOf } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { provisionerOf } from "../provision/claim.ts";
-import { dataSourceOf } from "../provision/data-source.ts";
-import { intentOf } from "../provision/record.ts";
 import { maySourceGo } from "./decide.ts";
 
 const released = failpoint("sidecars/source-protection/released");

@@ -24,7 +24,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { VolumeGroupRestores } from "../group-restore/api.ts";
+import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
 const WITH_STATUS = [

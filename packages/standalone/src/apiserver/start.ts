@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
 import type { LocalStore, Logger } from "@mooring/store";
-import { createOpenApi } from "../schema/index.ts";
 import type { Api, KubeletLogs } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
+import { createOpenApi } from "./openapi/documents.ts";
 import { writeKubeconfig } from "./pki/kubeconfig.ts";
 import { ensurePki, serverNames } from "./pki/pki.ts";
 import { ensureDefaultNamespaces } from "./server/default-namespaces.ts";

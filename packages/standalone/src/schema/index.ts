@@ -1,1 +1,0 @@
-export { createOpenApi } from "./openapi/documents.ts";

@@ -1,10 +1,10 @@
 import { LocalStore, PersistentVolumeClaims, StorageClasses } from "@mooring/store";
+import { VolumeGroupRestores } from "../../kube/group-restore.ts";
 import { startSidecars } from "../../start.ts";
 import { until } from "../../testing/harness.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { claim, storageClass } from "../../testing/objects.ts";
 import { testRegistry } from "../../testing/registry.ts";
-import { VolumeGroupRestores } from "../api.ts";
 import { groupRestore, put, putGroup } from "./group.ts";
 
 /** One life of a control plane: `crash-child.ts <store folder> <endpoint>`. Ends with 0 when the restore is ready. */

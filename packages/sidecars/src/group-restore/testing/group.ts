@@ -11,8 +11,8 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { type VolumeGroupRestore, VolumeGroupRestores } from "../../kube/group-restore.ts";
 import { DRIVER, snapshotContent, volumeSnapshot } from "../../testing/objects.ts";
-import { type VolumeGroupRestore, VolumeGroupRestores } from "../api.ts";
 import type { MemberView } from "../view.ts";
 
 /** A group snapshot `g` as the group-snapshot sidecar leaves it, for tests of what comes after it. */

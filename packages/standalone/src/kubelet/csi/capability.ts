@@ -1,28 +1,21 @@
 import { v1 } from "@mooring/csi";
+import { chooseMode } from "@mooring/sidecars";
 import type { PersistentVolume } from "@mooring/store";
 import type { NodeDriver } from "./drivers.ts";
 
-const { VolumeCapability_AccessMode_Mode: Mode } = v1;
-
 /**
- * One access mode for the volume: the widest that it has. Drivers that tell one writer on a node from several get the
- * exact word, others the old one.
+ * The CSI capability of a PersistentVolume: the one that it was attached with. Throws for access modes that no CSI mode
+ * stands for together. `group`: the pod's fsGroup, for drivers that apply it when mounting.
  */
-export function accessMode(
-  modes: readonly string[],
-  singleNodeMultiWriter: boolean,
-): v1.VolumeCapability_AccessMode_Mode {
-  if (modes.includes("ReadWriteMany")) return Mode.MULTI_NODE_MULTI_WRITER;
-  if (modes.includes("ReadWriteOncePod") && singleNodeMultiWriter) return Mode.SINGLE_NODE_SINGLE_WRITER;
-  if (modes.includes("ReadWriteOnce") && singleNodeMultiWriter) return Mode.SINGLE_NODE_MULTI_WRITER;
-  if (modes.includes("ReadWriteOnce") || modes.includes("ReadWriteOncePod")) return Mode.SINGLE_NODE_WRITER;
-  return modes.includes("ReadOnlyMany") ? Mode.MULTI_NODE_READER_ONLY : Mode.SINGLE_NODE_WRITER;
-}
-
-/** The CSI capability of a PersistentVolume. `group`: the pod's fsGroup, for drivers that apply it when mounting. */
-export function volumeCapability(volume: PersistentVolume, driver: NodeDriver, group?: number) {
+export function volumeCapability(
+  volume: PersistentVolume,
+  driver: Pick<NodeDriver, "mountsGroup" | "singleNodeMultiWriter">,
+  group?: number,
+) {
   const { accessModes = [], volumeMode, mountOptions = [], csi } = volume.spec ?? {};
-  const access = { mode: accessMode(accessModes, driver.singleNodeMultiWriter) };
+  const choice = chooseMode(accessModes, driver.singleNodeMultiWriter);
+  if ("error" in choice) throw new Error(`PersistentVolume ${volume.metadata.name}: ${choice.error}`);
+  const access = { mode: v1.VolumeCapability_AccessMode_Mode[choice.mode] };
   if (volumeMode === "Block")
     return { accessMode: access, accessType: { case: "block" as const, value: {} } };
   const value = {

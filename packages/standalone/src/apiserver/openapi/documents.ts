@@ -1,6 +1,6 @@
-import type { KindInfo, KindRegistry, OpenApiDocuments } from "../../apiserver/kind-info.ts";
-import type { JsonObject, Schema } from "../model.ts";
-import { listMetaSchema } from "../object-meta.ts";
+import type { JsonObject, Schema } from "../../schema/model.ts";
+import { listMetaSchema } from "../../schema/object-meta.ts";
+import type { KindInfo, KindRegistry, OpenApiDocuments } from "../kind-info.ts";
 import { kindPaths } from "./paths.ts";
 import { type Components, type OpenApiVersion, publish } from "./publish.ts";
 

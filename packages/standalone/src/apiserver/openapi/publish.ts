@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type Schema } from "../model.ts";
+import { isObject, type JsonObject, type Schema } from "../../schema/model.ts";
 
 export type OpenApiVersion = "v2" | "v3";
 

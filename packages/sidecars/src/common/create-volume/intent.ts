@@ -1,13 +1,6 @@
-import type { ModeName } from "../csi/access-modes.ts";
-import type { SecretRef } from "../secrets/references.ts";
-import type { Requirement } from "../topology/requirement.ts";
-
-/** One VolumeCapability of a request. */
-export interface Capability {
-  mode: ModeName;
-  /** Absent: a raw block volume. */
-  mount?: { fsType: string; mountFlags: string[] };
-}
+import type { Capability } from "../../csi/capability.ts";
+import type { SecretRef } from "../../secrets/references.ts";
+import type { Requirement } from "../../topology/requirement.ts";
 
 /** CreateVolumeRequest without its secrets, in a form that survives JSON. */
 export interface CreateVolumeArguments {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResourceRegistry } from "@mooring/store";
-import { createKindRegistry, type KindInfo } from "../../apiserver/kind-info.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
-import type { JsonObject, Schema } from "../model.ts";
+import type { JsonObject, Schema } from "../../schema/model.ts";
+import { createKindRegistry, type KindInfo } from "../kind-info.ts";
 import { createOpenApi } from "./documents.ts";
 
 function builtins() {

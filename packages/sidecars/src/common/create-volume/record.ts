@@ -1,5 +1,5 @@
-import { type ConfigMap, failpoint } from "@mooring/store";
-import { RECORD_DRIVER, RECORD_KIND, sanitizeDriverName } from "../common/names.ts";
+import type { ConfigMap } from "@mooring/store";
+import { RECORD_DRIVER, RECORD_KIND, sanitizeDriverName } from "../names.ts";
 import type { Intent } from "./intent.ts";
 
 const KIND = "create-volume";
@@ -39,14 +39,3 @@ export function intentOf(record: ConfigMap): Intent | undefined {
 
 /** Driver names have at most 63 characters of `[a-zA-Z0-9.-]` and end in one of the first two kinds. */
 const labelValue = (driver: string): string => driver.slice(0, 63);
-
-/** The gaps between two visible steps of provisioning. */
-export const gaps = {
-  sourceProtected: failpoint("sidecars/provision/source-protected"),
-  recordOpened: failpoint("sidecars/provision/record-opened"),
-  volumeCreated: failpoint("sidecars/provision/volume-created"),
-  objectCreated: failpoint("sidecars/provision/object-created"),
-  volumeRemoved: failpoint("sidecars/provision/volume-removed"),
-  rescheduled: failpoint("sidecars/provision/rescheduled"),
-  recordClosed: failpoint("sidecars/provision/record-closed"),
-};
