@@ -1,0 +1,194 @@
+// The file system of the image: the programs that Mooring runs, the libraries that those need, Node.js and the command.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, readFile, realpath, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { stop } from "../say.mjs";
+import { ROOT } from "../setup.mjs";
+
+const execute = promisify(execFile);
+
+/** What Mooring runs, by Debian's package; `mooring doctor` looks for the same. */
+const PROGRAMS = {
+  coreutils: [
+    ...[
+      "cat",
+      "chmod",
+      "cp",
+      "dd",
+      "df",
+      "echo",
+      "env",
+      "ls",
+      "mkdir",
+      "mknod",
+      "mv",
+      "readlink",
+      "rm",
+      "rmdir",
+      "sleep",
+    ],
+    ...["stat", "sync", "test", "timeout", "touch", "true", "truncate"],
+  ],
+  dash: ["sh"],
+  grep: ["grep"],
+  procps: ["ps"],
+  "perl-base": ["perl"],
+  mount: ["mount", "umount", "losetup"],
+  "util-linux": [
+    ...[
+      "blkdiscard",
+      "blkid",
+      "blockdev",
+      "fallocate",
+      "findmnt",
+      "flock",
+      "fsfreeze",
+      "lsblk",
+      "nsenter",
+      "setsid",
+      "unshare",
+    ],
+    ...["wipefs"],
+  ],
+  xfsprogs: ["mkfs.xfs", "xfs_io", "xfs_repair", "xfs_growfs", "xfs_admin", "xfs_db"],
+  e2fsprogs: ["mkfs.ext4", "e2fsck", "resize2fs", "dumpe2fs", "tune2fs", "chattr", "lsattr", "filefrag"],
+  "btrfs-progs": ["btrfs", "mkfs.btrfs", "btrfstune"],
+};
+const FOLDERS = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/** Packages that the bundle leaves out, as they are native code or read their own files. */
+const PACKAGES = ["lmdb", "koffi", "@marcbachmann/cel-js"];
+
+export async function fillRoot(root) {
+  for (const folder of [
+    "usr/bin",
+    "usr/sbin",
+    "usr/lib",
+    "usr/lib64",
+    "etc",
+    "dev",
+    "proc",
+    "sys",
+    "run",
+    "tmp",
+    "var/lib",
+    "opt/mooring",
+  ])
+    await mkdir(join(root, folder), { recursive: true });
+  await chmod(join(root, "tmp"), 0o1777);
+  for (const name of ["bin", "sbin", "lib", "lib64"]) await symlink(`usr/${name}`, join(root, name));
+  const libraries = new Set();
+  for (const [name, from] of await programs()) await program(root, name, from, libraries);
+  for (const library of libraries) await file(root, library);
+  await perlModules(root);
+  await users(root);
+  await command(root);
+}
+
+/** Pairs of a name and the file behind it on this machine. */
+async function programs() {
+  const missing = [];
+  const found = [["node", process.execPath]];
+  for (const [pack, names] of Object.entries(PROGRAMS)) {
+    for (const name of names) {
+      const at = FOLDERS.map((folder) => join(folder, name)).find((path) => existsSync(path));
+      if (at === undefined) missing.push(pack);
+      else found.push([name, at]);
+    }
+  }
+  if (missing.length > 0)
+    stop(
+      "Programs that the image needs are missing here.",
+      `apt-get install -y ${[...new Set(missing)].join(" ")}`,
+    );
+  return found;
+}
+
+/** Several names may be one file (`mkfs.ext4` is `mke2fs`): it is in the image once. */
+async function program(root, name, from, libraries) {
+  const real = await realpath(from);
+  const where = join(root, "usr", from.includes("/sbin/") ? "sbin" : "bin");
+  const target = join(where, basename(real));
+  if (!existsSync(target)) {
+    await cp(real, target, { dereference: true });
+    for (const library of await librariesOf(real)) libraries.add(library);
+  }
+  if (basename(real) !== name && !existsSync(join(where, name)))
+    await symlink(basename(real), join(where, name));
+}
+
+async function librariesOf(path) {
+  const { stdout } = await execute("ldd", [path]).catch(() => ({ stdout: "" }));
+  return [...stdout.matchAll(/(\/\S+)(?= \(0x)/g)].map(([, library]) => library);
+}
+
+/** Under the name by which it is looked for, whatever file that leads to. */
+async function file(root, path) {
+  const inside = path.startsWith("/usr/") ? path : `/usr${path}`;
+  const target = join(root, inside);
+  if (existsSync(target)) return;
+  await mkdir(dirname(target), { recursive: true });
+  await cp(await realpath(path), target, { dereference: true });
+}
+
+/** Of perl-base: what a program finds without any other package. */
+async function perlModules(root) {
+  const { stdout } = await execute("dpkg", ["-L", "perl-base"]);
+  for (const path of stdout.split("\n")) {
+    if (!/\.(pm|pl|so|ix|al)$/.test(path) || !path.startsWith("/usr/lib/")) continue;
+    const target = join(root, path);
+    await mkdir(dirname(target), { recursive: true });
+    await cp(path, target, { dereference: true });
+  }
+}
+
+async function users(root) {
+  await writeFile(
+    join(root, "etc/passwd"),
+    "root:x:0:0:root:/root:/bin/sh\nmooring:x:65532:65532:mooring:/tmp:/bin/sh\n",
+  );
+  await writeFile(join(root, "etc/group"), "root:x:0:\nmooring:x:65532:\n");
+  await writeFile(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
+  // Programs write what is mounted there in the old way.
+  await symlink("/proc/self/mounts", join(root, "etc/mtab"));
+  await writeFile(join(root, "etc/machine-id"), "");
+}
+
+async function command(root) {
+  const opt = join(root, "opt/mooring");
+  await cp(join(ROOT, "dist/mooring.mjs"), join(opt, "dist/mooring.mjs"));
+  await cp(join(ROOT, "dist/package.json"), join(opt, "dist/package.json"));
+  const text = await readFile(join(ROOT, "dist/mooring.mjs"), "utf8");
+  const [, serving] = /\.\/parts\/(serving-[A-Z0-9]+\.mjs)/.exec(text) ?? [];
+  await cp(join(ROOT, "dist/parts", serving), join(opt, "dist/parts", serving));
+  await cp(join(ROOT, "deploy"), join(opt, "deploy"), {
+    recursive: true,
+    filter: (path) => !path.includes("/chart"),
+  });
+  for (const name of await withDependencies(PACKAGES))
+    await cp(join(ROOT, "node_modules", name), join(opt, "node_modules", name), {
+      recursive: true,
+      dereference: true,
+    });
+  await writeFile(
+    join(root, "usr/bin/mooring"),
+    '#!/bin/sh\nexec /usr/bin/node /opt/mooring/dist/mooring.mjs "$@"\n',
+    { mode: 0o755 },
+  );
+}
+
+/** Installed packages, those that they need, and of the platforms' own ones that of this machine. */
+async function withDependencies(names) {
+  const all = new Set();
+  const add = async (name) => {
+    const manifest = join(ROOT, "node_modules", name, "package.json");
+    if (all.has(name) || !existsSync(manifest)) return;
+    all.add(name);
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(await readFile(manifest, "utf8"));
+    for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) await add(each);
+  };
+  for (const name of names) await add(name);
+  return [...all].sort();
+}
