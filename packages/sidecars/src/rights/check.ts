@@ -31,18 +31,35 @@ export interface MissingRight {
   namespace?: string;
 }
 
-/**
- * Asks the server what we may change, and says of each missing right which controllers need it: without this the first
- * claim that fails would be the one to tell. A store that does not know the question grants everything.
- */
-export async function reportMissingRights(
+interface Asking {
+  /** Where the records are. */
+  namespace: string;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+/** The rights that the controllers of these names lack: see {@link reportMissing}. */
+export function reportMissingRights(
   store: ObjectStore,
   names: readonly ControllerName[],
-  { namespace, logger, signal }: { namespace: string; logger: Logger; signal: AbortSignal },
+  asking: Asking,
+): Promise<void> {
+  const needs = names.map((name) => [name, [...WRITES[name], ...EVERY_CONTROLLER]] as const);
+  return reportMissing(store, new Map(needs), asking);
+}
+
+/**
+ * Asks the server what we may do, and says of each missing right who needs it: without this the first claim that fails
+ * would be the one to tell. A store that does not know the question grants everything.
+ */
+export async function reportMissing(
+  store: ObjectStore,
+  needs: ReadonlyMap<string, readonly Right[]>,
+  { namespace, logger, signal }: Asking,
 ): Promise<void> {
   const asked = new Map<string, { right: MissingRight; needed: Set<string>; allowed: Promise<boolean> }>();
-  for (const name of names) {
-    for (const need of [...WRITES[name], ...EVERY_CONTROLLER]) {
+  for (const [name, rights] of needs) {
+    for (const need of rights) {
       for (const verb of need.verbs) {
         const right = rightOf(need, verb, namespace);
         const key = JSON.stringify(right);
@@ -66,12 +83,13 @@ export async function reportMissingRights(
   }
 }
 
-function rightOf({ resource, subresource, inNamespace }: Right, verb: string, namespace: string) {
+function rightOf({ resource, subresource, inNamespace }: Right, verb: string, records: string) {
+  const namespace = inNamespace === true ? records : inNamespace;
   const plural = groupResource(resource);
   return {
     verb,
     resource: subresource === undefined ? plural : `${plural}/${subresource}`,
-    ...(inNamespace === true ? { namespace } : {}),
+    ...(namespace === undefined ? {} : { namespace }),
   };
 }
 

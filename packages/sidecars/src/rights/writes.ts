@@ -23,8 +23,8 @@ export interface Right {
   resource: Resource;
   verbs: readonly string[];
   subresource?: string;
-  /** Only in the namespace of the records. */
-  inNamespace?: true;
+  /** Only in the namespace of the records, or in this one. */
+  inNamespace?: true | string;
 }
 
 const patch = (resource: Resource): Right => ({ resource, verbs: ["patch"] });

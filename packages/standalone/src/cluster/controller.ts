@@ -3,6 +3,7 @@ import { DRIVER_NAME, type LeaseTimes } from "@mooring/engine";
 import {
   type LeaderElectionOptions,
   leaseName,
+  reportMissing,
   runAsLeader,
   type SidecarOptions,
   startSidecars,
@@ -12,6 +13,7 @@ import { startEngine } from "../storage/engine.ts";
 import { startDriver } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
+import { CONTROLLER_RIGHTS } from "./rights.ts";
 
 /** What `mooring controller --engine` starts with. */
 export interface ClusterControllerOptions {
@@ -74,7 +76,9 @@ async function lead(options: ClusterControllerOptions, term: AbortSignal): Promi
 
 async function start(options: ClusterControllerOptions, parts: Parts): Promise<void> {
   const { store, endpoint, stateDir, name: nodeName, logger, leases, nodeGraceMs } = options;
-  const { version, observe } = options;
+  const { version, observe, signal } = options;
+  const { namespace = "kube-system" } = options.sidecars;
+  await reportMissing(store, new Map([["engine", CONTROLLER_RIGHTS]]), { namespace, logger, signal });
   await startEngine({ store, parts, logger, leases, nodeGraceMs });
   await startDriver({
     ...{ store, nodeName, stateDir, parts, logger, mode: "controller", endpoint },

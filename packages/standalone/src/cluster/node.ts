@@ -1,12 +1,14 @@
 import { mkdir } from "node:fs/promises";
 import { type Observe, serveRegistration } from "@mooring/csi";
 import { type AgentPool, DRIVER_NAME, type LeaseTimes } from "@mooring/engine";
+import { reportMissing } from "@mooring/sidecars";
 import { type Logger, lockFolder, type ObjectStore } from "@mooring/store";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { openStateFolder } from "../up/state-folder.ts";
 import { type KubeletFolder, kubeletFolder } from "./kubelet-folder.ts";
+import { NODE_RIGHTS } from "./rights.ts";
 
 /** What `mooring node --kubelet-dir` starts with. */
 export interface ClusterNodeOptions {
@@ -56,6 +58,9 @@ export async function startClusterNode(options: ClusterNodeOptions): Promise<Clu
   const stop = () => parts.stop().finally(unlock);
   try {
     await options.onOwned?.();
+    const { store } = options;
+    // Before anything needs them: what is missing is told by its name, also where a start would wait for ever.
+    await reportMissing(store, new Map([["node", NODE_RIGHTS]]), { namespace: "", logger, signal });
     await startParts(options, { folder: folder.root, kubelet, parts });
   } catch (error) {
     await stop();

@@ -1,0 +1,50 @@
+import {
+  GroupSnapshots,
+  LEASE_NAMESPACE,
+  NodeAgents,
+  Pools,
+  RecurringJobs,
+  ShareManagers,
+  Snapshots,
+  VolumeAttachments,
+  VolumeSets,
+  Volumes,
+} from "@mooring/engine";
+import { EVERY_CONTROLLER, type Right } from "@mooring/sidecars";
+import { KubeVolumeAttachments, Leases, Nodes, type Resource } from "@mooring/store";
+
+const READ = ["get", "list", "watch"];
+const right = (resource: Resource, ...verbs: string[]): Right => ({ resource, verbs: [...READ, ...verbs] });
+const status = (resource: Resource): Right => ({ resource, subresource: "status", verbs: ["update"] });
+
+/** What the engine's part of the controller does, beside the sidecars: deploy/manifests/rbac.yaml gives it. */
+export const CONTROLLER_RIGHTS: readonly Right[] = [
+  ...[Volumes, VolumeAttachments, Snapshots, GroupSnapshots, ShareManagers].flatMap((resource) => [
+    right(resource, "create", "update", "delete"),
+    status(resource),
+  ]),
+  right(VolumeSets, "create", "update", "delete"),
+  right(RecurringJobs),
+  status(RecurringJobs),
+  right(Pools),
+  right(NodeAgents),
+  status(NodeAgents),
+  right(Nodes),
+  right(KubeVolumeAttachments),
+  { resource: Leases, verbs: ["list", "watch"], inNamespace: LEASE_NAMESPACE },
+];
+
+/** What a node's agent and CSI node service do. */
+export const NODE_RIGHTS: readonly Right[] = [
+  ...[Volumes, Snapshots, GroupSnapshots, ShareManagers].flatMap((resource) => [
+    right(resource, ...(resource === ShareManagers || resource === GroupSnapshots ? [] : ["update"])),
+    status(resource),
+  ]),
+  right(Pools, "create", "update"),
+  status(Pools),
+  right(NodeAgents, "create"),
+  status(NodeAgents),
+  right(VolumeAttachments),
+  { resource: Leases, verbs: [...READ, "create", "update", "delete"], inNamespace: LEASE_NAMESPACE },
+  ...EVERY_CONTROLLER,
+];
