@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type ObjectStore, RestStore, silentLogger } from "@mooring/store";
@@ -32,16 +33,31 @@ export function clusterServer(): Promise<ClusterServer> {
 async function theirs(kubeconfig: string): Promise<ClusterServer> {
   const store = await RestStore.fromKubeconfig(kubeconfig);
   const kubectl = new Kubectl(kubeconfig);
-  return { kubectl, store, accountKubeconfig: writer(kubectl), stop: async () => store.close() };
+  const stopping = new AbortController();
+  // Without a controller manager somebody has to bind claims.
+  const parts =
+    process.env.MOORING_CLUSTER_BINDS === undefined ? await startBinding(store, stopping.signal) : [];
+  const stop = async () => {
+    stopping.abort();
+    await Promise.all(parts.map(({ done }) => done));
+    store.close();
+  };
+  return { kubectl, store, accountKubeconfig: writer(kubectl), stop };
+}
+
+/** What a controller manager does for claims and volumes. */
+async function startBinding(store: ObjectStore, signal: AbortSignal): Promise<{ done: Promise<void> }[]> {
+  setMaxListeners(0, signal);
+  const view = await openClusterView(store, { logger: silentLogger, signal });
+  const common = { store, view, logger: silentLogger, signal };
+  return [view, await startBinder(common), await startProtection(common)];
 }
 
 async function ours(): Promise<ClusterServer> {
   const server = await startTestServer();
   const { store, signal, api } = server;
   await installCrds(store, await bundledCrds());
-  const view = await openClusterView(store, { logger: silentLogger, signal });
-  const common = { store, view, logger: silentLogger, signal };
-  const parts = [view, await startBinder(common), await startProtection(common)];
+  const parts = await startBinding(store, signal);
   const kubectl = new Kubectl(api.kubeconfig);
   await kubectl.run("create", "namespace", "mooring");
   await kubectl.apply(await readFile(RIGHTS, "utf8"));
