@@ -52,6 +52,7 @@ import {
   VolumeGroups,
 } from "../volume-group/api.ts";
 import { lockOf } from "../volume-group/lock.ts";
+import { WANTED_GROUP } from "../volume-group/names.ts";
 import { type Indexers, ObjectCache } from "./cache.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 
@@ -89,10 +90,18 @@ export class Cluster {
   }
 
   get claims(): ObjectCache<PersistentVolumeClaim> {
-    return this.#cache(PersistentVolumeClaims, {
+    return this.#cache(PersistentVolumeClaims, () => ({
       indexers: {
         uid: (claim) => some(claim.metadata.uid),
         namespace: (claim) => some(claim.metadata.namespace),
+        /** `ns/key=value` and `ns/key` of its labels. */
+        label: ({ metadata: { labels = {}, namespace } }) =>
+          Object.entries(labels).map(([key, value]) => `${namespace}/${key}=${value}`),
+        labelKey: ({ metadata: { labels = {}, namespace } }) =>
+          Object.keys(labels).map((key) => `${namespace}/${key}`),
+        /** `ns/name` of the VolumeGroup that the claim asks for. */
+        wantedGroup: ({ metadata: { annotations, namespace } }) =>
+          some(annotations?.[WANTED_GROUP]).map((name) => `${namespace}/${name}`),
         /** UID of the VolumeGroup that has the claim. */
         volumeGroup: (claim) => some(lockOf(claim)?.uid),
         /** Claims without a volume, by class. */
@@ -108,52 +117,52 @@ export class Cluster {
         pendingAttributesClass: (claim) =>
           claim.spec?.volumeName ? [] : some(claim.spec?.volumeAttributesClassName),
       },
-    });
+    }));
   }
 
   get volumes(): ObjectCache<PersistentVolume> {
-    return this.#cache(PersistentVolumes, {
+    return this.#cache(PersistentVolumes, () => ({
       indexers: {
         claimUid: (volume) => some(volume.spec?.claimRef?.uid),
         handle: ({ spec }) =>
           spec?.csi === undefined ? [] : [`${spec.csi.driver}:${spec.csi.volumeHandle}`],
         driver: ({ spec }) => some(spec?.csi?.driver),
       },
-    });
+    }));
   }
 
   get classes(): ObjectCache<StorageClass> {
-    return this.#cache(StorageClasses, {});
+    return this.#cache(StorageClasses);
   }
 
   get attributesClasses(): ObjectCache<VolumeAttributesClass> {
-    return this.#cache(VolumeAttributesClasses, {});
+    return this.#cache(VolumeAttributesClasses);
   }
 
   get attachments(): ObjectCache<KubeVolumeAttachment> {
-    return this.#cache(KubeVolumeAttachments, {
+    return this.#cache(KubeVolumeAttachments, () => ({
       indexers: {
         volume: ({ spec }) => some(spec.source.persistentVolumeName),
         node: ({ spec }) => some(spec.nodeName),
       },
-    });
+    }));
   }
 
   get nodes(): ObjectCache<Node> {
-    return this.#cache(Nodes, {});
+    return this.#cache(Nodes);
   }
 
   get csiDrivers(): ObjectCache<CSIDriver> {
-    return this.#cache(CSIDrivers, {});
+    return this.#cache(CSIDrivers);
   }
 
   get csiNodes(): ObjectCache<CSINode> {
-    return this.#cache(CSINodes, {});
+    return this.#cache(CSINodes);
   }
 
   /** Unsettled CreateVolume calls of the driver. */
   get records(): ObjectCache<ConfigMap> {
-    return this.#cache(ConfigMaps, {
+    return this.#cache(ConfigMaps, () => ({
       namespace: this.#namespace,
       labelSelector: recordSelector(this.#driver),
       indexers: {
@@ -163,19 +172,19 @@ export class Cluster {
           return source === undefined ? [] : [`${source.kind}:${source.namespace}/${source.name}`];
         },
       },
-    });
+    }));
   }
 
   /** Capacity objects of the driver. */
   get capacities(): ObjectCache<CSIStorageCapacity> {
-    return this.#cache(CSIStorageCapacities, {
+    return this.#cache(CSIStorageCapacities, () => ({
       namespace: this.#namespace,
       labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.#driver}`,
-    });
+    }));
   }
 
   get snapshots(): ObjectCache<VolumeSnapshot> {
-    return this.#cache(VolumeSnapshots, {
+    return this.#cache(VolumeSnapshots, () => ({
       indexers: {
         uid: (snapshot) => some(snapshot.metadata.uid),
         /** `ns/name` of the source claim. */
@@ -199,26 +208,26 @@ export class Cluster {
         /** The empty string: snapshots that wait for a default class. */
         className: ({ spec }) => [spec.volumeSnapshotClassName ?? ""],
       },
-    });
+    }));
   }
 
   get contents(): ObjectCache<VolumeSnapshotContent> {
-    return this.#cache(VolumeSnapshotContents, {
+    return this.#cache(VolumeSnapshotContents, () => ({
       indexers: {
         className: ({ spec }) => some(spec.volumeSnapshotClassName),
         group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
         /** Contents that somebody brought in, by `driver:snapshot handle`. */
         imported: ({ spec }) => some(spec.source.snapshotHandle).map((handle) => `${spec.driver}:${handle}`),
       },
-    });
+    }));
   }
 
   get snapshotClasses(): ObjectCache<VolumeSnapshotClass> {
-    return this.#cache(VolumeSnapshotClasses, {});
+    return this.#cache(VolumeSnapshotClasses);
   }
 
   get groups(): ObjectCache<VolumeGroupSnapshot> {
-    return this.#cache(VolumeGroupSnapshots, {
+    return this.#cache(VolumeGroupSnapshots, () => ({
       indexers: {
         uid: (group) => some(group.metadata.uid),
         namespace: ({ metadata }) => some(metadata.namespace),
@@ -229,25 +238,25 @@ export class Cluster {
         /** The empty string: those that take a default class. */
         className: ({ spec }) => [spec.volumeGroupSnapshotClassName ?? ""],
       },
-    });
+    }));
   }
 
   get groupContents(): ObjectCache<VolumeGroupSnapshotContent> {
-    return this.#cache(VolumeGroupSnapshotContents, {
+    return this.#cache(VolumeGroupSnapshotContents, () => ({
       indexers: {
         className: ({ spec }) => some(spec.volumeGroupSnapshotClassName),
         /** `driver:volume handle` of every source. */
         source: ({ spec }) => (spec.source.volumeHandles ?? []).map((handle) => `${spec.driver}:${handle}`),
       },
-    });
+    }));
   }
 
   get groupClasses(): ObjectCache<VolumeGroupSnapshotClass> {
-    return this.#cache(VolumeGroupSnapshotClasses, {});
+    return this.#cache(VolumeGroupSnapshotClasses);
   }
 
   get groupRestores(): ObjectCache<VolumeGroupRestore> {
-    return this.#cache(VolumeGroupRestores, {
+    return this.#cache(VolumeGroupRestores, () => ({
       indexers: {
         group: ({ metadata, spec }) => [
           keyOf({ metadata: { ...metadata, name: spec.source.volumeGroupSnapshotName } }),
@@ -255,11 +264,11 @@ export class Cluster {
         /** Namespace of those that a claim may be in the way of. */
         failedIn: ({ metadata, status }) => (status?.phase === "Failed" ? some(metadata.namespace) : []),
       },
-    });
+    }));
   }
 
   get volumeGroups(): ObjectCache<VolumeGroup> {
-    return this.#cache(VolumeGroups, {
+    return this.#cache(VolumeGroups, () => ({
       indexers: {
         namespace: ({ metadata }) => some(metadata.namespace),
         /** The empty string: those that take a default class. */
@@ -267,29 +276,30 @@ export class Cluster {
         /** The content that it wants to bring in. */
         content: ({ spec }) => some(spec.source.volumeGroupContentName),
       },
-    });
+    }));
   }
 
   get volumeGroupContents(): ObjectCache<VolumeGroupContent> {
-    return this.#cache(VolumeGroupContents, {
+    return this.#cache(VolumeGroupContents, () => ({
       indexers: {
         group: ({ spec }) => [keyOf({ metadata: spec.volumeGroupRef })],
         groupUid: ({ spec }) => some(spec.volumeGroupRef.uid),
       },
-    });
+    }));
   }
 
   get volumeGroupClasses(): ObjectCache<VolumeGroupClass> {
-    return this.#cache(VolumeGroupClasses, {});
+    return this.#cache(VolumeGroupClasses);
   }
 
   #cache<T extends KubeObject>(
     resource: Resource<T>,
-    options: { namespace?: string; labelSelector?: string; indexers?: Indexers<T> },
+    more: () => { namespace?: string; labelSelector?: string; indexers?: Indexers<T> } = () => ({}),
   ): ObjectCache<T> {
     const id = `${resource.group}/${resource.plural}`;
     const known = this.#caches.get(id) as ObjectCache<T> | undefined;
     if (known !== undefined) return known;
+    const options = more();
     const informer = createInformer(this.store, resource, { ...options, logger: this.#logger });
     const cache = new ObjectCache(this.store, resource, informer, options.indexers);
     this.#caches.set(id, cache);

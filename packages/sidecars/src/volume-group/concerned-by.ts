@@ -12,8 +12,10 @@ export function contentOf(group: VolumeGroup): string {
 
 /** Whether the volume of a claim is in the group now. */
 export function isInGroupOf(cluster: Cluster, group: VolumeGroup): (claim: PersistentVolumeClaim) => boolean {
-  const handles = new Set(cluster.volumeGroupContents.get(contentOf(group))?.status?.volumeHandles);
+  // Few groups ever ask.
+  let handles: Set<string> | undefined;
   return ({ spec }) => {
+    handles ??= new Set(cluster.volumeGroupContents.get(contentOf(group))?.status?.volumeHandles);
     const volume = cluster.volumes.get(spec?.volumeName ?? "");
     return handles.has(volume?.spec?.csi?.volumeHandle ?? "");
   };

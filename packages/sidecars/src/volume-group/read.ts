@@ -2,8 +2,8 @@ import { keyOf, type PersistentVolumeClaim } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
 import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
-import { contentOf, isInGroupOf } from "./concerned-by.ts";
-import { concerns } from "./concerns.ts";
+import { claimsOf } from "./candidates.ts";
+import { contentOf } from "./concerned-by.ts";
 import { lockOf } from "./lock.ts";
 import { DEFAULT_VOLUME_GROUP_CLASS } from "./names.ts";
 import type { StorageMemory } from "./storage-memory.ts";
@@ -87,13 +87,8 @@ export class VolumeGroupReader {
   }
 
   async #candidates(group: VolumeGroup): Promise<Candidate[]> {
-    const { cluster } = this.#context;
-    const isInGroup = isInGroupOf(cluster, group);
-    const concerned = cluster.claims
-      .byIndex("namespace", group.metadata.namespace ?? "")
-      .filter((claim) => concerns(group, claim, isInGroup));
     const candidates: Candidate[] = [];
-    for (const claim of concerned) {
+    for (const claim of claimsOf(this.#context.cluster, group)) {
       const owner = await this.#ownerOf(claim, group);
       candidates.push({ ...this.#candidate(claim), ...(owner === undefined ? {} : { owner }) });
     }
