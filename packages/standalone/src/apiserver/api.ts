@@ -1,4 +1,6 @@
 import type { LocalStore, Logger } from "@mooring/store";
+import type { ExecRequest } from "../kubelet/index.ts";
+import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
@@ -22,9 +24,11 @@ export interface LogRequest {
 }
 
 /** What the API server needs of the kubelet. */
-export interface KubeletLogs {
+export interface KubeletStreams {
   /** The log in chunks of text or bytes. Throws a StatusError before the first chunk when there is no such log. */
   logs(request: LogRequest): AsyncIterable<string | Uint8Array>;
+  /** Starts a program in a container. Throws a StatusError when the container does not run. */
+  exec(request: ExecRequest): Promise<ExecSession>;
 }
 
 /** Counts answered requests for `/metrics`. */
@@ -39,7 +43,7 @@ export interface Api {
   store: LocalStore;
   kinds: KindRegistry;
   logger: Logger;
-  kubelet?: KubeletLogs;
+  kubelet?: KubeletStreams;
   openapi: OpenApiDocuments;
   readToken: TokenReader;
   tokens: ServiceAccountTokens;

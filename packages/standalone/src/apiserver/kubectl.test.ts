@@ -21,7 +21,7 @@ async function* logs(request: LogRequest): AsyncGenerator<string, void> {
 
 before(async () => {
   program = (await programs()).kubectl;
-  server = await startTestServer({ kubelet: { logs } });
+  server = await startTestServer({ kubelet: { logs, exec: () => assert.fail("nothing is run here") } });
   run = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });
   kubectl = mustRun(run);
 });
@@ -221,10 +221,7 @@ test("logs come from the kubelet, with the options that were given", async () =>
     (await run(["logs", "described", "-c", "none"])).stderr,
     /container none is not valid for pod described/,
   );
-  assert.match(
-    (await run(["exec", "described", "--", "true"])).stderr,
-    /not supported|not allowed|unable to upgrade|MethodNotAllowed/i,
-  );
+  assert.match((await run(["exec", "described", "--", "true"])).stderr, /nothing is run here/);
   void store;
 });
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { MetricFamily } from "@mooring/csi";
 import type { LocalStore, Logger } from "@mooring/store";
-import type { Api, KubeletLogs } from "./api.ts";
+import type { Api, KubeletStreams } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
@@ -28,7 +28,7 @@ export interface ApiServerOptions {
   logger: Logger;
   /** Stops the server. */
   signal: AbortSignal;
-  kubelet?: KubeletLogs;
+  kubelet?: KubeletStreams;
   /** More for `/metrics`. */
   metrics?: () => MetricFamily[];
   /** Default: the documents of `kinds`. */

@@ -1,2 +1,3 @@
+export type { ExecRequest } from "./exec.ts";
 export type { LogRequest } from "./logs.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./start.ts";

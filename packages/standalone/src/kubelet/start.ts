@@ -9,8 +9,9 @@ import {
   WorkQueue,
 } from "@mooring/store";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
-import type { Runtime } from "../runtime/index.ts";
+import type { ExecSession, Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
+import { type ExecRequest, openExec } from "./exec.ts";
 import { type LogRequest, readPodLog } from "./logs.ts";
 import { machineFacts } from "./node/machine.ts";
 import { type NodeSettings, resourcesOf } from "./node/node-object.ts";
@@ -45,6 +46,8 @@ export interface KubeletOptions {
 
 export interface Kubelet {
   logs(request: LogRequest): AsyncIterable<Uint8Array>;
+  /** Starts a program in a container of this node. */
+  exec(request: ExecRequest): Promise<ExecSession>;
   /** Settles when no process, mount or attachment of a pod is left on the machine. */
   readonly done: Promise<void>;
 }
@@ -73,7 +76,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     wantRunning(parts);
     for (const uid of await podsOnDisk(options, parts)) parts.queue.add(uid);
     const done = run(options, parts, working);
-    return { logs: (request) => readPodLog(options, request), done };
+    return {
+      logs: (request) => readPodLog(options, request),
+      exec: (request) => openExec(options, request),
+      done,
+    };
   } catch (error) {
     working.abort();
     throw error;

@@ -19,15 +19,15 @@ export interface ClusterLogsOptions {
   store: ObjectStore;
   /** The node of this process, and its kubelet. */
   nodeName: string;
-  kubelet: Pick<Kubelet, "logs">;
+  kubelet: Pick<Kubelet, "exec" | "logs">;
 }
 
 /** A log that is followed ends so soon after its node is known to be lost. */
 const LOOK_EVERY_MS = 2000;
 
-/** The logs of every node's pods: of this one from its kubelet, of the others from theirs. */
-export function clusterLogs(options: ClusterLogsOptions): Pick<Kubelet, "logs"> {
-  return { logs: (request) => readLog(options, request) };
+/** The pods of every node: of this one by its kubelet, of the others by theirs. */
+export function clusterStreams(options: ClusterLogsOptions): Pick<Kubelet, "exec" | "logs"> {
+  return { logs: (request) => readLog(options, request), exec: (request) => options.kubelet.exec(request) };
 }
 
 async function* readLog(

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RUNC } from "./runc.ts";
 import type { ExecResult } from "./runtime.ts";
@@ -9,7 +9,7 @@ import { readProcess } from "./write-bundle.ts";
 const KEEP_BYTES = 16 * 1024;
 
 /** Joins the group, where runc does not, so that what a probe leaves behind is found like everything else of the container. */
-const SCRIPT = `[ -z "$MOORING_CGROUP" ] || echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
+export const JOIN_GROUP = `[ -z "$MOORING_CGROUP" ] || echo 0 >"$MOORING_CGROUP/cgroup.procs" && unset MOORING_CGROUP && exec "$@"`;
 
 export interface ExecTarget {
   id: string;
@@ -41,7 +41,7 @@ type Running = ChildProcess & { stdout: NodeJS.ReadableStream; stderr: NodeJS.Re
 
 function start({ id, cgroup, root }: ExecTarget, files: { process: string; pid: string }): Running {
   const command = [RUNC, "--root", root, "exec", "--process", files.process, "--pid-file", files.pid, id];
-  return spawn("/bin/sh", ["-c", SCRIPT, "mooring-exec", ...command], {
+  return spawn("/bin/sh", ["-c", JOIN_GROUP, "mooring-exec", ...command], {
     detached: true,
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe"],
@@ -85,19 +85,45 @@ async function run(
   }
 }
 
-/** runc first, so that it starts nothing more; then what it has started, which does not end with it. */
-async function endAll(child: ChildProcess, pidFile: string): Promise<void> {
-  kill(child.pid);
-  const pid = Number(await readFile(pidFile, "utf8").catch(() => "0"));
-  kill(pid);
+/**
+ * runc, what it has started and what that has started. Each is stopped before its children are read, so that none is missed:
+ * runc writes down the program's pid some time after the program has begun. What has left the family is in the pid file's group.
+ */
+export async function endAll(child: ChildProcess, pidFile: string): Promise<void> {
+  const family = await stopFamily(child.pid);
+  killGroup(child.pid);
+  for (const pid of family) signal(pid, "SIGKILL");
+  killGroup(Number(await readFile(pidFile, "utf8").catch(() => "0")));
+}
+
+async function stopFamily(first: number | undefined): Promise<number[]> {
+  const family: number[] = [];
+  const next = first === undefined ? [] : [first];
+  for (let pid = next.pop(); pid !== undefined; pid = next.pop()) {
+    if (!signal(pid, "SIGSTOP")) continue;
+    family.push(pid);
+    next.push(...(await childrenOf(pid)));
+  }
+  return family;
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const folder = `/proc/${pid}/task`;
+  const threads = await readdir(folder).catch(() => []);
+  const lists = threads.map((thread) => readFile(`${folder}/${thread}/children`, "utf8").catch(() => ""));
+  return (await Promise.all(lists)).flatMap((list) => list.split(" ").filter(Boolean).map(Number));
 }
 
 /** A program that runc starts leads a group of its own. */
-function kill(pid: number | undefined): void {
-  if (pid === undefined || pid <= 0) return;
+function killGroup(pid: number | undefined): void {
+  if (pid !== undefined && pid > 0) signal(-pid, "SIGKILL");
+}
+
+/** False: it has ended. */
+function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
-    process.kill(-pid, "SIGKILL");
+    return process.kill(pid, name);
   } catch {
-    // It has ended.
+    return false;
   }
 }

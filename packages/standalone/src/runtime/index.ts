@@ -1,4 +1,5 @@
 export { controllersHere } from "./controllers.ts";
+export { type ExecSession, ExecStartError } from "./exec-session.ts";
 export { CAPABILITIES, DEFAULT_CAPABILITIES, ownCapabilities } from "./oci/capabilities.ts";
 export { PIDS_LIMIT } from "./oci/resources.ts";
 export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";

@@ -8,7 +8,8 @@ import { cgroupName, openCgroups } from "./cgroups.ts";
 import type { Container } from "./container.ts";
 import { type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
 import { controllersHere } from "./controllers.ts";
-import { execInContainer } from "./exec.ts";
+import { type ExecTarget, execInContainer } from "./exec.ts";
+import { type ExecSession, openSession, type SessionOptions } from "./exec-session.ts";
 import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
@@ -131,11 +132,19 @@ class ProcessRuntime implements Runtime {
     argv: readonly string[],
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<ExecResult> {
+    return execInContainer(await this.#target(id), argv, options);
+  }
+
+  async open(id: string, argv: readonly string[], options: SessionOptions): Promise<ExecSession> {
+    return openSession(await this.#target(id), argv, options);
+  }
+
+  async #target(id: string): Promise<ExecTarget> {
     const { pid, state, pod } = this.#known(id).status();
     if (pid === undefined || state !== "running") throw new Error(`container ${id} is not running`);
     const { cgroups, run } = this.#context;
     const { container: cgroup = "" } = await cgroups.create(pod.uid, id);
-    return execInContainer({ id, cgroup, root: run.runc, bundle: run.bundle(id) }, argv, options);
+    return { id, cgroup, root: run.runc, bundle: run.bundle(id) };
   }
 
   async remove(id: string): Promise<void> {

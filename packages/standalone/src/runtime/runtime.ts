@@ -1,3 +1,5 @@
+import type { ExecSession, SessionOptions } from "./exec-session.ts";
+
 /** A file or folder of the machine that a container sees. */
 export interface ContainerMount {
   /** Absolute path on the machine. */
@@ -125,6 +127,8 @@ export interface Runtime {
     argv: readonly string[],
     options: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<ExecResult>;
+  /** The same for somebody who writes to it and reads of it while it runs. Throws when the container does not run. */
+  open(id: string, argv: readonly string[], options: SessionOptions): Promise<ExecSession>;
   /** Forgets a container that has ended, and its log. */
   remove(id: string): Promise<void>;
   /** Removes the logs and the cgroup of a pod that has no containers any more. */

@@ -1,20 +1,22 @@
-import type { KubeletLogs } from "../apiserver/index.ts";
+import type { KubeletStreams } from "../apiserver/index.ts";
 import { type ApiServer, startApiServer } from "../apiserver/start.ts";
 import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
 import type { Starting } from "./start.ts";
 
 export interface StartedApi extends ApiServer {
-  /** Says who has the pods' logs; until then they are "not available yet". */
-  serveLogs(kubelet: KubeletLogs): void;
+  /** Says who has the pods; until then their logs are "not available yet". */
+  serveStreams(kubelet: KubeletStreams): void;
 }
 
-/** Logs are asked of a kubelet that starts later than the server. */
-function lateLogs(): KubeletLogs & { kubelet?: KubeletLogs } {
-  const late: KubeletLogs & { kubelet?: KubeletLogs } = {
-    logs(request) {
-      if (late.kubelet === undefined) throw new Error("the kubelet has not started yet");
-      return late.kubelet.logs(request);
-    },
+/** Of a kubelet that starts later than the server. */
+function lateStreams(): KubeletStreams & { kubelet?: KubeletStreams } {
+  const started = () => {
+    if (late.kubelet === undefined) throw new Error("the kubelet has not started yet");
+    return late.kubelet;
+  };
+  const late: KubeletStreams & { kubelet?: KubeletStreams } = {
+    logs: (request) => started().logs(request),
+    exec: async (request) => started().exec(request),
   };
   return late;
 }
@@ -31,7 +33,7 @@ export async function startApi({
   calls,
 }: Starting): Promise<StartedApi> {
   const { host, port } = options.listen;
-  const late = lateLogs();
+  const late = lateStreams();
   await parts.start("definitions", (signal) =>
     startCrdController({ store, registry, kinds, logger, signal }),
   );
@@ -50,7 +52,7 @@ export async function startApi({
   );
   return {
     ...server,
-    serveLogs: (kubelet) => {
+    serveStreams: (kubelet) => {
       late.kubelet = kubelet;
     },
   };

@@ -5,7 +5,7 @@ import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
-import { clusterLogs } from "../node-logs/cluster-logs.ts";
+import { clusterStreams } from "../node-logs/cluster-logs.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startApi } from "./api.ts";
@@ -61,7 +61,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     const issueToken: IssueToken = (order, now) => api.tokens.issue(order, now);
     const { nodeName } = options;
     const kubelet = await startNode({ ...starting, nodeName, view, issueToken });
-    api.serveLogs(clusterLogs({ store, nodeName, kubelet }));
+    api.serveStreams(clusterStreams({ store, nodeName, kubelet }));
     return { url: api.url, kubeconfig: api.kubeconfig, done: untilStopped(signal, failed).finally(stop) };
   } catch (error) {
     await stop();

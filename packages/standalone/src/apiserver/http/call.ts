@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Upgrade } from "../../streams/handshake.ts";
 
 /** Who sends a request, as authentication.k8s.io/v1 UserInfo. */
 export interface User {
@@ -18,6 +19,8 @@ export interface Call {
   path: string;
   query: URLSearchParams;
   user: User;
+  /** The client asks for another protocol; whoever takes the connection answers nothing else. */
+  upgrade?: Upgrade;
   /** Aborts when the client goes away or the server stops. */
   signal: AbortSignal;
 }

@@ -1,8 +1,10 @@
 import { StatusError } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Call } from "../http/call.ts";
+import { handleAttach } from "../pods/attach.ts";
 import { handleBinding } from "../pods/binding.ts";
 import { handleEviction } from "../pods/eviction.ts";
+import { handleExec } from "../pods/exec.ts";
 import { handleLog } from "../pods/log.ts";
 import { handleFinalize } from "./finalize.ts";
 import { type ItemTarget, methodNotAllowed, pathNotFound } from "./target.ts";
@@ -14,6 +16,9 @@ type Handler = (call: Call, target: ItemTarget, api: Api) => Promise<void>;
 const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
   "/namespaces/finalize": { PUT: handleFinalize },
   "/pods/log": { GET: handleLog },
+  // SPDY asks by POST.
+  "/pods/exec": { GET: handleExec, POST: handleExec },
+  "/pods/attach": { GET: handleAttach, POST: handleAttach },
   "/pods/eviction": { POST: handleEviction },
   "/pods/binding": { POST: handleBinding },
   "/serviceaccounts/token": { POST: handleToken },
@@ -21,10 +26,8 @@ const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
 
 /** Subresources of Kubernetes that make no sense here; kubectl shows the text. */
 const ABSENT: Readonly<Record<string, string>> = {
-  "/pods/exec":
-    "exec is not supported by Mooring standalone: run the command on this machine (`mooring why pod/NAME` tells its state)",
-  "/pods/attach": "attach is not supported by Mooring standalone: read the output with `kubectl logs -f`",
-  "/pods/portforward": "port-forward is not needed: pods use the network of this machine",
+  "/pods/portforward":
+    "port-forward is not served: pods use the network of this machine, so their ports are open on it",
 };
 
 export async function handleSpecial(call: Call, target: ItemTarget, api: Api): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import type { Upgrade } from "../../streams/handshake.ts";
 import type { Api } from "../api.ts";
 import { ANONYMOUS, authenticate } from "../auth/authenticate.ts";
 import type { Call } from "../http/call.ts";
@@ -26,6 +27,7 @@ export async function listen(
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on("tlsClientError", () => {});
+  server.on("upgrade", (request, socket, head) => void answerUpgrade(request, { socket, head }, api));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(at.port, at.host, () => {
@@ -36,13 +38,30 @@ export async function listen(
   return { server, address: server.address() as AddressInfo };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, api: Api): Promise<void> {
+/** As any other request, which is also how it is refused, until somebody takes the connection. */
+async function answerUpgrade(request: IncomingMessage, upgrade: Upgrade, api: Api): Promise<void> {
+  const { socket } = upgrade;
+  socket.on("error", () => socket.destroy());
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once("finish", () => socket.end());
+  await answer(request, response, api, upgrade);
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  api: Api,
+  upgrade?: Upgrade,
+): Promise<void> {
   response.setHeader("Audit-Id", randomUUID());
   response.setHeader("Cache-Control", "no-cache, private");
   response.on("error", () => {});
   let call: Call | undefined;
   try {
     call = createCall(request, response, ANONYMOUS);
+    if (upgrade !== undefined) call.upgrade = upgrade;
     call.user = authenticate(request, api.readToken);
     await route(call, api);
   } catch (error) {

@@ -14,7 +14,7 @@ import { startGarbageCollector } from "../../controllers/garbage-collector/index
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
 import { startRoleAggregation } from "../../controllers/role-aggregation/index.ts";
 import { startCrdController } from "../../crd/index.ts";
-import type { KubeletLogs } from "../api.ts";
+import type { KubeletStreams } from "../api.ts";
 import { createKindRegistry, type MutableKindRegistry } from "../kind-info.ts";
 import { type ApiServer, startApiServer } from "../start.ts";
 import { HttpClient } from "./http-client.ts";
@@ -32,7 +32,7 @@ export interface TestServer {
 }
 
 export interface TestServerOptions {
-  kubelet?: KubeletLogs;
+  kubelet?: KubeletStreams;
   history?: LocalStoreOptions["history"];
   /** Default true: the controllers of CRDs, garbage and namespaces. */
   controllers?: boolean;

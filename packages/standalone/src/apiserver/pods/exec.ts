@@ -1,0 +1,26 @@
+import { badRequest } from "@mooring/store";
+import { serveSession } from "../../streams/serve-session.ts";
+import type { Api } from "../api.ts";
+import { type Call, flag } from "../http/call.ts";
+import type { ItemTarget } from "../resources/target.ts";
+import { chooseContainer } from "./choose-container.ts";
+import { authorizeStream, kubeletOf, openStream, podOf } from "./stream.ts";
+
+/** `pods/NAME/exec`: a program beside the container's own, its streams over a WebSocket. */
+export async function handleExec(call: Call, target: ItemTarget, api: Api): Promise<void> {
+  await authorizeStream(call, api);
+  const pod = await podOf(target, api);
+  const command = call.query.getAll("command");
+  const is = (name: string) => flag(call.query, name) === true;
+  const wants = { stdin: is("stdin"), stdout: is("stdout"), stderr: is("stderr"), tty: is("tty") };
+  if (command.length === 0 || command[0] === "") throw badRequest("command: at least a program is required");
+  if (!wants.stdin && !wants.stdout && !wants.stderr)
+    throw badRequest("at least one of stdin, stdout and stderr is required");
+  const container = chooseContainer(pod, call.query.get("container") ?? "");
+  const kubelet = kubeletOf(api);
+  const program = command[0] ?? "";
+  const ws = await openStream(call, target, api, { does: "exec", container, program });
+  const { stdin, stdout, stderr, tty } = wants;
+  const request = { namespace: target.namespace ?? "", pod: target.name, container, command, stdin, tty };
+  await serveSession(ws, { open: () => kubelet.exec(request), stdout, stderr, stop: api.signal });
+}

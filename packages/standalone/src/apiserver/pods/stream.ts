@@ -1,0 +1,54 @@
+import { badRequest, type Pod, Pods, StatusError } from "@mooring/store";
+import type { WebSocket } from "ws";
+import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
+import { accept, chooseProtocol } from "../../streams/handshake.ts";
+import type { Api } from "../api.ts";
+import { attributesOf } from "../auth/attributes.ts";
+import { forbidden } from "../auth/authorize.ts";
+import type { Call } from "../http/call.ts";
+import type { ItemTarget } from "../resources/target.ts";
+
+/** Who may open a stream into a pod has to be allowed to create one, also where a WebSocket asks for it by GET. */
+export async function authorizeStream(call: Call, { authorizer }: Api): Promise<void> {
+  const attributes = { ...attributesOf(call), verb: "create" };
+  if (!(await authorizer.allowed(call.user, attributes))) throw forbidden(call.user, attributes);
+}
+
+/** The pod of a stream; it has a node. */
+export async function podOf(target: ItemTarget, { store }: Api): Promise<Pod> {
+  const pod = await store.get<Pod>(Pods, { namespace: target.namespace ?? "", name: target.name });
+  if (!pod.spec?.nodeName) throw badRequest(`pod ${target.name} does not have a host assigned`);
+  return pod;
+}
+
+/** Throws unless this server has a kubelet that can do that. */
+export function kubeletOf({ kubelet }: Api): NonNullable<Api["kubelet"]> {
+  if (kubelet === undefined)
+    throw new StatusError("ServiceUnavailable", "this server runs without a node agent: no pods");
+  return kubelet;
+}
+
+/** Makes a WebSocket of the request, and leaves a record of who has opened it. Nothing may throw after that. */
+export async function openStream(
+  call: Call,
+  target: ItemTarget,
+  { logger }: Api,
+  what: { does: string; container: string; program?: string },
+): Promise<WebSocket> {
+  const { request, response, upgrade, user } = call;
+  if (upgrade === undefined) throw badRequest("Upgrade request required");
+  const protocol = chooseProtocol(request, CHANNEL_PROTOCOLS);
+  const { container, does, program } = what;
+  logger.info(
+    {
+      ...{ audit: response.getHeader("Audit-Id"), user: user.username, does },
+      ...{ namespace: target.namespace, pod: target.name, container },
+      // Not its arguments: passwords are typed there.
+      ...(program === undefined ? {} : { program }),
+    },
+    "a stream into a pod is opened",
+  );
+  const ws = await accept(request, response, upgrade, protocol);
+  response.statusCode = 101;
+  return ws;
+}

@@ -1,0 +1,48 @@
+import { badRequest, type ObjectStore, type Pod, Pods, StatusError } from "@mooring/store";
+import type { ExecSession, Runtime } from "../runtime/index.ts";
+
+/** What `kubectl exec` asks for, as in core/v1 PodExecOptions. */
+export interface ExecRequest {
+  namespace: string;
+  pod: string;
+  container: string;
+  command: readonly string[];
+  stdin: boolean;
+  /** The program has a terminal. */
+  tty: boolean;
+}
+
+interface Place {
+  store: ObjectStore;
+  runtime: Runtime;
+  nodeName: string;
+}
+
+/**
+ * Starts a program in a container that runs. Throws NotFound, BadRequest when the container does not run, or
+ * ServiceUnavailable for a pod of another node.
+ */
+export async function openExec(place: Place, request: ExecRequest): Promise<ExecSession> {
+  const { command, container, stdin, tty } = request;
+  const { id } = await runningContainer(place, { ...request, container });
+  return place.runtime.open(id, command, { stdin, tty });
+}
+
+/** The container of that name that runs now. */
+export async function runningContainer(
+  { store, runtime, nodeName }: Place,
+  { namespace, pod: name, container }: Pick<ExecRequest, "namespace" | "pod" | "container">,
+) {
+  const pod = await store.get<Pod>(Pods, { namespace, name });
+  const where = pod.spec?.nodeName;
+  if (where !== nodeName)
+    throw new StatusError("ServiceUnavailable", `pod "${name}" is not on this node but on "${where}"`);
+  const found = runtime
+    .list()
+    .find((each) => each.pod.uid === pod.metadata.uid && each.name === container && each.state === "running");
+  if (found === undefined)
+    throw badRequest(
+      `container "${container}" in pod "${name}" is not running: kubectl get pod ${name} tells why`,
+    );
+  return found;
+}

@@ -1,0 +1,76 @@
+import type { WebSocket } from "ws";
+
+/**
+ * Kubernetes' channels on one WebSocket: the first byte of each message says which. `v5` is `v4` with a message that ends
+ * one channel, so that a program learns of the end of its input.
+ */
+export const CHANNEL_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
+
+export const Channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
+const CLOSE = 255;
+
+export interface Listener {
+  stdin(bytes: Buffer): void;
+  stdinEnd(): void;
+  resize(size: { columns: number; rows: number }): void;
+}
+
+/** One client. */
+export class Channels {
+  readonly #ws: WebSocket;
+  /** Aborts when the client has left, or was sent away. */
+  readonly left: AbortSignal;
+
+  constructor(ws: WebSocket, listener: Listener) {
+    this.#ws = ws;
+    const left = new AbortController();
+    this.left = left.signal;
+    ws.once("close", () => left.abort(new Error("the client has left")));
+    ws.on("message", (data) => receive(data as Buffer, listener));
+  }
+
+  /** Resolves when the bytes are with the kernel, so a slow client holds up the program that it reads from. */
+  send(channel: number, bytes: Uint8Array): Promise<void> {
+    const message = Buffer.concat([Buffer.of(channel), bytes]);
+    return new Promise((resolve, reject) => {
+      this.#ws.send(message, { binary: true }, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Nothing more is read of the client until `on` is called. */
+  pause(): void {
+    this.#ws.pause();
+  }
+  resume(): void {
+    this.#ws.resume();
+  }
+
+  close(): void {
+    this.#ws.close(1000);
+    // A client that answers the farewell ends the connection itself; one that does not is not waited for.
+    setTimeout(() => this.#ws.terminate(), 5_000).unref();
+  }
+}
+
+function receive(data: Buffer, listener: Listener): void {
+  const [channel] = data;
+  if (channel === Channel.stdin) listener.stdin(data.subarray(1));
+  else if (channel === CLOSE && data[1] === Channel.stdin) listener.stdinEnd();
+  else if (channel === Channel.resize) {
+    const size = readSize(data.subarray(1));
+    if (size !== undefined) listener.resize(size);
+  }
+}
+
+/** `{"Width": 80, "Height": 24}`; undefined for anything else. */
+function readSize(bytes: Buffer): { columns: number; rows: number } | undefined {
+  try {
+    const { Height: rows, Width: columns } = JSON.parse(bytes.toString()) as Record<string, unknown>;
+    return isSize(columns) && isSize(rows) ? { columns, rows } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isSize = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) > 0 && Number(value) <= 65_535;

@@ -1,0 +1,17 @@
+/** How a program ended, as clients read it on the error channel (metav1.Status). */
+export function outcomeOf(exitCode: number): object {
+  if (exitCode === 0) return { metadata: {}, status: "Success" };
+  return {
+    metadata: {},
+    status: "Failure",
+    message: `command terminated with non-zero exit code: exit status ${exitCode}`,
+    reason: "NonZeroExitCode",
+    details: { causes: [{ reason: "ExitCode", message: String(exitCode) }] },
+  };
+}
+
+/** It did not begin, or nobody knows how it ended. */
+export function failureOf(error: unknown): object {
+  const message = error instanceof Error ? error.message : String(error);
+  return { metadata: {}, status: "Failure", reason: "InternalError", code: 500, message };
+}

@@ -1,0 +1,114 @@
+import type { Readable, Writable } from "node:stream";
+import type { WebSocket } from "ws";
+import type { ExecSession } from "../runtime/index.ts";
+import { Channel, Channels } from "./channels.ts";
+import { failureOf, outcomeOf } from "./outcome.ts";
+
+/** A background program may hold the pipes open: what it writes later than this after the end is nobody's. */
+const LAST_WORDS_MS = 1_000;
+
+export interface ServedSession {
+  open(): Promise<ExecSession>;
+  /** Which of its outputs the client wants. */
+  stdout: boolean;
+  stderr: boolean;
+  /** Ends all of it. */
+  stop: AbortSignal;
+}
+
+/**
+ * Joins a program and a client until one of them ends. A client that leaves takes the program with it; a program that
+ * ends has all that it wrote sent, and its outcome after that. Resolves when nothing of either is left.
+ */
+export async function serveSession(
+  ws: WebSocket,
+  { open, stderr, stdout, stop }: ServedSession,
+): Promise<void> {
+  let session: ExecSession | undefined;
+  let early: Buffer[] = [];
+  let size: { columns: number; rows: number } | undefined;
+  let isOver = false;
+  const channels: Channels = new Channels(ws, {
+    stdin: (bytes) => {
+      // Keystrokes of before the program has begun.
+      if (session === undefined) early.push(bytes);
+      else feed(session.stdin, bytes, channels);
+    },
+    stdinEnd: () => {
+      isOver = true;
+      session?.stdin?.end();
+    },
+    resize: (next) => {
+      size = next;
+      session?.resize(next);
+    },
+  });
+  const done = AbortSignal.any([channels.left, stop]);
+  try {
+    // Says that the connection is there: a client may wait for it before it sends anything.
+    await channels.send(Channel.stdout, Buffer.alloc(0));
+    session = await open();
+    const began = session;
+    done.addEventListener("abort", () => void began.kill(), { once: true });
+    if (done.aborted) await began.kill();
+    if (size !== undefined) began.resize(size);
+    for (const bytes of early) feed(began.stdin, bytes, channels);
+    early = [];
+    if (isOver) began.stdin?.end();
+    const outputs = [
+      copy(began.stdout, stdout ? Channel.stdout : undefined, channels),
+      ...(began.stderr === undefined
+        ? []
+        : [copy(began.stderr, stderr ? Channel.stderr : undefined, channels)]),
+    ];
+    const code = await began.exit;
+    for (const output of outputs) await output.drained(LAST_WORDS_MS);
+    await tell(channels, outcomeOf(code));
+  } catch (error) {
+    if (!channels.left.aborted) await tell(channels, failureOf(error)).catch(() => {});
+  } finally {
+    channels.close();
+    await session?.kill();
+  }
+}
+
+function tell(channels: Channels, status: object): Promise<void> {
+  return channels.send(Channel.error, Buffer.from(JSON.stringify(status)));
+}
+
+function feed(stdin: Writable | undefined, bytes: Buffer, channels: Channels): void {
+  if (stdin === undefined || stdin.destroyed || stdin.write(bytes)) return;
+  channels.pause();
+  const goOn = () => channels.resume();
+  stdin.once("drain", goOn).once("close", goOn);
+}
+
+/** Sends what comes, each piece when the one before it has gone; without a channel it is read and thrown away. */
+function copy(from: Readable, channel: number | undefined, channels: Channels) {
+  let sending = false;
+  let last = performance.now();
+  const ended = (async () => {
+    for await (const chunk of from) {
+      sending = true;
+      if (channel !== undefined) await channels.send(channel, chunk as Buffer);
+      sending = false;
+      last = performance.now();
+    }
+  })().catch(() => {});
+  return {
+    /** Resolves when all is sent: at the end, or once nothing has come for so long. */
+    async drained(quietMs: number): Promise<void> {
+      let isDone = false;
+      void ended.then(() => {
+        isDone = true;
+      });
+      last = Math.max(last, performance.now());
+      while (!isDone) {
+        const quiet = !sending && from.readableLength === 0 && performance.now() - last > quietMs;
+        if (quiet || channels.left.aborted) break;
+        await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 50))]);
+      }
+      from.destroy();
+    },
+  };
+}
