@@ -45,7 +45,7 @@ function propertyThatFails() {
   return new Promise((resolve) => {
     const args = ["--conditions=mooring-source", "--import", "tsx", "--test-reporter=tap", HISTORIES];
     // What breaks a property at all breaks it in the short run.
-    const env = { ...process.env, MOORING_DEEP: "", NODE_TEST_CONTEXT: undefined };
+    const env = { ...process.env, MOORING_DEEP: "", MOORING_TESTS: "all", NODE_TEST_CONTEXT: undefined };
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "ignore"] });
     let out = "";
     child.stdout.on("data", (data) => {

@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, sample } from "@mooring/store/testing";
 import { type Driver, host, NODE, startDriver } from "./support/driver.ts";
 import { gate } from "./support/gate.ts";
 import {
@@ -27,7 +27,7 @@ const nothingServed = async ({ stateDir }: Driver) =>
   assert.equal((await readdir(stateDir)).includes("shares"), false);
 
 for (const [pool, driver] of Object.entries({ xfs: imaged, directory: folders })) {
-  for (const mode of MODES) {
+  for (const mode of sample(MODES, { everyday: 1 })) {
     test(`${pool}: ${mode}, the driver alone: the file system itself is used, no server is started`, async () => {
       covers("CSI-072", "CSI-073", "CSI-090");
       const choice: CapabilityChoice = { mode };
@@ -66,7 +66,7 @@ for (const [pool, driver] of Object.entries({ xfs: imaged, directory: folders })
   }
 }
 
-for (const mode of MODES) {
+for (const mode of sample(MODES, { everyday: 1 })) {
   test(`${mode} of a block volume, the driver alone: its device, at several targets`, async () => {
     covers("CSI-072", "CSI-084", "CSI-090");
     const choice: CapabilityChoice = { mode, access: "block" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, sample } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import type { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -40,7 +40,7 @@ while true; do
   echo $i
 done`;
 
-for (const pool of ["xfs", "btrfs"] as const) {
+for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`group snapshots on a pool of type ${pool}`, async (t) => {
     covers("KEP-001", "KEP-038");
     const { up, kubectl, shows, gone } = await world({ pool });

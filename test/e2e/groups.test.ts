@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, sample } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
@@ -19,7 +19,7 @@ while :; do
 done`;
 const READ = "cat /a/n /b/n";
 
-for (const pool of ["xfs", "btrfs"] as const) {
+for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`mooring group on a pool of type ${pool}`, async (t) => {
     covers("KEP-038");
     const { up, kubectl, shows, gone } = await world({ pool });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sample } from "@mooring/store/testing";
 import { world } from "../support/world.ts";
 
-for (const pool of ["xfs", "btrfs"] as const) {
+for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
   test(`snapshots on a pool of type ${pool}`, async (t) => {
     const { up, kubectl, shows, gone } = await world({ pool });
 

@@ -3,7 +3,7 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
-import { sample } from "@mooring/store/testing";
+import { howMany, sample } from "@mooring/store/testing";
 import { type Driver, prepareDriver } from "../csi/support/driver.ts";
 import { MIB } from "../csi/support/volumes.ts";
 import { eventually } from "../support/eventually.ts";
@@ -18,8 +18,7 @@ import { type PublishedVolume, publishVolume, siteOf } from "./support/volume-se
  */
 const bin = postgresqlFolder() ?? "";
 const skip = bin === "" ? "PostgreSQL is not installed: apt-get install postgresql" : false;
-const deep = process.env["MOORING_DEEP"] === "1";
-const SNAPSHOTS = deep ? 20 : 2;
+const SNAPSHOTS = howMany({ everyday: 2, deep: 20 });
 const SIZES = { data: 512n * MIB, wal: 256n * MIB };
 
 interface Pair {

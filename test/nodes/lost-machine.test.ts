@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents } from "@mooring/engine";
 import { Nodes as KubeNodes, KubeVolumeAttachments, PersistentVolumeClaims, Pods } from "@mooring/store";
+import { everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { condition, nodeIs, PodWriter, taintsOf } from "./support/pods.ts";
@@ -51,99 +52,117 @@ describe("pods of a machine that is lost", () => {
     await store.delete(PersistentVolumeClaims, { namespace: NAMESPACE, name: second.claim });
   }
 
-  test("its power is cut: they are marked for deletion, leave when its leases are lost, and go on elsewhere", async () => {
-    await claimed("powered", "common");
-    const first = await PodWriter.create(nodes, "powered-a", "a", "powered");
-    await first.progress(50);
-    const second = await PodWriter.create(nodes, "powered-b", "b", "powered");
-    await nodes.machine("a").cutPower();
-    await nodeIs(nodes, "a", "Unknown");
-    await first.gone();
-    const lost = await (await nodes.store()).get(KubeNodes, { name: "a" });
-    assert.deepEqual(taintsOf(lost), LOST);
-    assert.equal(await agent("a"), "Fenced");
-    assert.equal(condition(lost, "storage.mooring.dev/Fenced"), "True");
-    const since = (type: string) =>
-      Date.parse(lost.status?.conditions?.find((each) => each.type === type)?.lastTransitionTime ?? "");
-    assert.equal(condition(lost, "Ready"), "Unknown");
-    assert.ok(since("Ready") <= since("storage.mooring.dev/Fenced"), JSON.stringify(lost.status));
-    await second.progress(50);
-    await nodes.machine("a").start();
-    await isBack("a");
-    await isOver(first, second);
-  });
+  test(
+    "its power is cut: they are marked for deletion, leave when its leases are lost, and go on elsewhere",
+    everyday(),
+    async () => {
+      await claimed("powered", "common");
+      const first = await PodWriter.create(nodes, "powered-a", "a", "powered");
+      await first.progress(50);
+      const second = await PodWriter.create(nodes, "powered-b", "b", "powered");
+      await nodes.machine("a").cutPower();
+      await nodeIs(nodes, "a", "Unknown");
+      await first.gone();
+      const lost = await (await nodes.store()).get(KubeNodes, { name: "a" });
+      assert.deepEqual(taintsOf(lost), LOST);
+      assert.equal(await agent("a"), "Fenced");
+      assert.equal(condition(lost, "storage.mooring.dev/Fenced"), "True");
+      const since = (type: string) =>
+        Date.parse(lost.status?.conditions?.find((each) => each.type === type)?.lastTransitionTime ?? "");
+      assert.equal(condition(lost, "Ready"), "Unknown");
+      assert.ok(since("Ready") <= since("storage.mooring.dev/Fenced"), JSON.stringify(lost.status));
+      await second.progress(50);
+      await nodes.machine("a").start();
+      await isBack("a");
+      await isOver(first, second);
+    },
+  );
 
-  test("its network is cut: its writers stop before others begin, and it cleans up when it is back", async () => {
-    const a = nodes.machine("a");
-    await claimed("parted", "common");
-    const first = await PodWriter.create(nodes, "parted-a", "a", "parted");
-    await first.progress(50);
-    const second = await PodWriter.create(nodes, "parted-b", "b", "parted");
-    await a.seat.link("down");
-    await second.progress(50);
-    assert.equal(await first.object(), undefined);
-    await a.seat.link("up");
-    await isBack("a");
-    await eventually("nothing of the lost pod to be mounted", async () => {
-      const mounts = await a.run("cat", "/proc/self/mountinfo");
-      return !mounts.includes("kubernetes.io~csi") && !mounts.includes("globalmount");
-    });
-    await second.progress(50);
-    await isOver(first, second);
-  });
-
-  test("the API server is killed at every step of it: the next one goes on, and nobody writes at once", async () => {
-    const { up } = nodes;
-    await claimed("killed", "common");
-    const first = await PodWriter.create(nodes, "killed-a", "a", "killed");
-    await first.progress(50);
-    const second = await PodWriter.create(nodes, "killed-b", "b", "killed");
-    await nodes.machine("a").cutPower();
-    for (const gap of ["marked", "tainted", "evicted", "removed"]) {
-      await up.end("SIGKILL");
-      await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${gap}` }, { mayDie: true });
-      await eventually(`the API server to die where it has ${gap}`, async () => !up.alive, {
-        withinMs: 240_000,
+  test(
+    "its network is cut: its writers stop before others begin, and it cleans up when it is back",
+    thorough(),
+    async () => {
+      const a = nodes.machine("a");
+      await claimed("parted", "common");
+      const first = await PodWriter.create(nodes, "parted-a", "a", "parted");
+      await first.progress(50);
+      const second = await PodWriter.create(nodes, "parted-b", "b", "parted");
+      await a.seat.link("down");
+      await second.progress(50);
+      assert.equal(await first.object(), undefined);
+      await a.seat.link("up");
+      await isBack("a");
+      await eventually("nothing of the lost pod to be mounted", async () => {
+        const mounts = await a.run("cat", "/proc/self/mountinfo");
+        return !mounts.includes("kubernetes.io~csi") && !mounts.includes("globalmount");
       });
-    }
-    await up.start();
-    await first.gone();
-    await second.progress(50);
-    await nodes.machine("a").start();
-    await isBack("a");
-    await isOver(first, second);
-  });
+      await second.progress(50);
+      await isOver(first, second);
+    },
+  );
 
-  test("data that only it has: they wait, also when it is said to be off, and go on when it is back", async () => {
-    await claimed("kept", "own");
-    const store = await nodes.store();
-    const first = await PodWriter.create(nodes, "kept-a", "a", "kept");
-    await first.progress(50);
-    await nodes.machine("a").cutPower();
-    await eventually("its pod to be marked for deletion", async () => {
-      const found = await first.object();
-      return found?.metadata.deletionTimestamp !== undefined;
-    });
-    // It held no lease: nobody but a person can know that it is off.
-    assert.notEqual(await agent("a"), "Fenced");
-    await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}=nodeshutdown:NoExecute`);
-    await first.gone();
-    const next = pod(NAMESPACE, "kept-next", `tail -n1 /data/log; exec sleep infinity`, { "/data": "kept" });
-    await store.create(Pods, next);
-    const refused = await eventually("the scheduler to say why not", async () => {
-      const { status } = await store.get(Pods, { namespace: NAMESPACE, name: "kept-next" });
-      return status?.conditions?.find(({ type }) => type === "PodScheduled")?.message;
-    });
-    assert.match(refused, /node\(s\) (were not ready|had volume node affinity conflict)/);
-    await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}-`);
-    await nodes.machine("a").start();
-    await isBack("a");
-    const ran = await eventually("the next pod to run", async () => {
-      const found = await store.get(Pods, { namespace: NAMESPACE, name: "kept-next" });
-      return found.status?.phase === "Running" ? found : undefined;
-    });
-    assert.equal(ran.spec?.nodeName, "a");
-  });
+  test(
+    "the API server is killed at every step of it: the next one goes on, and nobody writes at once",
+    thorough(),
+    async () => {
+      const { up } = nodes;
+      await claimed("killed", "common");
+      const first = await PodWriter.create(nodes, "killed-a", "a", "killed");
+      await first.progress(50);
+      const second = await PodWriter.create(nodes, "killed-b", "b", "killed");
+      await nodes.machine("a").cutPower();
+      for (const gap of ["marked", "tainted", "evicted", "removed"]) {
+        await up.end("SIGKILL");
+        await up.start({ MOORING_FAILPOINT: `standalone/node-lifecycle/${gap}` }, { mayDie: true });
+        await eventually(`the API server to die where it has ${gap}`, async () => !up.alive, {
+          withinMs: 240_000,
+        });
+      }
+      await up.start();
+      await first.gone();
+      await second.progress(50);
+      await nodes.machine("a").start();
+      await isBack("a");
+      await isOver(first, second);
+    },
+  );
+
+  test(
+    "data that only it has: they wait, also when it is said to be off, and go on when it is back",
+    thorough(),
+    async () => {
+      await claimed("kept", "own");
+      const store = await nodes.store();
+      const first = await PodWriter.create(nodes, "kept-a", "a", "kept");
+      await first.progress(50);
+      await nodes.machine("a").cutPower();
+      await eventually("its pod to be marked for deletion", async () => {
+        const found = await first.object();
+        return found?.metadata.deletionTimestamp !== undefined;
+      });
+      // It held no lease: nobody but a person can know that it is off.
+      assert.notEqual(await agent("a"), "Fenced");
+      await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}=nodeshutdown:NoExecute`);
+      await first.gone();
+      const next = pod(NAMESPACE, "kept-next", `tail -n1 /data/log; exec sleep infinity`, {
+        "/data": "kept",
+      });
+      await store.create(Pods, next);
+      const refused = await eventually("the scheduler to say why not", async () => {
+        const { status } = await store.get(Pods, { namespace: NAMESPACE, name: "kept-next" });
+        return status?.conditions?.find(({ type }) => type === "PodScheduled")?.message;
+      });
+      assert.match(refused, /node\(s\) (were not ready|had volume node affinity conflict)/);
+      await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}-`);
+      await nodes.machine("a").start();
+      await isBack("a");
+      const ran = await eventually("the next pod to run", async () => {
+        const found = await store.get(Pods, { namespace: NAMESPACE, name: "kept-next" });
+        return found.status?.phase === "Running" ? found : undefined;
+      });
+      assert.equal(ran.spec?.nodeName, "a");
+    },
+  );
 });
 
 const CLASSES = JSON.stringify({

@@ -9,6 +9,7 @@ import {
   PersistentVolumes,
   ResourceRegistry,
 } from "@mooring/store";
+import { everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { claim } from "../support/manifests.ts";
 import { PodWriter } from "./support/pods.ts";
@@ -61,55 +62,67 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
     assert.deepEqual([only?.node, more], ["a", []]);
   }
 
-  test("kill -9 of the API server: writers go on without it, and it finds things as they are", async () => {
-    const before = await volume();
-    await nodes.up.end("SIGKILL");
-    await writer.progress(30);
-    await nodes.up.start();
-    await everythingActs("after-kill");
-    await untouched(before);
-  });
+  test(
+    "kill -9 of the API server: writers go on without it, and it finds things as they are",
+    everyday(),
+    async () => {
+      const before = await volume();
+      await nodes.up.end("SIGKILL");
+      await writer.progress(30);
+      await nodes.up.start();
+      await everythingActs("after-kill");
+      await untouched(before);
+    },
+  );
 
-  test("an API server without tickets, as before there were any: they are made of its attachments first", async () => {
-    const before = await volume();
-    const id = await handle();
-    await nodes.up.end("SIGKILL");
-    await forgetTickets(join(nodes.up.stateDir, "store"), id);
-    await nodes.up.start();
-    const store = await nodes.store();
-    const tickets = await eventually("the ticket to be back", async () => {
-      const found = await store.get(VolumeAttachments, { name: id }).catch(() => undefined);
-      const all = Object.values(found?.spec.attachmentTickets ?? {});
-      return all.length === 1 ? all : undefined;
-    });
-    const [attachment] = (await store.list(KubeVolumeAttachments)).items;
-    assert.equal(attachment?.spec?.nodeName, "a");
-    assert.deepEqual(
-      [tickets[0]?.type, tickets[0]?.nodeID, tickets[0]?.owner?.name],
-      ["csi-attacher", "a", attachment?.metadata.name],
-    );
-    await everythingActs("after-import");
-    await untouched(before);
-  });
+  test(
+    "an API server without tickets, as before there were any: they are made of its attachments first",
+    thorough(),
+    async () => {
+      const before = await volume();
+      const id = await handle();
+      await nodes.up.end("SIGKILL");
+      await forgetTickets(join(nodes.up.stateDir, "store"), id);
+      await nodes.up.start();
+      const store = await nodes.store();
+      const tickets = await eventually("the ticket to be back", async () => {
+        const found = await store.get(VolumeAttachments, { name: id }).catch(() => undefined);
+        const all = Object.values(found?.spec.attachmentTickets ?? {});
+        return all.length === 1 ? all : undefined;
+      });
+      const [attachment] = (await store.list(KubeVolumeAttachments)).items;
+      assert.equal(attachment?.spec?.nodeName, "a");
+      assert.deepEqual(
+        [tickets[0]?.type, tickets[0]?.nodeID, tickets[0]?.owner?.name],
+        ["csi-attacher", "a", attachment?.metadata.name],
+      );
+      await everythingActs("after-import");
+      await untouched(before);
+    },
+  );
 
-  test("kill -9 of the node's own process: its pods go on, and the next one takes them over", async () => {
-    const before = await volume();
-    const a = nodes.machine("a");
-    const keeper = await a.killAgent();
-    await writer.progress(30);
-    await a.start({ inside: keeper });
-    const store = await nodes.store();
-    await eventually("node a to be ready", async () => {
-      return (await store.get(NodeAgents, { name: "a" })).status?.state === "Ready";
-    });
-    await everythingActs("after-agent");
-    await untouched(before);
-    await writer.remove();
-    await eventually("the volume to be detached", async () => {
-      const { status, spec } = await volume();
-      return status?.state === "detached" && (spec.nodeID ?? "") === "";
-    });
-  });
+  test(
+    "kill -9 of the node's own process: its pods go on, and the next one takes them over",
+    everyday(),
+    async () => {
+      const before = await volume();
+      const a = nodes.machine("a");
+      const keeper = await a.killAgent();
+      await writer.progress(30);
+      await a.start({ inside: keeper });
+      const store = await nodes.store();
+      await eventually("node a to be ready", async () => {
+        return (await store.get(NodeAgents, { name: "a" })).status?.state === "Ready";
+      });
+      await everythingActs("after-agent");
+      await untouched(before);
+      await writer.remove();
+      await eventually("the volume to be detached", async () => {
+        const { status, spec } = await volume();
+        return status?.state === "detached" && (spec.nodeID ?? "") === "";
+      });
+    },
+  );
 });
 
 /** What the store of a version without tickets looks like. */

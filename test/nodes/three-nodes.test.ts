@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
+import { everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";
@@ -50,7 +51,7 @@ describe("three nodes that share a pool", () => {
     }
   }
 
-  test("a volume goes round: from each node to the next, and back to the first", async () => {
+  test("a volume goes round: from each node to the next, and back to the first", everyday(), async () => {
     const volume = await TestVolume.create(nodes, "round", "common");
     const writers: Writer[] = [];
     for (const name of NAMES) {
@@ -68,63 +69,71 @@ describe("three nodes that share a pool", () => {
     for (const name of NAMES) assert.deepEqual(await devicesBelow(nodes.machine(name).stateDir), []);
   });
 
-  test("one is cut off: its volume waits for the fence and goes to another; the third notices nothing", async () => {
-    const [moving, still] = [
-      await TestVolume.create(nodes, "cut-off", "common"),
-      await TestVolume.create(nodes, "still", "common"),
-    ];
-    const bystander = await write(still, "c");
-    const first = await write(moving, "a");
-    await nodes.machine("a").seat.link("down");
-    // Nobody gets it before, whoever asks.
-    await assert.rejects(moving.publish("b"), /is published to node "a"/);
-    await first.ended;
-    assert.match(first.complaint, /write|sync/);
-    await isState("a", "Fenced");
-    await moving.detach("a");
-    const second = await write(moving, "b");
-    await bystander.progress(30);
-    assert.ok(bystander.running, bystander.complaint);
-    await nodes.machine("a").seat.link("up");
-    await isState("a", "Ready");
-    await moving.unmount("a");
-    await second.progress(30);
-    await second.stop();
-    await release(moving, "b");
-    const third = await write(moving, "a");
-    await third.stop();
-    await check(moving, "a", [first, second, third]);
-    await release(moving, "a");
-    await bystander.stop();
-    await check(still, "c", [bystander]);
-    await release(still, "c");
-    for (const volume of [moving, still]) await volume.remove();
-  });
+  test(
+    "one is cut off: its volume waits for the fence and goes to another; the third notices nothing",
+    thorough(),
+    async () => {
+      const [moving, still] = [
+        await TestVolume.create(nodes, "cut-off", "common"),
+        await TestVolume.create(nodes, "still", "common"),
+      ];
+      const bystander = await write(still, "c");
+      const first = await write(moving, "a");
+      await nodes.machine("a").seat.link("down");
+      // Nobody gets it before, whoever asks.
+      await assert.rejects(moving.publish("b"), /is published to node "a"/);
+      await first.ended;
+      assert.match(first.complaint, /write|sync/);
+      await isState("a", "Fenced");
+      await moving.detach("a");
+      const second = await write(moving, "b");
+      await bystander.progress(30);
+      assert.ok(bystander.running, bystander.complaint);
+      await nodes.machine("a").seat.link("up");
+      await isState("a", "Ready");
+      await moving.unmount("a");
+      await second.progress(30);
+      await second.stop();
+      await release(moving, "b");
+      const third = await write(moving, "a");
+      await third.stop();
+      await check(moving, "a", [first, second, third]);
+      await release(moving, "a");
+      await bystander.stop();
+      await check(still, "c", [bystander]);
+      await release(still, "c");
+      for (const volume of [moving, still]) await volume.remove();
+    },
+  );
 
-  test("one dies with the volume, and both others want it: one of them gets it, the other one after it", async () => {
-    const volume = await TestVolume.create(nodes, "wanted", "common");
-    const first = await write(volume, "a");
-    await nodes.machine("a").cutPower();
-    await isState("a", "Fenced");
-    await volume.detach("a");
-    const asked = await Promise.allSettled((["b", "c"] as const).map((name) => volume.publish(name)));
-    const won = asked.map(({ status }) => status === "fulfilled");
-    assert.deepEqual([...won].sort(), [false, true], JSON.stringify(asked));
-    const [winner, loser] = won[0] === true ? (["b", "c"] as const) : (["c", "b"] as const);
-    const second = new Writer(nodes.machine(winner), `${volume.path(winner)}/log`);
-    await second.progress(30);
-    await second.stop();
-    await release(volume, winner);
-    const third = await write(volume, loser);
-    await third.stop();
-    await check(volume, loser, [first, second, third]);
-    await release(volume, loser);
-    await volume.remove();
-    await nodes.machine("a").start();
-    await isState("a", "Ready");
-  });
+  test(
+    "one dies with the volume, and both others want it: one of them gets it, the other one after it",
+    thorough(),
+    async () => {
+      const volume = await TestVolume.create(nodes, "wanted", "common");
+      const first = await write(volume, "a");
+      await nodes.machine("a").cutPower();
+      await isState("a", "Fenced");
+      await volume.detach("a");
+      const asked = await Promise.allSettled((["b", "c"] as const).map((name) => volume.publish(name)));
+      const won = asked.map(({ status }) => status === "fulfilled");
+      assert.deepEqual([...won].sort(), [false, true], JSON.stringify(asked));
+      const [winner, loser] = won[0] === true ? (["b", "c"] as const) : (["c", "b"] as const);
+      const second = new Writer(nodes.machine(winner), `${volume.path(winner)}/log`);
+      await second.progress(30);
+      await second.stop();
+      await release(volume, winner);
+      const third = await write(volume, loser);
+      await third.stop();
+      await check(volume, loser, [first, second, third]);
+      await release(volume, loser);
+      await volume.remove();
+      await nodes.machine("a").start();
+      await isState("a", "Ready");
+    },
+  );
 
-  test("two are cut off at once: the volumes of both go to the one that is left", async () => {
+  test("two are cut off at once: the volumes of both go to the one that is left", thorough(), async () => {
     const lost = ["a", "b"] as const;
     const volumes = new Map<Name, TestVolume>();
     const first = new Map<Name, Writer>();

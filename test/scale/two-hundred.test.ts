@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Namespaces, PersistentVolumeClaims, Pods } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { machineRemains } from "../support/remains.ts";
 import { LEFTOVER_KINDS } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
-const COUNT = 200;
+const COUNT = howMany({ everyday: 40, full: 200 });
 const namespace = "many";
 const up = await Up.create({ poolSize: "24Gi" });
 after(() => up.dispose());

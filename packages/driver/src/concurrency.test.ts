@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capability, codeOf, createVolume, failureOf, MIB, startWorld, type World } from "./testing/world.ts";
 
@@ -175,7 +175,7 @@ describe("many callers at once", () => {
         await tearDown(volumeId, name);
         await nothingLeft();
       }),
-      { numRuns: process.env["MOORING_DEEP"] === "1" ? 100 : 15, endOnFailure: true },
+      { numRuns: howMany({ everyday: 6, full: 15, deep: 100 }), endOnFailure: true },
     );
   });
 });

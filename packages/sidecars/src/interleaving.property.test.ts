@@ -17,6 +17,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type Harness, startHarness } from "./testing/harness.ts";
 import { claim, csiNode, DRIVER, snapshotClass, storageClass, volumeSnapshot } from "./testing/objects.ts";
@@ -217,7 +218,7 @@ test("people, faults and restarts in any order never leave a volume or a snapsho
       await cleanUp(h);
     }),
     {
-      numRuns: process.env["MOORING_DEEP"] === "1" ? 500 : 25,
+      numRuns: howMany({ everyday: 8, full: 25, deep: 500 }),
       endOnFailure: true,
       includeErrorInReport: true,
     },

@@ -4,24 +4,30 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { AS_PROGRAM } from "../bundle.mjs";
 import { ROOT } from "../setup.mjs";
+import { findPrograms } from "./find.mjs";
 
 /** Below the repository, so that packages are found from there. */
 const CACHE = join(ROOT, ".cache");
+/** Of fewer test files the programs that they start are made by those that start them. */
+const MANY = 10;
+/** An import for what the module does when it is loaded, such as to name its failpoints. */
+const FOR_EFFECT = /^import "[.@]/m;
 
 /**
  * Makes JavaScript of test files and of all that they import, in one go: loading each from its source would cost most of
  * them more than what they do. It also stays what it was when the run began, whatever is edited meanwhile.
  *
- * `pathOf(file)` is the program of a test file; `remove()` takes all of it away; `metafile` is esbuild's account of what imports what.
+ * `pathOf(file)` is the program of a test file; `folder` also has the programs that tests start, by the paths of their
+ * sources; `remove()` takes all of it away; `metafile` is esbuild's account of what imports what.
  */
 export async function compileTests(files) {
   await mkdir(CACHE, { recursive: true });
   await removeStale();
   const folder = await mkdtemp(join(CACHE, `tests-${process.pid}-`));
   const remove = () => rm(folder, { recursive: true, force: true });
+  const programs = files.length < MANY ? [] : await findPrograms();
   const options = {
     ...AS_PROGRAM,
-    entryPoints: files,
     outbase: ROOT,
     outdir: folder,
     outExtension: { ".js": ".mjs" },
@@ -39,11 +45,27 @@ export async function compileTests(files) {
     },
     plugins: [WHERE],
   };
-  const { metafile } = await build(options).catch(async (error) => {
+  try {
+    const { whole, lean } = await byImports(files);
+    const made = await Promise.all([
+      build({ ...options, entryPoints: [...lean, ...programs] }),
+      // Our packages call themselves free of side effects: without this, such an import is left out.
+      build({ ...options, entryPoints: whole, ignoreAnnotations: true }),
+    ]);
+    const metafile = { inputs: Object.assign({}, ...made.map((each) => each.metafile.inputs)) };
+    const pathOf = (file) => join(folder, relative(ROOT, file).replace(/\.ts$/, ".mjs"));
+    return { folder, remove, metafile, pathOf };
+  } catch (error) {
     await remove();
     throw error;
-  });
-  return { remove, metafile, pathOf: (file) => join(folder, relative(ROOT, file).replace(/\.ts$/, ".mjs")) };
+  }
+}
+
+/** Those that import a module for what it does, and the others, which load only what they use. */
+async function byImports(files) {
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
+  const forEffect = files.filter((_, index) => FOR_EFFECT.test(texts[index]));
+  return { whole: forEffect, lean: files.filter((file) => !forEffect.includes(file)) };
 }
 
 /** What runs that were killed have left. */

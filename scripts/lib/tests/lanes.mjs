@@ -14,7 +14,9 @@ const WAITING = ["test/cluster/", "test/nodes/", "test/e2e/"];
 const TIMED = ["test/group/"];
 
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
-const THOROUGH = [];
+const THOROUGH = ["group-postgresql", "groups-bad-input", "tickets-bad-input"].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
 
 /** Whether the whole file is too long for every day. */
 export function isThorough(file) {

@@ -63,7 +63,10 @@ async function runFiles(files, compiled, wanted) {
   });
   const live = items.length <= FEW;
   const colours = live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
-  const env = { ...process.env, MOORING_TESTS: part, ...colours };
+  const env = {
+    ...{ ...process.env, MOORING_TESTS: part, ...colours },
+    MOORING_TEST_PROGRAMS: compiled.folder,
+  };
   const ended = [];
   const startedAt = performance.now();
   const work = async ({ name, number, program, apart }) => {

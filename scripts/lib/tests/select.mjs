@@ -10,7 +10,8 @@ const git = async (...args) => (await promisify(execFile)("git", args, { cwd: RO
 const EVERYTHING = /^(package(-lock)?\.json|tsconfig.*\.json|scripts\/(lib|node-test|test))/;
 const HELPERS = "packages/store/src/testing/";
 /** How tests say that some of them are left to the rest: see packages/store/src/testing/sample.ts. */
-const LEAVES = /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|currentPart)\b[^}]*\}\s*from/;
+const LEAVES =
+  /import\s*\{[^}]*\b(killEveryFailpoint|sample|thorough|currentPart)\b[^}]*\}\s*from|\bhowMany\(\{[^}]*\bfull:/;
 
 /** Those of the test files that have something to do in this part; `graph` is asked for the rest only. */
 export function filesOfPart(files, part, graph) {

@@ -17,7 +17,7 @@ export interface Row {
 
 export const POOLS: readonly PoolType[] = ["xfs", "btrfs"];
 const ACCESS: readonly RowAccess[] = ["mount", "block", "mixed"];
-const deep = process.env["MOORING_DEEP"] === "1";
+const deep = currentPart() === "deep";
 const pattern = process.env["MOORING_GROUP_ROWS"];
 /** Rows that are asked for by name are asked for whole. */
 const whole = deep || pattern !== undefined;

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, sample } from "@mooring/store/testing";
 import {
   type CapabilityChoice,
   capability,
@@ -17,7 +17,7 @@ import {
   type World,
 } from "../testing/world.ts";
 
-for (const pool of ["xfs", "btrfs"] as PoolType[]) {
+for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
   describe(`snapshots and copies in a ${pool} pool`, () => {
     let world: World;
     before(async () => {

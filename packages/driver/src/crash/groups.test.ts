@@ -105,7 +105,7 @@ async function leftIn(folder: string): Promise<{ sets: number; marked: Volume[] 
 }
 
 describe("volume groups of a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 2 }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
     test(`${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
       timeout: 600_000,
     }, async () => {

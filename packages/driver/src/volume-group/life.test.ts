@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { toBinary } from "@bufbuild/protobuf";
 import { REDACTED, volumegroup } from "@mooring/csi";
 import type { PoolType } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, sample } from "@mooring/store/testing";
 import {
   capability,
   codeOf,
@@ -17,7 +17,7 @@ import {
   type World,
 } from "../testing/world.ts";
 
-for (const pool of ["xfs", "btrfs", "directory"] as PoolType[]) {
+for (const pool of sample(["xfs", "btrfs", "directory"] as PoolType[], { everyday: 1 })) {
   describe(`volume groups of real volumes in a ${pool} pool`, () => {
     let world: World;
     before(async () => {

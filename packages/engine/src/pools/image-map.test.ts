@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { apiVersionOf } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { type Pool, Pools } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
@@ -110,7 +111,7 @@ for (const type of ["xfs", "btrfs"] as const) {
         for (const { id } of [volume, base, target]) await backend.remove(id);
       },
     );
-    await fc.assert(property, { numRuns: process.env["MOORING_DEEP"] === "1" ? 100 : 8 });
+    await fc.assert(property, { numRuns: howMany({ everyday: 3, full: 8, deep: 100 }) });
   });
 }
 

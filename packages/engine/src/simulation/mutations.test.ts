@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { currentPart } from "@mooring/store/testing";
 
 interface Mutation {
   what: string;
@@ -37,7 +38,7 @@ describe("the ways in which the arbiter is broken, to see that the histories not
     );
   });
 
-  if (process.env["MOORING_DEEP"] === "1") {
+  if (currentPart() === "deep") {
     test("each is caught by a property that it names", async (t) => {
       const script = fileURLToPath(new URL("../../../../scripts/mutate-arbiter.mjs", import.meta.url));
       const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, currentPart, howMany } from "@mooring/store/testing";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 import { placed } from "../cluster/arbiter/apply.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
@@ -14,12 +14,13 @@ import { checkPlacement, checkRecord, checkState } from "./safety.ts";
 import { checkCalm } from "./settle.ts";
 import { NODES } from "./world.ts";
 
-const DEEP = process.env["MOORING_DEEP"] === "1";
+/** Of all nodes; else one of their states a set of tickets. */
+const EVERY_STATE = currentPart() === "deep";
 /** Of all sets of tickets, the normal run takes one in so many: a prime, so that no position is always left out. */
-const STRIDE = DEEP ? 1 : 151;
+const STRIDE = howMany({ everyday: 487, full: 151, deep: 1 });
 
 /** Where nodes change, each set has about fifty times as many states. */
-const CHANGING_STRIDE = DEEP ? 53 : 3011;
+const CHANGING_STRIDE = howMany({ everyday: 9_007, full: 3_011, deep: 53 });
 
 type Health = readonly NodeState[];
 const HEALTHY: Health = ["Ready", "Ready", "Ready"];
@@ -238,9 +239,9 @@ test("every state of three nodes and up to three tickets is safe and can come to
   for (const tickets of ticketSets()) {
     index += 1;
     if (index % STRIDE !== 0) continue;
-    const healths = DEEP ? NODE_STATES : [NODE_STATES[index % NODE_STATES.length] ?? HEALTHY];
+    const healths = EVERY_STATE ? NODE_STATES : [NODE_STATES[index % NODE_STATES.length] ?? HEALTHY];
     for (const health of healths) {
-      if (DEEP && !isFirstOfItsLike(tickets, health)) continue;
+      if (EVERY_STATE && !isFirstOfItsLike(tickets, health)) continue;
       for (const accessMode of accessModes(tickets)) {
         states += exploreAll(tickets, health, accessMode);
         sets += 1;

@@ -157,7 +157,7 @@ const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !
 const unsettled = gaps.filter((name) => UNSETTLED.test(name));
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 3, full: unsettled.length }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 2, full: unsettled.length }, (gap) => {
     test(`killed at ${gap}: the next life ends with the same result`, async () => {
       await withPlace(async (place) => {
         const killedInBuild = await place.live("build", gap);
@@ -171,7 +171,7 @@ describe("control planes that are killed", { concurrency: 2 }, () => {
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 2 }, (gap) => {
+  killEveryFailpoint(unsettled, { everyday: 1 }, (gap) => {
     test(`killed at ${gap}, and everything is deleted at once: nothing is left`, async () => {
       await withPlace(async (place) => {
         await place.live("build", gap);

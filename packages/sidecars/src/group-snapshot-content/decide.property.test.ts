@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import type { VolumeGroupSnapshotContent } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import {
   FROZEN_GROUP_PARAMETERS,
@@ -173,6 +174,6 @@ test("whatever happens between the steps: a group is whole and ready in the end,
         assert.equal(world.content.metadata.annotations?.[GROUP_BEING_CREATED], undefined);
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: howMany({ everyday: 3_000, full: 20_000 }) },
   );
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import type { Intent } from "../common/create-volume/intent.ts";
 import { SELECTED_NODE } from "../common/names.ts";
@@ -212,6 +213,6 @@ test("whatever happens between the steps: a claim has its one volume in the end,
           "only the scheduler is waited for",
         );
     }),
-    { numRuns: 20_000 },
+    { numRuns: howMany({ everyday: 3_000, full: 20_000 }) },
   );
 });

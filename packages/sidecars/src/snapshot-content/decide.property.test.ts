@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code } from "@mooring/csi";
 import type { VolumeSnapshotContent } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { BEING_CREATED, BEING_DELETED, CONTENT_FINALIZER, FROZEN_PARAMETERS } from "../common/names.ts";
 import { DRIVER, snapshotContent } from "../testing/objects.ts";
@@ -117,6 +118,6 @@ test("whatever happens between the steps: a content is ready in the end, or gone
         assert.equal(world.content.metadata.annotations?.[BEING_CREATED], undefined);
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: howMany({ everyday: 3_000, full: 20_000 }) },
   );
 });

@@ -21,7 +21,7 @@ import { boundPair, volumeGroup } from "./testing/objects.ts";
 import { at, startWorld, type World } from "./testing/world.ts";
 
 const SIZES = {
-  everyday: { claims: 60, groups: 8, changes: 2_000 },
+  everyday: { claims: 40, groups: 6, changes: 1_000 },
   rest: { claims: 200, groups: 20, changes: 4_000 },
   all: { claims: 200, groups: 20, changes: 4_000 },
   deep: { claims: 1_000, groups: 60, changes: 100_000 },

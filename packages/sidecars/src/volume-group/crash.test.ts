@@ -75,7 +75,7 @@ async function assertBuilt({ driver, members }: Place): Promise<string[]> {
 }
 
 describe("volume groups whose control plane is killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 2 }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
     test(`killed at ${gap}: the next life has the same members, and deletes what it may`, async (t) => {
       const place = await startPlace(t);
       const inBuild = await place.live("build", gap);

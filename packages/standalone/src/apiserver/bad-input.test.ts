@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 
@@ -191,7 +192,7 @@ const request = fc.oneof(
 );
 
 test("no request is answered with an internal error, and every refusal is a Status", async () => {
-  const runs = process.env.MOORING_DEEP === undefined ? 1500 : 50_000;
+  const runs = howMany({ everyday: 400, full: 1_500, deep: 50_000 });
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...PATHS),

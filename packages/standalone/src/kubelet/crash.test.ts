@@ -47,7 +47,7 @@ assert.ok(gaps.length > 20, `these cannot be all gaps: ${gaps.join(", ")}`);
 const program = await bundleProgram(join(import.meta.dirname, "testing/scenario.ts"));
 after(() => program.remove());
 
-killEveryFailpoint(gaps, { everyday: 2, full: 6 }, (gap) => {
+killEveryFailpoint(gaps, { everyday: 1, full: 6 }, (gap) => {
   test(`killed right after ${gap}, the next start finishes the work and leaves nothing`, async () => {
     const folder = await mkdtemp("/tmp/mooring-crash-");
     try {

@@ -3,15 +3,18 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, mkdir, mkdtemp, readFile, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, test } from "node:test";
+import { after, afterEach, beforeEach, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
+import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
 import { identify, survivesTerm } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
+const starter = await bundleProgram(new URL("testing/start-containers.ts", import.meta.url));
+after(starter.remove);
 let stateDir: string;
 
 beforeEach(async () => {
@@ -60,8 +63,7 @@ async function end(runtime: Runtime): Promise<void> {
 
 /** A process that starts the container and dies: where the failpoint says, else once the container runs. */
 async function startAndDie(wanted: ContainerConfig, failpoint = ""): Promise<void> {
-  const program = join(import.meta.dirname, "testing/start-containers.ts");
-  const child = spawn(process.execPath, ["--conditions=mooring-source", "--import", "tsx", program], {
+  const child = spawn(process.execPath, [starter.path], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, STATE_DIR: stateDir, MOORING_FAILPOINT: failpoint },
   });
@@ -71,7 +73,7 @@ async function startAndDie(wanted: ContainerConfig, failpoint = ""): Promise<voi
   assert.deepEqual(await exit, [null, "SIGKILL"]);
 }
 
-for (const gap of ["scratch-mounted", "layer-mounted", "moved"]) {
+killEveryFailpoint(["scratch-mounted", "layer-mounted", "moved"], { everyday: 1 }, (gap) => {
   test(`the root of containers is made again after a kill at ${gap}`, async () => {
     const wanted = config("exit 7");
     await startAndDie(wanted, `standalone/runtime/root-${gap}`);
@@ -83,7 +85,7 @@ for (const gap of ["scratch-mounted", "layer-mounted", "moved"]) {
       await end(runtime);
     }
   });
-}
+});
 
 test("a half-made root goes with the next stop, also when no container was started", async () => {
   await startAndDie(config("exit 0"), "standalone/runtime/root-layer-mounted");

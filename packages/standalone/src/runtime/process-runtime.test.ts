@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
+import { bundleProgram } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
@@ -284,20 +285,16 @@ test("containers survive kill -9 of the process that started them and are taken 
     mounts: [{ source: stateDir, target: "/data", readOnly: false }],
   });
   const short = config("echo short; exit 3");
-  const child = spawn(
-    process.execPath,
-    [
-      "--conditions=mooring-source",
-      "--import",
-      "tsx",
-      join(import.meta.dirname, "testing/start-containers.ts"),
-    ],
-    { stdio: ["pipe", "pipe", "inherit"], env: { ...process.env, STATE_DIR: join(stateDir, "other") } },
-  );
+  const starter = await bundleProgram(new URL("testing/start-containers.ts", import.meta.url));
+  const child = spawn(process.execPath, [starter.path], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, STATE_DIR: join(stateDir, "other") },
+  });
   child.stdin.end(JSON.stringify([running, short]));
   await outputOf(child, "started");
   child.kill("SIGKILL");
   await new Promise((resolve) => child.once("exit", resolve));
+  await starter.remove();
 
   const next = await createProcessRuntime({ stateDir: join(stateDir, "other"), logger: silentLogger });
   try {

@@ -1,5 +1,15 @@
 /** What tests of all packages share. Needs the development dependencies of this repository. */
 export { bundleProgram } from "./bundle-program.ts";
 export { covers } from "./covers.ts";
-export { currentPart, killEveryFailpoint, type Part, type SampleSizes, sample, thorough } from "./sample.ts";
+export {
+  type Amounts,
+  currentPart,
+  everyday,
+  howMany,
+  killEveryFailpoint,
+  type Part,
+  type SampleSizes,
+  sample,
+  thorough,
+} from "./sample.ts";
 export { startTestApiServer, type TestApiServer } from "./test-api-server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { killEveryFailpoint, sample, thorough } from "./sample.ts";
+import { everyday, howMany, killEveryFailpoint, sample, thorough } from "./sample.ts";
 
 const CASES = Array.from({ length: 40 }, (_, index) => `case-${index}`);
 const SIZES = { everyday: 3, full: 12 };
@@ -53,4 +53,23 @@ test("what is thorough runs in every part but the everyday one", () => {
   assert.equal(typeof thorough({ MOORING_TESTS: "everyday" }).skip, "string");
   assert.equal(thorough({ MOORING_TESTS: "rest" }).skip, false);
   assert.equal(thorough({ MOORING_DEEP: "1" }).skip, false);
+});
+
+test("an amount is that of the part that runs, and of the part before it when it has none", () => {
+  const all = { everyday: 1, full: 2, deep: 3 };
+  const parts = [{}, { MOORING_TESTS: "rest" }, { MOORING_TESTS: "all" }, { MOORING_DEEP: "1" }];
+  assert.deepEqual(
+    parts.map((env) => howMany(all, env)),
+    [1, 2, 2, 3],
+  );
+  assert.deepEqual(
+    parts.map((env) => howMany({ everyday: 1 }, env)),
+    [1, 1, 1, 1],
+  );
+});
+
+test("a test of every day does not run a second time in the rest", () => {
+  assert.equal(everyday({}).skip, false);
+  assert.equal(everyday({ MOORING_TESTS: "all" }).skip, false);
+  assert.equal(typeof everyday({ MOORING_TESTS: "rest" }).skip, "string");
 });

@@ -62,6 +62,28 @@ export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string |
   return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
 }
 
+/**
+ * Options of a test of every day in a file that has {@link thorough} ones: it need not run a second time in `rest`.
+ */
+export function everyday(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
+  return { skip: currentPart(env) === "rest" && "npm test runs it" };
+}
+
+/** How much of something that has no end runs in each part: histories, rounds, requests. */
+export interface Amounts {
+  everyday: number;
+  /** In `rest` and `all`; as every day when absent. */
+  full?: number;
+  /** As `full` when absent. */
+  deep?: number;
+}
+
+/** The amount for the part that runs here. */
+export function howMany(amounts: Amounts, env: NodeJS.ProcessEnv = process.env): number {
+  const { everyday, full = everyday, deep = full } = amounts;
+  return { everyday, rest: full, all: full, deep }[currentPart(env)];
+}
+
 function seedOf(env: NodeJS.ProcessEnv): number {
   return Number(env["MOORING_SEED"] ?? Math.floor(Date.now() / 86_400_000));
 }

@@ -126,7 +126,7 @@ async function settle(stage: Stage, device: string, writers: readonly BlockWrite
   );
 }
 
-killEveryFailpoint(KILLINGS, { everyday: 2, full: 6 }, (killing) => {
+killEveryFailpoint(KILLINGS, { everyday: 1, full: 6 }, (killing) => {
   const { node, gap, way, fate } = killing;
   const who = node === "a" ? "source" : "target";
   test(`${way}: the ${who}'s agent is killed at ${gap} and ${fate}: one writer at a time, nothing lost`, (t) =>

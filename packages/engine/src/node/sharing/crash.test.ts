@@ -125,7 +125,7 @@ async function tell(t: TestContext, gap: string, lives: readonly Life[]): Promis
   await cleanUp(host, dir);
 }
 
-killEveryFailpoint(STORIES, { everyday: 2 }, ({ gap, when, lives }) => {
+killEveryFailpoint(STORIES, { everyday: 1 }, ({ gap, when, lives }) => {
   test(`shared pool, ${when}: killed at ${gap}, the next lives end the work and leave nothing`, (t) =>
     tell(t, gap, lives));
 });

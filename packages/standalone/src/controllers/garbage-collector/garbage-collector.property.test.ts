@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ConfigMap, ConfigMaps, isNotFound, ownerReferenceTo } from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { eventually } from "../../apiserver/testing/eventually.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
@@ -122,6 +123,6 @@ test("of any family exactly those survive that Kubernetes lets survive", async (
       await settled();
       await asExpected();
     }),
-    { numRuns: process.env.MOORING_DEEP === undefined ? 60 : 1000, endOnFailure: false },
+    { numRuns: howMany({ everyday: 20, full: 60, deep: 1_000 }), endOnFailure: false },
   );
 });

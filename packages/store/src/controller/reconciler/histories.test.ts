@@ -5,6 +5,7 @@ import { type Shelf, Shelves, shelf, type Widget, Widgets, widget } from "../../
 import { isAlreadyExists, isConflict, isNotFound } from "../../object/status-error.ts";
 import type { ObjectStore } from "../../object-store.ts";
 import { openStore } from "../../testing/open-store.ts";
+import { howMany } from "../../testing/sample.ts";
 import { getIfAny } from "../get-if-any.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
@@ -99,7 +100,7 @@ test("histories of random changes: at rest every key is as what it was read from
     stop.abort();
     await Promise.all(running);
   });
-  const runs = process.env["MOORING_DEEP"] === "1" ? 2_000 : 150;
+  const runs = howMany({ everyday: 50, full: 150, deep: 2_000 });
   await fc.assert(
     fc.asyncProperty(
       fc.array(change, { minLength: 1, maxLength: 4 }),
