@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
-import { addons, v1 } from "@mooring/csi";
+import { addons, v1, volumegroup } from "@mooring/csi";
 import { covers } from "@mooring/store/testing";
 import { NODE, startDriver } from "./support/driver.ts";
 import { codeOf } from "./support/volumes.ts";
@@ -58,6 +58,35 @@ test("the CSI add-ons find the same plugin on the same socket, with the services
   assert.ok(capabilities.some(({ type }) => type.case === "volumeGroup"));
   assert.equal(await codeOf(volumeGroup.listVolumeGroups({})), "OK", "what is announced is served");
   assert.ok(capabilities.every(({ type }) => type.case === "service" || type.case === "volumeGroup"));
+});
+
+test("each call of the volume group service is served where the group capability is announced", async () => {
+  covers("GRP-001", "GRP-003");
+  const { addonsIdentity, volumeGroup } = driver.client;
+  const { capabilities } = await addonsIdentity.getCapabilities({});
+  const { VOLUME_GROUP } = addons.Capability_VolumeGroup_Type;
+  assert.ok(capabilities.some(({ type }) => type.case === "volumeGroup" && type.value.type === VOLUME_GROUP));
+  const { typeName, methods } = volumegroup.Controller;
+  assert.deepEqual(
+    [typeName, methods.map(({ name }) => name).sort()],
+    [
+      "volumegroup.Controller",
+      [
+        "ControllerGetVolumeGroup",
+        "CreateVolumeGroup",
+        "DeleteVolumeGroup",
+        "ListVolumeGroups",
+        "ModifyVolumeGroupMembership",
+      ],
+    ],
+  );
+  const made = await volumeGroup.createVolumeGroup({ name: "announced" });
+  const volumeGroupId = made.volumeGroup?.volumeGroupId ?? "";
+  assert.equal(await codeOf(volumeGroup.modifyVolumeGroupMembership({ volumeGroupId })), "OK");
+  assert.equal(await codeOf(volumeGroup.controllerGetVolumeGroup({ volumeGroupId })), "OK");
+  assert.equal(await codeOf(volumeGroup.listVolumeGroups({})), "OK");
+  assert.equal(await codeOf(volumeGroup.deleteVolumeGroup({ volumeGroupId })), "OK");
+  assert.equal(await codeOf(volumeGroup.controllerGetVolumeGroup({ volumeGroupId })), "NOT_FOUND");
 });
 
 test("there is nothing but the socket in its folder, and the process stays between calls", async () => {

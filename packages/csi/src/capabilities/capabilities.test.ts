@@ -63,7 +63,6 @@ test("own answers about capabilities win", async (t) => {
 });
 
 test("the volume group service is announced through the add-ons' identity", async (t) => {
-  covers("GRP-003");
   const { client } = await pair(t, {
     identity: { getPluginInfo: () => ({ name: "a.example.com", vendorVersion: "1" }) },
     controller: {},
