@@ -27,6 +27,7 @@ export { lockFolder } from "./local/lock.ts";
 export { StoreOpenError, type StoreOpenReason } from "./local/open-error.ts";
 export * from "./local/registry.ts";
 export type { JsonWatchEvent } from "./local/watch.ts";
+export * from "./object/defined.ts";
 export * from "./object/errors.ts";
 export * from "./object/meta.ts";
 export * from "./object/owners.ts";

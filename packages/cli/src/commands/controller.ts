@@ -8,7 +8,7 @@ import {
   type SidecarOptions,
   startSidecars,
 } from "@mooring/sidecars";
-import { managedBy, type RestStore } from "@mooring/store";
+import { defined, managedBy, type RestStore } from "@mooring/store";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "pino";
 import { type ClientOptions, openCluster } from "../client/client.ts";
@@ -87,7 +87,7 @@ function settingsOf(options: Options): ControllerOptions {
     nodeRegistration: { csiDriver: (name) => (name === DRIVER_NAME ? CSI_DRIVER_SPEC : {}) },
     snapshot: { namePrefix: options.snapshotNamePrefix, extraCreateMetadata },
     groupSnapshot: { namePrefix: options.groupsnapshotNamePrefix, extraCreateMetadata },
-    ...(nodeName === undefined ? {} : { nodeName }),
+    ...defined({ nodeName }),
   };
 }
 
@@ -149,7 +149,7 @@ function sidecarsOf(options: Options, onCall: OnCall): Shared {
   return {
     ...settingsOf(options),
     ...leaderElectionOf(options),
-    ...(options.controllers === undefined ? {} : { controllers: options.controllers }),
+    ...defined({ controllers: options.controllers }),
     namespace: options.namespace,
     timeoutMs: options.timeout,
     concurrency: options.workerThreads,

@@ -1,5 +1,5 @@
 import { VolumeGroupRestores } from "@mooring/sidecars";
-import { isAlreadyExists, VolumeGroupSnapshots } from "@mooring/store";
+import { defined, isAlreadyExists, VolumeGroupSnapshots } from "@mooring/store";
 import { Command, Option } from "commander";
 import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { renderGroup, renderList } from "../group/render.ts";
@@ -47,7 +47,7 @@ async function snapshot(name: string, options: SnapshotOptions): Promise<void> {
   const { class: className, timeout } = options;
   const selector = selectorOf(options.selector);
   const { store, namespace } = await openNamespace(options);
-  const wish = { namespace, name, selector, ...(className === undefined ? {} : { className }) };
+  const wish = { namespace, name, selector, ...defined({ className }) };
   await createGroupSnapshot(store, wish).catch(takenName(`mooring group delete ${name}`));
   if (options.wait) await untilReady(store, namespace, name, timeout / 1000);
   const group = await showGroup(store, namespace, name);
@@ -67,8 +67,7 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
   const { store, namespace } = await openNamespace(options);
   const created = await createGroupRestore(store, {
     ...{ namespace, name, from, sizes: options.size, names: options.name },
-    ...(template === undefined ? {} : { template }),
-    ...(className === undefined ? {} : { className }),
+    ...defined({ template, className }),
   }).catch(takenName(`mooring group delete ${name} --restore`));
   const done = options.wait ? await untilComplete(store, namespace, name, timeout / 1000) : created;
   const shown = done ?? created;

@@ -1,4 +1,5 @@
 import { ATTACHER_RULES, attachVolume, detachVolume } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { Command } from "commander";
 import { type ClientOptions, openClient } from "../client/client.ts";
 import { term } from "../options/duration.ts";
@@ -54,7 +55,7 @@ async function add(volume: string, options: AddOptions): Promise<void> {
       disableFrontend: maintenance === true,
       queue: true,
     },
-    ...(id === undefined ? {} : { attachmentID: id }),
+    ...defined({ attachmentID: id }),
     ...(milliseconds === undefined ? {} : { expiresAt: new Date(now.getTime() + milliseconds) }),
   };
   const ticket = await told(attachVolume(store, wish, now));

@@ -1,5 +1,6 @@
 import { type ClaimOverrides, type VolumeGroupRestore, VolumeGroupRestores } from "@mooring/sidecars";
 import type { ObjectStore } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { InvalidArgumentError } from "commander";
 import { table } from "../output/table.ts";
 import { waitForObject } from "./wait.ts";
@@ -43,7 +44,7 @@ export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promi
     metadata: { name, namespace },
     spec: {
       source: { volumeGroupSnapshotName: from },
-      ...(template === undefined ? {} : { claimNameTemplate: template }),
+      ...defined({ claimNameTemplate: template }),
       ...(className === undefined ? {} : { defaults }),
       ...(members.length === 0 ? {} : { members }),
     },

@@ -1,4 +1,5 @@
 import {
+  defined,
   type LabelRequirement,
   type LabelSelector,
   type ObjectStore,
@@ -50,7 +51,7 @@ export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Pro
     metadata: { name, namespace },
     spec: {
       source: { selector },
-      ...(className === undefined ? {} : { volumeGroupSnapshotClassName: className }),
+      ...defined({ volumeGroupSnapshotClassName: className }),
     },
   });
 }

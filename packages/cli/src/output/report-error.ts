@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { CsiError } from "@mooring/csi";
 import { NodeInUse } from "@mooring/engine";
-import { AccessError, StatusError, StoreOpenError, type StoreOpenReason } from "@mooring/store";
+import { AccessError, defined, StatusError, StoreOpenError, type StoreOpenReason } from "@mooring/store";
 import { describeRefusal, type ErrorReport } from "./api-refusal.ts";
 import { CommandError } from "./command-error.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -80,7 +80,7 @@ export function describeError(error: unknown): ErrorReport {
     return {
       message: error.message,
       exitCode: error.exitCode,
-      ...(error.next === undefined ? {} : { next: error.next }),
+      ...defined({ next: error.next }),
     };
   }
   if (error instanceof StoreOpenError) return cannotOpen(error);

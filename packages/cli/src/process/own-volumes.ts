@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { SidecarOptions } from "@mooring/sidecars";
 import { runClusterController } from "@mooring/standalone";
 import type { RestStore } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { Logger } from "pino";
 import { graceFor, type NodeGrace } from "../options/node-grace.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
@@ -33,7 +34,7 @@ export async function controlOwnVolumes(options: OwnVolumes): Promise<void> {
       endpoint: `unix://${join(stateDir, "csi.sock")}`,
       name: hostname().toLowerCase(),
       version: process.env.MOORING_VERSION ?? "0.1.0",
-      ...(leaderElection === undefined ? {} : { leaderElection }),
+      ...defined({ leaderElection }),
       onLeading: (controllers) => {
         process.stdout.write(`controlling our own volumes\n  ${controllers.join(", ")}\n`);
         ready({ pid: process.pid, leading: true, controllers }).catch((error: unknown) =>

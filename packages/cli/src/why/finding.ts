@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 /** `ok`: nothing to wait for here. `waiting`: will go on by itself or by a person. `failed`: an error was met. */
 export type FindingState = "ok" | "waiting" | "failed";
 
@@ -19,7 +20,7 @@ export function finding(
   extra: { next?: string; children?: Finding[] } = {},
 ): Finding {
   const { next, children = [] } = extra;
-  return { state, subject, message, children, ...(next === undefined ? {} : { next }) };
+  return { state, subject, message, children, ...defined({ next }) };
 }
 
 /** The worst state in a tree. */

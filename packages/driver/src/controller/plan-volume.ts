@@ -1,5 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import { ENGINE_FINALIZER, MOORING_API_VERSION, Pools, type Volume } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { requireLimitable } from "../node/io-limits/require.ts";
 import { CREATED_AT, listObjects } from "../objects/find.ts";
@@ -57,8 +58,7 @@ export async function planVolume(
       accessMode: widest(modes),
       request: stored,
       ...(migratable ? { migratable } : {}),
-      ...(fsType === undefined ? {} : { fsType }),
-      ...(source === undefined ? {} : { source }),
+      ...defined({ fsType, source }),
       ...(Object.keys(mutableParameters).length === 0 ? {} : { mutableParameters }),
     },
   };

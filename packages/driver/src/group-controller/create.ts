@@ -6,7 +6,7 @@ import {
   MAX_GROUP_MEMBERS,
   MOORING_API_VERSION,
 } from "@mooring/engine";
-import { failpoint, isAlreadyExists } from "@mooring/store";
+import { defined, failpoint, isAlreadyExists } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { withdraw } from "../controller/withdraw.ts";
 import { fromEngine, nothingMade } from "../errors.ts";
@@ -107,7 +107,7 @@ function groupObject(
       name: groupSnapshotIdOf(name),
       annotations: { [CREATED_AT]: driver.host.clock.now().toISOString() },
     },
-    spec: { members, request, ...(deadlineSeconds === undefined ? {} : { deadlineSeconds }) },
+    spec: { members, request, ...defined({ deadlineSeconds }) },
   };
 }
 

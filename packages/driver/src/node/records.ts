@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { KeyedLock, type Volume } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { codeOf } from "./paths.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */
@@ -68,7 +69,7 @@ export class NodeRecords {
     const { name, uid } = volume.metadata;
     const blank: NodeRecord = {
       volumeId: name,
-      ...(uid === undefined ? {} : { volumeUID: uid }),
+      ...defined({ volumeUID: uid }),
       published: {},
     };
     return (await this.findOf(volume)) ?? blank;

@@ -1,5 +1,6 @@
 import { CsiError, type v1 } from "@mooring/csi";
 import type { VolumeSource } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import { volumeIdOf } from "../names.ts";
 import {
   type Capability,
@@ -89,7 +90,7 @@ export function parseVolumeRequest(request: v1.CreateVolumeRequest): VolumeReque
       capabilities: capabilities.map(toStoredCapability),
       parameters,
       mutableParameters,
-      ...(source === undefined ? {} : { source }),
+      ...defined({ source }),
     },
   };
 }

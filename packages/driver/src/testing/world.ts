@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type CsiClient, type CsiError, connect, v1 } from "@mooring/csi";
 import { createHost, type Host, type PoolType } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { serveDriver } from "../serve.ts";
 
 const GIB = 1024 ** 3;
@@ -178,7 +179,7 @@ export async function failureOf(
     await call;
   } catch (error) {
     const { codeName: code = String(error), message, reason } = error as Error & Partial<CsiError>;
-    return { code, message, ...(reason === undefined ? {} : { reason }) };
+    return { code, message, ...defined({ reason }) };
   }
   return { code: "OK", message: "" };
 }

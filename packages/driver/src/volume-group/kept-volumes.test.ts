@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { addons, CsiError } from "@mooring/csi";
+import { defined } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { codeOf, createVolume, MIB, startWorld, type World } from "../testing/world.ts";
 
@@ -17,7 +18,7 @@ const volumes = (world: World, names: string[]) =>
   Promise.all(names.map((name) => createVolume(world, name, { size: 64n * MIB })));
 const group = async ({ client }: World, name: string, volumeIds: string[], deleteVolumes?: string) => {
   const parameters = deleteVolumes === undefined ? undefined : { deleteVolumes };
-  const request = { name, volumeIds, ...(parameters === undefined ? {} : { parameters }) };
+  const request = { name, volumeIds, ...defined({ parameters }) };
   const { volumeGroup } = await client.volumeGroup.createVolumeGroup(request);
   return volumeGroup;
 };

@@ -1,5 +1,6 @@
 import { CsiError } from "@mooring/csi";
 import { MAX_SET_MEMBERS, type VolumeSet } from "@mooring/engine";
+import { defined } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findPool } from "../objects/find.ts";
 
@@ -98,7 +99,7 @@ export function contextOf(driver: Pick<DriverContext, "keepGroupVolumes">, { spe
     generation: String(generation),
     maxVolumes: String(maxVolumes),
     deleteVolumes: String(deletesVolumes(driver, spec)),
-    ...(pool === undefined ? {} : { pool }),
+    ...defined({ pool }),
   };
 }
 

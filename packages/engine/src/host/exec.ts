@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defined } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { debianPackageOf } from "./debian-packages.ts";
 import type { Exec, ExecOptions, ExecResult } from "./host.ts";
@@ -116,7 +117,7 @@ function start(
     detached: true,
     stdio: [options.input === undefined ? "ignore" : "pipe", stdout, stderr, ...(options.inherit ?? [])],
     env: { ...process.env, LC_ALL: "C", ...options.env },
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...defined({ cwd: options.cwd }),
   });
   // A child that ends without reading its input is no error of ours.
   child.stdin?.on("error", () => {});

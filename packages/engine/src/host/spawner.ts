@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
+import { defined } from "@mooring/store";
 import type { ExecOptions, ExecResult } from "./host.ts";
 import { SPAWNER_PROGRAM, type SpawnerOrder, type SpawnerReply } from "./spawner-child.ts";
 
@@ -79,7 +80,7 @@ export class Spawner {
         env: { ...process.env, LC_ALL: "C", ...options.env },
         inherit,
         uninterruptible,
-        ...(cwd === undefined ? {} : { cwd }),
+        ...defined({ cwd }),
         ...(input === undefined ? {} : { input: Buffer.from(input).toString("base64") }),
       },
     });

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { EngineError, type WayOut } from "../errors.ts";
 import { nameOf } from "../tickets/summary.ts";
@@ -9,7 +10,7 @@ export class BlockedByTickets extends EngineError {
   constructor(message: string, tickets: readonly AttachmentTicket[], hint: string, wayOut?: WayOut) {
     super("FAILED_PRECONDITION", `${message}: ${tickets.map(describe).join(", ")}`, {
       hint,
-      ...(wayOut === undefined ? {} : { wayOut }),
+      ...defined({ wayOut }),
     });
     this.tickets = tickets;
   }

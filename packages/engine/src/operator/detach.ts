@@ -1,4 +1,4 @@
-import { isConflict, isNotFound, KubeVolumeAttachments, type ObjectStore } from "@mooring/store";
+import { defined, isConflict, isNotFound, KubeVolumeAttachments, type ObjectStore } from "@mooring/store";
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { EngineError } from "../errors.ts";
 import { ruleOf } from "../tickets/attacher-types.ts";
@@ -87,7 +87,7 @@ async function detachInKubernetes(
       { name },
       {
         preconditions: { uid },
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
       },
     );
   } catch (error) {

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { ShareManager } from "../api/share-manager.ts";
@@ -147,7 +148,7 @@ export class World {
 
   writeStatus(status: VolumeAttachment["status"], version: number): boolean {
     if (version !== this.attachmentVersion) return false;
-    this.attachment = { ...this.attachment, ...(status === undefined ? {} : { status }) };
+    this.attachment = { ...this.attachment, ...defined({ status }) };
     this.attachmentVersion += 1;
     return true;
   }

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttacherType } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
 import { ticketIdFor } from "./ticket-id.ts";
@@ -9,6 +10,6 @@ export const SHARE_TYPE = "share-manager-controller" satisfies AttacherType;
 /** The ticket of a volume's share manager on that node; it dies with the volume. */
 export function shareTicket({ apiVersion, kind, metadata }: Volume, nodeID: string): TicketRequest {
   const { name, uid } = metadata;
-  const owner = { apiVersion, kind, name, ...(uid === undefined ? {} : { uid }) };
+  const owner = { apiVersion, kind, name, ...defined({ uid }) };
   return { id: ticketIdFor(SHARE_TYPE, name), type: SHARE_TYPE, nodeID, owner };
 }

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import type { Volume } from "../api/volume.ts";
 import { ruleOf } from "./attacher-types.ts";
@@ -27,7 +28,7 @@ export function summaryOf(
   const holders = ticketsOf(attachment).filter(({ id }) => results[id]?.satisfied === true);
   const migration = describeMigration(volume);
   return {
-    ...(migration === undefined ? {} : { migration }),
+    ...defined({ migration }),
     state: volume.status?.state ?? "creating",
     nodeID: volume.status?.currentNodeID ?? "",
     satisfied: holders.length,

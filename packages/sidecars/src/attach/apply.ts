@@ -1,4 +1,10 @@
-import { failpoint, isDeleting, type KubeVolumeAttachment, type PersistentVolume } from "@mooring/store";
+import {
+  defined,
+  failpoint,
+  isDeleting,
+  type KubeVolumeAttachment,
+  type PersistentVolume,
+} from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { ATTACHED_NODE_ID, attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
@@ -107,7 +113,7 @@ export class AttachEffects {
     } catch (error) {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
-      const failure = { message, ...(code === undefined ? {} : { code }) };
+      const failure = { message, ...defined({ code }) };
       await this.#report(attachment, { phase: "attach", ...failure }, uid, requestKey);
     }
   }
@@ -143,7 +149,7 @@ export class AttachEffects {
     } catch (error) {
       if (cluster.signal.aborted) throw error;
       const { code, message } = callFailure(error);
-      const failure = { message, ...(code === undefined ? {} : { code }) };
+      const failure = { message, ...defined({ code }) };
       await this.#report(attachment, { phase: "detach", ...failure }, uid, requestKey);
     }
   }
@@ -168,7 +174,7 @@ export class AttachEffects {
     requestKey: string,
   ): Promise<void> {
     const { events, logger, now, retry } = this.#context;
-    const failure = { message, ...(code === undefined ? {} : { code }) };
+    const failure = { message, ...defined({ code }) };
     this.pauses.fail(uid, requestKey, leastPause(failure, retry.infeasibleMs));
     const { name } = attachment.metadata;
     logger.warn({ attachment: name, code, error: message }, `${phase} failed`);

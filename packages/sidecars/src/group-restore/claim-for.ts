@@ -1,4 +1,4 @@
-import { type PersistentVolumeClaim, SNAPSHOT_GROUP } from "@mooring/store";
+import { defined, type PersistentVolumeClaim, SNAPSHOT_GROUP } from "@mooring/store";
 import {
   type MemberStatus,
   RESTORE_LABEL,
@@ -18,7 +18,7 @@ export function claimFor(restore: VolumeGroupRestore, member: MemberStatus): Per
     kind: "PersistentVolumeClaim",
     metadata: {
       name: member.claimName,
-      ...(namespace === undefined ? {} : { namespace }),
+      ...defined({ namespace }),
       labels: { ...restore.spec.defaults?.labels, ...own?.labels, [RESTORE_LABEL]: name },
       annotations: { [RESTORE_UID]: uid },
     },

@@ -1,4 +1,5 @@
 import type { Condition } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { isComplete, NO_VOLUME_YET } from "./assess.ts";
 import type { Obstacle } from "./obstacle.ts";
@@ -36,7 +37,7 @@ export function progressStatus(
   const outcome = outcomeOf(restore, members, { total, bound, late });
   return {
     ...header(restore, outcome.phase, outcome.reason, outcome.message, now),
-    ...(source === undefined ? {} : { source }),
+    ...defined({ source }),
     claims: { total, created, bound },
     members,
   };
@@ -82,7 +83,7 @@ function header(
   return {
     phase,
     message,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     conditions,
   };
 }

@@ -1,5 +1,6 @@
 import type { CsiClient } from "@mooring/csi";
 import type { VolumeSnapshotInfo } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { rfc3339 } from "../common/time.ts";
 import type { CutGroup } from "./cut-group.ts";
 import type { GroupCutArguments, GroupTarget } from "./decide.ts";
@@ -37,7 +38,7 @@ function toInfo(snapshot: WireGroup["snapshots"][number]): VolumeSnapshotInfo {
     volumeHandle: sourceVolumeId,
     snapshotHandle: snapshotId,
     readyToUse,
-    ...(creationTime === undefined ? {} : { creationTime }),
+    ...defined({ creationTime }),
     // 0 means that the driver does not know.
     ...(sizeBytes > 0n ? { restoreSize: Number(sizeBytes) } : {}),
   };

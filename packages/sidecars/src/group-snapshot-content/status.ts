@@ -1,4 +1,5 @@
 import type { VolumeGroupSnapshotContent, VolumeSnapshotInfo } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { type CutGroup, isCutReady } from "./cut-group.ts";
 
 type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
@@ -17,7 +18,7 @@ export function statusAfter(content: VolumeGroupSnapshotContent, cut: CutGroup, 
   return {
     volumeGroupSnapshotHandle: handle,
     readyToUse: fault === undefined && isCutReady(cut),
-    ...(creationTime === undefined ? {} : { creationTime }),
+    ...defined({ creationTime }),
     ...(members === undefined
       ? {}
       : {
@@ -40,8 +41,7 @@ function merge(
     const restoreSize = known?.restoreSize ?? member.restoreSize;
     return {
       ...member,
-      ...(creationTime === undefined ? {} : { creationTime }),
-      ...(restoreSize === undefined ? {} : { restoreSize }),
+      ...defined({ creationTime, restoreSize }),
     };
   });
 }

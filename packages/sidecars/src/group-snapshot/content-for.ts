@@ -3,6 +3,7 @@ import type {
   VolumeGroupSnapshotClass,
   VolumeGroupSnapshotContent,
 } from "@mooring/store";
+import { defined } from "@mooring/store";
 import {
   FROZEN_GROUP_PARAMETERS,
   GROUP_BEING_CREATED,
@@ -51,7 +52,7 @@ export function groupContentFor(
         name: of,
         namespace,
         uid,
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...defined({ resourceVersion }),
       },
       deletionPolicy: groupClass.deletionPolicy,
       driver: groupClass.driver,

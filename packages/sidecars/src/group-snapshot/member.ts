@@ -1,4 +1,5 @@
 import {
+  defined,
   formatQuantity,
   ownerReferenceTo,
   type VolumeGroupSnapshot,
@@ -173,9 +174,7 @@ export function memberContentStatus(
   return {
     snapshotHandle,
     readyToUse,
-    ...(handle === undefined ? {} : { volumeGroupSnapshotHandle: handle }),
-    ...(creationTime === undefined ? {} : { creationTime }),
-    ...(restoreSize === undefined ? {} : { restoreSize }),
+    ...defined({ volumeGroupSnapshotHandle: handle, creationTime, restoreSize }),
   };
 }
 
@@ -193,7 +192,7 @@ export function memberStatus(
     boundVolumeSnapshotContentName: names.content,
     volumeGroupSnapshotName: group.metadata.name,
     readyToUse,
-    ...(cutAt === undefined ? {} : { creationTime: cutAt }),
+    ...defined({ creationTime: cutAt }),
     ...(restoreSize === undefined ? {} : { restoreSize: formatQuantity(BigInt(restoreSize)) }),
     ...(message ? { error: before?.message === message ? before : { message, time: now } } : {}),
   };

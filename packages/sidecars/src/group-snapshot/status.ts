@@ -1,4 +1,5 @@
 import type { VolumeGroupSnapshot, VolumeGroupSnapshotContent } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
 
 type Status = NonNullable<VolumeGroupSnapshot["status"]>;
@@ -15,7 +16,7 @@ export function statusFor(
   return {
     boundVolumeGroupSnapshotContentName: content.metadata.name,
     readyToUse: readyToUse && isOnRecord(content),
-    ...(creationTime === undefined ? {} : { creationTime }),
+    ...defined({ creationTime }),
     ...(message === undefined
       ? {}
       : { error: before.error?.message === message ? before.error : { message, time: error?.time ?? now } }),

@@ -1,4 +1,4 @@
-import { isDeleting, type KubeObject, type ObjectKey, type ObjectStore } from "@mooring/store";
+import { defined, isDeleting, type KubeObject, type ObjectKey, type ObjectStore } from "@mooring/store";
 import type { ObjectCache } from "./cache.ts";
 
 /** `null` removes an entry. */
@@ -37,8 +37,7 @@ export async function patchMetadata<T extends KubeObject>(
     ...(touchesFinalizers || change.guarded === true
       ? { resourceVersion: object.metadata.resourceVersion }
       : {}),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(labels === undefined ? {} : { labels }),
+    ...defined({ annotations, labels }),
   };
   const left = await store.patch(cache.resource, objectKey(object), { type: "merge", body: { metadata } });
   const vanished = isDeleting(object) && touchesFinalizers && finalizers.length === 0;

@@ -1,4 +1,5 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
+import { defined } from "@mooring/store";
 
 type Condition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["conditions"]>[number];
 
@@ -31,7 +32,7 @@ export function modifyStatus(claim: PersistentVolumeClaim, change: ModifyStatusC
       progress === undefined
         ? null
         : { status: progress.status, targetVolumeAttributesClassName: progress.target },
-    ...(current === undefined ? {} : { currentVolumeAttributesClassName: current }),
+    ...defined({ currentVolumeAttributesClassName: current }),
   };
 }
 

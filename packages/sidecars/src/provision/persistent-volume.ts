@@ -1,4 +1,4 @@
-import { formatQuantity, type PersistentVolume } from "@mooring/store";
+import { defined, formatQuantity, type PersistentVolume } from "@mooring/store";
 import type { Intent } from "../common/create-volume/intent.ts";
 import {
   DELETION_SECRET_NAME,
@@ -47,17 +47,13 @@ export function persistentVolumeFor(intent: Intent, made: CreatedVolume, identit
         driver: intent.driver,
         volumeHandle: made.handle,
         volumeAttributes: { ...made.attributes, [PROVISIONER_IDENTITY]: identity },
-        ...(template.fsType === undefined ? {} : { fsType: template.fsType }),
-        ...(template.readOnly === undefined ? {} : { readOnly: template.readOnly }),
+        ...defined({ fsType: template.fsType, readOnly: template.readOnly }),
         ...template.secretRefs,
       },
-      ...(template.mountOptions === undefined ? {} : { mountOptions: template.mountOptions }),
-      ...(affinity === undefined ? {} : { nodeAffinity: affinity }),
+      ...defined({ mountOptions: template.mountOptions, nodeAffinity: affinity }),
       persistentVolumeReclaimPolicy: template.reclaimPolicy,
       storageClassName: template.storageClassName,
-      ...(template.volumeAttributesClassName === undefined
-        ? {}
-        : { volumeAttributesClassName: template.volumeAttributesClassName }),
+      ...defined({ volumeAttributesClassName: template.volumeAttributesClassName }),
       volumeMode: template.volumeMode,
     },
   };

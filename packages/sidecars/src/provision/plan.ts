@@ -5,7 +5,7 @@ import type {
   StorageClass,
   VolumeAttributesClass,
 } from "@mooring/store";
-import { parseQuantity } from "@mooring/store";
+import { defined, parseQuantity } from "@mooring/store";
 import type { Intent } from "../common/create-volume/intent.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { RESERVED_PARAMETERS } from "../common/names.ts";
@@ -127,16 +127,16 @@ function planOrThrow(input: PlanInput): Plan {
           ...stripped.parameters,
           ...(options.extraCreateMetadata ? metadataParameters(claim, name) : {}),
         },
-        ...(mutable === undefined ? {} : { mutableParameters: mutable }),
+        ...defined({ mutableParameters: mutable }),
         ...(content === undefined ? {} : { source: content.source }),
-        ...(topology.requirement === undefined ? {} : { topology: topology.requirement }),
+        ...defined({ topology: topology.requirement }),
       },
-      ...(provisioner === undefined ? {} : { secret: provisioner }),
+      ...defined({ secret: provisioner }),
       ...(content === undefined ? {} : { source: content.ref }),
-      ...(selectedNode === undefined ? {} : { selectedNode }),
+      ...defined({ selectedNode }),
       volume: {
         accessModes: claim.spec?.accessModes ?? [],
-        ...(storageClass.mountOptions === undefined ? {} : { mountOptions: storageClass.mountOptions }),
+        ...defined({ mountOptions: storageClass.mountOptions }),
         reclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
         storageClassName: storageClass.metadata.name,
         volumeMode: claim.spec?.volumeMode ?? "Filesystem",
@@ -144,7 +144,7 @@ function planOrThrow(input: PlanInput): Plan {
         ...(options.controllerPublishReadonly && isReadOnly(capabilities.list) ? { readOnly: true } : {}),
         ...(volumeAttributesClassName ? { volumeAttributesClassName } : {}),
         secretRefs: renameRefs(refs),
-        ...(controllerModify === undefined ? {} : { modifySecret: controllerModify }),
+        ...defined({ modifySecret: controllerModify }),
       },
     },
   };
@@ -211,7 +211,7 @@ function topologyOf(input: PlanInput) {
   const result = topologyRequirement({
     driver: driver.name,
     claimName: claim.metadata.name,
-    ...(selectedNode === undefined ? {} : { selectedNode }),
+    ...defined({ selectedNode }),
     allowed: storageClass.allowedTopologies,
     nodes,
     csiNodes,

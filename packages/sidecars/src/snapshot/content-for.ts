@@ -5,6 +5,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "@mooring/store";
+import { defined } from "@mooring/store";
 import {
   BEING_CREATED,
   CONTENT_FINALIZER,
@@ -82,7 +83,7 @@ export function contentFor(
         name: of,
         namespace,
         uid,
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...defined({ resourceVersion }),
       },
       deletionPolicy: snapshotClass.deletionPolicy,
       driver: snapshotClass.driver,

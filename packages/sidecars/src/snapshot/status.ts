@@ -1,4 +1,4 @@
-import { formatQuantity, type VolumeSnapshot, type VolumeSnapshotContent } from "@mooring/store";
+import { defined, formatQuantity, type VolumeSnapshot, type VolumeSnapshotContent } from "@mooring/store";
 import { rfc3339 } from "../common/time.ts";
 
 type Status = NonNullable<VolumeSnapshot["status"]>;
@@ -14,14 +14,11 @@ export function statusFor(snapshot: VolumeSnapshot, content: VolumeSnapshotConte
   return {
     boundVolumeSnapshotContentName: content.metadata.name,
     readyToUse,
-    ...(created === undefined ? {} : { creationTime: created }),
-    ...(size === undefined ? {} : { restoreSize: size }),
+    ...defined({ creationTime: created, restoreSize: size }),
     ...(message === undefined
       ? {}
       : { error: before.error?.message === message ? before.error : { message, time: error?.time ?? now } }),
-    ...(before.volumeGroupSnapshotName === undefined
-      ? {}
-      : { volumeGroupSnapshotName: before.volumeGroupSnapshotName }),
+    ...defined({ volumeGroupSnapshotName: before.volumeGroupSnapshotName }),
   };
 }
 

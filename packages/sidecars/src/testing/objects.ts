@@ -11,6 +11,7 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { STORAGE_PROVISIONER } from "../common/names.ts";
 import type { ControllerCapability, DriverInfo } from "../csi/driver-info.ts";
 
@@ -54,7 +55,7 @@ export function claim(
       storageClassName: "fast",
       ...spec,
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 
@@ -87,7 +88,7 @@ export function persistentVolume(
       persistentVolumeReclaimPolicy: "Delete",
       ...spec,
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 
@@ -102,7 +103,7 @@ export function volumeSnapshot(
     kind: "VolumeSnapshot",
     metadata: { name, namespace: "default", uid: `uid-${name}`, ...metadata },
     spec,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 
@@ -124,7 +125,7 @@ export function snapshotContent(
       source: { volumeHandle: "handle" },
       ...spec,
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 
@@ -150,7 +151,7 @@ export function groupSnapshot(
     kind: "VolumeGroupSnapshot",
     metadata: { name, namespace: "default", uid: `uid-${name}`, ...metadata },
     spec,
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 
@@ -172,7 +173,7 @@ export function groupContent(
       source: { volumeHandles: ["vol-1", "vol-2"] },
       ...spec,
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 

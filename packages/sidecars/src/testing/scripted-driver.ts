@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CsiError, createServer, v1 } from "@mooring/csi";
+import { defined } from "@mooring/store";
 import type { ControllerCapability, DriverInfo } from "../csi/driver-info.ts";
 import { Backend, type BackendGroup, type BackendSnapshot, type BackendVolume } from "./backend.ts";
 import { FaultPlan } from "./faults.ts";
@@ -258,7 +259,7 @@ export class ScriptedDriver {
         capacityBytes: volume.bytes,
         volumeContext: { made: "here" },
         accessibleTopology: volume.topology.map((segments) => ({ segments })),
-        ...(volumeContentSource === undefined ? {} : { contentSource: volumeContentSource }),
+        ...defined({ contentSource: volumeContentSource }),
       },
     };
   }

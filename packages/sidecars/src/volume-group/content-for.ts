@@ -1,4 +1,4 @@
-import { apiVersionOf } from "@mooring/store";
+import { apiVersionOf, defined } from "@mooring/store";
 import {
   type VolumeGroup,
   type VolumeGroupClass,
@@ -25,12 +25,10 @@ export function contentFor(group: VolumeGroup, groupClass: VolumeGroupClass): Vo
     spec: {
       driver,
       deletionPolicy,
-      ...(deleteMembers === undefined ? {} : { deleteMembers }),
-      ...(driftPolicy === undefined ? {} : { driftPolicy }),
-      ...(maxMembers === undefined ? {} : { maxMembers }),
+      ...defined({ deleteMembers, driftPolicy, maxMembers }),
       volumeGroupClassName: metadata.name,
       ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-      ...(secretRef === undefined ? {} : { secretRef }),
+      ...defined({ secretRef }),
       volumeGroupRef: { name: groupName, namespace, uid },
     },
   };

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { VolumeGroupContent } from "./api.ts";
 import { type Drift, driftIn, driftMessage, isNone, repairs } from "./drift.ts";
 import type { Membership } from "./membership.ts";
@@ -38,7 +39,7 @@ export function recordAnswer(
       ready: true,
       drift: repairs(content) || isNone(drift) ? null : drift,
     },
-    ...(repaired === undefined ? {} : { repaired }),
+    ...defined({ repaired }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Condition } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { driftMessage, isNone } from "./drift.ts";
 import type { Membership } from "./membership.ts";
@@ -122,11 +123,10 @@ export function statusOf(
   const created = content?.status?.creationTime ?? group?.status?.creationTime;
   const bound = conditions.Bound.is ? content?.metadata.name : group?.status?.boundVolumeGroupContentName;
   return {
-    ...(bound === undefined ? {} : { boundVolumeGroupContentName: bound }),
-    ...(created === undefined ? {} : { creationTime: created }),
+    ...defined({ boundVolumeGroupContentName: bound, creationTime: created }),
     ready: conditions.Ready.is,
     memberCount: content?.status?.volumeHandles?.length ?? 0,
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     members: listed,
     ...(others > MOST_OTHERS ? { omitted: others - MOST_OTHERS } : {}),
     conditions: Object.entries(conditions).map(([type, { is, message, reason }]): Condition => {

@@ -1,4 +1,5 @@
 import { Code } from "@mooring/csi";
+import { defined } from "@mooring/store";
 import { Backoff, type BackoffOptions } from "../common/backoff.ts";
 import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
 import { setQuestion } from "./question.ts";
@@ -92,7 +93,7 @@ export class StorageMemory {
       due: dueMs === 0,
       dueMs,
       ageMs: this.#now() - known.lookedAt,
-      ...(known.answer === undefined ? {} : { answer: known.answer }),
+      ...defined({ answer: known.answer }),
       gone: known.gone,
       provenGone: known.provenGone,
       failures: new Map(failures),
@@ -210,7 +211,7 @@ export class StorageMemory {
 
   /** A volume is not taken; `others`: never in the company of these. */
   refuse(uid: string, handle: string, message: string, others?: string): void {
-    this.#of(uid).refused.set(handle, { message, ...(others === undefined ? {} : { others }) });
+    this.#of(uid).refused.set(handle, { message, ...defined({ others }) });
     this.#pauses.fail(`${uid}/${handle}`, "");
   }
 

@@ -1,4 +1,5 @@
 import type { ResourceRegistry } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { Column, KindInfo, MutableKindRegistry } from "../apiserver/kind-info.ts";
 import { customResourceDefinitions } from "../crd/definition-kind.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
@@ -40,7 +41,7 @@ export function registerBuiltins(
     registry.register({
       resource: kind.resource,
       hasStatus: kind.hasStatus === true,
-      ...(kind.keepStatusOnCreate === undefined ? {} : { keepStatusOnCreate: kind.keepStatusOnCreate }),
+      ...defined({ keepStatusOnCreate: kind.keepStatusOnCreate }),
       singular: kind.singular,
       shortNames: [...(kind.shortNames ?? [])],
       categories: [...(kind.categories ?? [])],
@@ -59,7 +60,7 @@ function schemaOf(kind: BuiltinKind): KindSchema {
     schema: kind.schema,
     custom: false,
     hasStatus: kind.hasStatus === true,
-    ...(kind.rules === undefined ? {} : { rules: kind.rules }),
+    ...defined({ rules: kind.rules }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type SidecarOptions,
   startSidecars,
 } from "@mooring/sidecars";
-import { type Logger, managedBy, type ObjectStore } from "@mooring/store";
+import { defined, type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import { startEngine } from "../storage/engine.ts";
 import { startDriver } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
@@ -52,7 +52,7 @@ export async function runClusterController(options: ClusterControllerOptions): P
   const { namespace } = options.sidecars;
   const candidate = { store, logger, name: leaseName(DRIVER_NAME) };
   await runAsLeader(
-    { ...candidate, ...(namespace === undefined ? {} : { namespace }) },
+    { ...candidate, ...defined({ namespace }) },
     leaderElection,
     (term) => lead(options, term),
     signal,
@@ -82,8 +82,7 @@ async function start(options: ClusterControllerOptions, parts: Parts): Promise<v
   await startEngine({ store, parts, logger, leases, nodeGraceMs });
   await startDriver({
     ...{ store, nodeName, stateDir, parts, logger, mode: "controller", endpoint },
-    ...(version === undefined ? {} : { version }),
-    ...(observe === undefined ? {} : { observe }),
+    ...defined({ version, observe }),
   });
   const { controllers } = await parts.start("sidecars", (signal) =>
     startSidecars({

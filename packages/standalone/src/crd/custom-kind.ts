@@ -1,4 +1,5 @@
 import type { Resource, ResourceDefinition, UnstructuredObject } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { Column, KindInfo } from "../apiserver/kind-info.ts";
 import { createStrategy } from "../schema/create-strategy.ts";
 import type { Schema } from "../schema/model.ts";
@@ -60,7 +61,7 @@ export function customKind(crd: CustomResourceDefinition): CustomKind {
       ...common,
       listKind: names.listKind ?? `${names.kind}List`,
       columns: Object.fromEntries(served.map((version) => [version.name, columnsOf(version)])),
-      subresources: { status: hasStatus, ...(scale === undefined ? {} : { scale }) },
+      subresources: { status: hasStatus, ...defined({ scale }) },
       custom: true,
       ...(Object.keys(warnings).length === 0 ? {} : { deprecationWarnings: warnings }),
       schema: (version) => schemas.get(version) as Record<string, unknown> | undefined,

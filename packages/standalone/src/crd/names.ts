@@ -1,4 +1,5 @@
 import type { Condition } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { CrdNames, CustomResourceDefinition } from "./types.ts";
 
 /** What is decided about a definition's names, given the other definitions of its group. */
@@ -51,10 +52,10 @@ function normalized(names: CrdNames): CrdNames {
   return {
     plural: names.plural,
     singular: names.singular ?? names.kind.toLowerCase(),
-    ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
+    ...defined({ shortNames: names.shortNames }),
     kind: names.kind,
     listKind: names.listKind ?? `${names.kind}List`,
-    ...(names.categories === undefined ? {} : { categories: names.categories }),
+    ...defined({ categories: names.categories }),
   };
 }
 

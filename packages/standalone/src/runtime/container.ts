@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { failpoint, type Logger } from "@mooring/store";
+import { defined, failpoint, type Logger } from "@mooring/store";
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { keepStamps } from "./log-stamps.ts";
@@ -199,8 +199,8 @@ function statusOf(record: ContainerRecord): ContainerStatus {
     attempt,
     createdAt,
     state: exit === undefined ? running : "exited",
-    ...(startedAt === undefined ? {} : { startedAt }),
+    ...defined({ startedAt }),
     ...(init === undefined ? {} : { pid: init.pid }),
-    ...(exit === undefined ? {} : { exit }),
+    ...defined({ exit }),
   };
 }

@@ -2,6 +2,7 @@ import type { Observe } from "@mooring/csi";
 import { createDriver, type DriverMode } from "@mooring/driver";
 import { type AgentPool, createHost, type LeaseTimes, startAgent } from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { Parts } from "./parts.ts";
 import { serveCsi } from "./serve-csi.ts";
 
@@ -49,8 +50,7 @@ export async function startDriver(driver: DriverPart): Promise<void> {
   const { version, maxVolumesPerNode } = driver;
   const options = {
     ...{ store, host: createHost(), nodeID, mode, stateDir, logger },
-    ...(version === undefined ? {} : { version }),
-    ...(maxVolumesPerNode === undefined ? {} : { maxVolumesPerNode }),
+    ...defined({ version, maxVolumesPerNode }),
   };
   const seen = observe === undefined ? {} : { observe };
   await parts.start("driver", (signal) =>

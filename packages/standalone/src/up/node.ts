@@ -1,5 +1,5 @@
 import { DRIVER_NAME } from "@mooring/engine";
-import { type Logger, managedBy, type ObjectStore } from "@mooring/store";
+import { defined, type Logger, managedBy, type ObjectStore } from "@mooring/store";
 import type { ClusterView } from "../controllers/cluster-view.ts";
 import { type Kubelet, startKubelet } from "../kubelet/index.ts";
 import type { NodeSettings } from "../kubelet/node/node-object.ts";
@@ -29,9 +29,7 @@ export async function startNode(node: NodePart): Promise<Kubelet> {
   return parts.start("kubelet", (signal) =>
     startKubelet({
       store: managedBy(store, "kubelet"),
-      ...(view === undefined ? {} : { view }),
-      ...(settings === undefined ? {} : { settings }),
-      ...(issueToken === undefined ? {} : { issueToken }),
+      ...defined({ view, settings, issueToken }),
       nodeName,
       stateDir: folder.kubelet,
       csiEndpoints: { [DRIVER_NAME]: `unix://${folder.socket}` },

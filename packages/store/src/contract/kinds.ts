@@ -1,4 +1,5 @@
 import { ResourceRegistry } from "../local/registry.ts";
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import { defineResource } from "../object/resource.ts";
 
@@ -30,11 +31,11 @@ export function widget(name: string, spec: Widget["spec"] = {}, labels?: Record<
   return {
     apiVersion: "example.com/v1",
     kind: "Widget",
-    metadata: { name, namespace: "default", ...(labels === undefined ? {} : { labels }) },
+    metadata: { name, namespace: "default", ...defined({ labels }) },
     spec,
   };
 }
 
 export function shelf(name: string, data?: Record<string, string>): Shelf {
-  return { apiVersion: "v1", kind: "Shelf", metadata: { name }, ...(data === undefined ? {} : { data }) };
+  return { apiVersion: "v1", kind: "Shelf", metadata: { name }, ...defined({ data }) };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Events, type Event as KubeEvent } from "../kinds/kubernetes.ts";
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import { isAlreadyExists, isNamespaceEnding, isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
@@ -117,8 +118,7 @@ export class EventRecorder {
         kind: subject.kind,
         name,
         ...(namespace ? { namespace } : {}),
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...defined({ uid, resourceVersion }),
       },
       type,
       reason,

@@ -1,4 +1,5 @@
 import { type Lease, Leases } from "../kinds/kubernetes.ts";
+import { defined } from "../object/defined.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { delay, within } from "../runtime/wait.ts";
@@ -143,7 +144,7 @@ export class LeaseElection {
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
+      metadata: { name, namespace, ...defined({ labels }) },
       spec,
     };
   }

@@ -1,3 +1,4 @@
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import type { ObjectKey, Resource } from "../object/resource.ts";
 import { isNotFound, isStatus } from "../object/status-error.ts";
@@ -19,7 +20,7 @@ export async function waitFor<T extends KubeObject>(
 ): Promise<T | undefined> {
   const selection = {
     fieldSelector: `metadata.name=${key.name}`,
-    ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
+    ...defined({ namespace: key.namespace }),
   };
   for (let failures = 1; ; failures++) {
     signal.throwIfAborted();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Namespaces } from "../kinds/kubernetes.ts";
+import { defined } from "../object/defined.ts";
 import { alreadyExists, badRequest, namespaceTerminating, notFound } from "../object/errors.ts";
 import type { KubeObject, UnstructuredObject } from "../object/meta.ts";
 import { groupResource, type ObjectKey, type Resource } from "../object/resource.ts";
@@ -264,7 +265,7 @@ export class LocalStore implements ObjectStore {
         manager: options.fieldManager,
         force: patch.force ?? false,
         time: context.now,
-        ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
+        ...defined({ subresource: options.subresource }),
       },
     );
     if (current !== undefined)
@@ -363,8 +364,7 @@ export class LocalStore implements ObjectStore {
       dryRun: options.dryRun ?? false,
       now: timestamp(this.#clock()),
       lookup: (resource, key) => this.#lookup(resource, key),
-      ...(subresource === undefined ? {} : { subresource }),
-      ...(options.fieldManager === undefined ? {} : { fieldManager: options.fieldManager }),
+      ...defined({ subresource, fieldManager: options.fieldManager }),
     };
   }
 }

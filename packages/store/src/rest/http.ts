@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { defined } from "../object/defined.ts";
 import { StatusError } from "../object/status-error.ts";
 import { allowManyListeners, delay } from "../runtime/wait.ts";
 import type { ClusterAccess } from "./access.ts";
@@ -107,12 +108,12 @@ export class HttpClient {
         headers: {
           accept: request.accept ?? "application/json",
           "user-agent": this.#userAgent,
-          ...(authorization === undefined ? {} : { authorization }),
+          ...defined({ authorization }),
           ...(body === undefined
             ? {}
             : { "content-type": request.contentType ?? "application/json", "content-length": body.length }),
         },
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
+        ...defined({ signal: request.signal }),
       });
       const silent = () => outgoing.destroy(new Error(`no answer for ${this.#timeoutMs} ms`));
       const timer = setTimeout(silent, this.#timeoutMs);

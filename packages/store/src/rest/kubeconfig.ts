@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
+import { defined } from "../object/defined.ts";
 import { AccessError, type ClusterAccess, type TlsAccess } from "./access.ts";
 import { bearerFromFile } from "./token-file.ts";
 
@@ -57,7 +58,7 @@ export async function kubeconfigAccess(
     tls: await tlsOf(cluster, user, path),
     namespace: chosen.namespace ?? "default",
     source: path,
-    ...(authorization === undefined ? {} : { authorization }),
+    ...defined({ authorization }),
   };
 }
 
@@ -138,10 +139,7 @@ async function tlsOf(cluster: Cluster, user: User, path: string): Promise<TlsAcc
   const key = await pem(user["client-key-data"], user["client-key"], path);
   const servername = cluster["tls-server-name"];
   return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(servername === undefined ? {} : { servername }),
+    ...defined({ ca, cert, key, servername }),
     ...(cluster["insecure-skip-tls-verify"] === true ? { rejectUnauthorized: false } : {}),
   };
 }

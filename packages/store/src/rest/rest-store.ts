@@ -1,3 +1,4 @@
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import { apiVersionOf, type ObjectKey, type Resource } from "../object/resource.ts";
 import type {
@@ -174,7 +175,7 @@ export class RestStore implements ObjectStore {
     if (!isStatusObject(answer)) return answer as T;
     // Some kinds answer "Success" instead of the object that is gone.
     const { uid } = answer.details ?? {};
-    const metadata = { ...key, ...(uid === undefined ? {} : { uid }) };
+    const metadata = { ...key, ...defined({ uid }) };
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
   }
 

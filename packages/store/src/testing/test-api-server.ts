@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LocalStore } from "../local/local-store.ts";
+import { defined } from "../object/defined.ts";
 import type { KubeObject } from "../object/meta.ts";
 import { apiVersionOf, type ObjectKey, type Resource } from "../object/resource.ts";
 import { isStatus, StatusError } from "../object/status-error.ts";
@@ -110,7 +111,7 @@ function write(
 
 async function list({ api, store }: World, { resource, key, query }: Target): Promise<unknown> {
   const { items, ...metadata } = await store.list(resource, {
-    ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
+    ...defined({ namespace: key.namespace }),
     ...(Object.fromEntries(query) as ListOptions),
     limit: Number(query.get("limit") ?? 0),
   });
@@ -128,7 +129,7 @@ async function watch(
   response.on("close", () => stop.abort());
   const text = (name: string) => (query.has(name) ? { [name]: query.get(name) ?? "" } : {});
   const options: WatchOptions = {
-    ...(key.namespace === undefined ? {} : { namespace: key.namespace }),
+    ...defined({ namespace: key.namespace }),
     ...text("labelSelector"),
     ...text("fieldSelector"),
     ...text("resourceVersion"),

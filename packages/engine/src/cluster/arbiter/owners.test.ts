@@ -1,5 +1,6 @@
 import { describe, test } from "node:test";
 import type { KubeObject } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { AttacherType, VolumeAttachment } from "../../api/attachment.ts";
 import { MOORING_API_VERSION } from "../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../api/snapshot.ts";
@@ -21,7 +22,7 @@ describe("a ticket ends with the object that owns it", () => {
     const apiVersion = key.slice(0, -kind.length - 1);
     const ownerOf = (name: string, { metadata }: KubeObject) => ({
       ...{ apiVersion, kind, name, uid: metadata.uid ?? "" },
-      ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+      ...defined({ namespace: metadata.namespace }),
     });
     const blank = (name: string): KubeObject => ({
       apiVersion,

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import { ARBITER_FINALIZER, IMPORT_ANNOTATION, MOORING_API_VERSION, VOLUME_LABEL } from "../../api/names.ts";
 import { isServed } from "../../api/volume.ts";
@@ -35,7 +36,7 @@ export function repair(view: ArbiterView): Repair {
   // Also of a volume that is being deleted: that waits for those who use it.
   for (const ticket of lostServer(view, Object.values(add))) add[ticket.id] ??= ticket;
   const metadata = repairedMetadata(view);
-  return { add, own: rightOwners(view), ...(metadata === undefined ? {} : { metadata }) };
+  return { add, own: rightOwners(view), ...defined({ metadata }) };
 }
 
 export function isWhole({ add, own, metadata }: Repair): boolean {

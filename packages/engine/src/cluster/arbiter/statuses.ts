@@ -1,4 +1,5 @@
 import type { Condition } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { AttachmentTicketStatus, VolumeAttachment } from "../../api/attachment.ts";
 import { digestOf, lastNumber } from "../../tickets/digest.ts";
 import type { TicketResult } from "../../tickets/result.ts";
@@ -33,7 +34,7 @@ export function nextStatus(
     attachmentTicketStatuses: statuses,
     generationCounter,
     ticketDigests,
-    ...(flaps.moves === undefined ? {} : { moves: flaps.moves }),
+    ...defined({ moves: flaps.moves }),
     conditions: [flapping(flaps, present.conditions, now)],
   };
   return sameFields(present, next) ? undefined : next;

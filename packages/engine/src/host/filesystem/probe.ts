@@ -1,4 +1,5 @@
 import { open, readFile, realpath } from "node:fs/promises";
+import { defined } from "@mooring/store";
 import { commandFailed } from "../exec.ts";
 import type { Exec } from "../host.ts";
 
@@ -38,7 +39,7 @@ function fromTags(text: string): ProbeResult {
   const type = tags.get("TYPE");
   const uuid = tags.get("UUID");
   if (type !== undefined && tags.get("USAGE") === "filesystem") {
-    return { kind: "filesystem", type, ...(uuid === undefined ? {} : { uuid }) };
+    return { kind: "filesystem", type, ...defined({ uuid }) };
   }
   return { kind: "data", what: type ?? tags.get("PTTYPE") ?? "a known signature" };
 }

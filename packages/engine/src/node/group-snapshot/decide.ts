@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
 import { type EndStep, REST } from "../../converge.ts";
 import type { Session } from "./sessions.ts";
@@ -63,7 +64,7 @@ function reportOf({ attempt, phase, error, report }: NonNullable<GroupView["sess
     attempt,
     phase: phase === "begun" ? "prepared" : phase,
     ...(report ?? {}),
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
     ...(error?.code === "ABORTED" ? { interrupted: true } : {}),
   };
 }

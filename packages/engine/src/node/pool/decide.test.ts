@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "@mooring/store";
 import fc from "fast-check";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../api/names.ts";
 import type { Pool } from "../../api/pool.ts";
@@ -25,7 +26,7 @@ const views: fc.Arbitrary<PoolView> = fc
       apiVersion: MOORING_API_VERSION,
       kind: "Pool",
       metadata: { name: "p", ...(finalizer ? { finalizers: [ENGINE_FINALIZER] } : {}) },
-      spec: { type: "xfs", nodeID: "n", path: "/p", ...(overcommit === undefined ? {} : { overcommit }) },
+      spec: { type: "xfs", nodeID: "n", path: "/p", ...defined({ overcommit }) },
       ...(ready === undefined ? {} : { status: { ready } }),
     };
     if (deleting) pool.metadata.deletionTimestamp = NOW.toISOString();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasFinalizer } from "@mooring/store";
+import { defined, hasFinalizer } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
@@ -65,7 +65,7 @@ const views: fc.Arbitrary<VolumeView> = fc
     ),
   })
   .map(({ nodeID, size, status, finalizer, deleting, open, image, device, source }) => {
-    const volume = volumeObject("v-p-1", { size, ...(nodeID === undefined ? {} : { nodeID }) });
+    const volume = volumeObject("v-p-1", { size, ...defined({ nodeID }) });
     if (status !== undefined) volume.status = status;
     if (finalizer) volume.metadata.finalizers = [ENGINE_FINALIZER];
     if (deleting) volume.metadata.deletionTimestamp = NOW.toISOString();

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { getAttachment } from "../../tickets/attachment-object.ts";
 import { attachVolume, findVolume } from "../attach.ts";
@@ -23,8 +24,7 @@ export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
     const wish = {
       ...{ volume, hostId, disableFrontend: flag(body, "disableFrontend"), queue: flag(body, "queue") },
       attachedBy: text(body, "attachedBy") ?? user,
-      ...(attachmentID === undefined ? {} : { attachmentID }),
-      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...defined({ attachmentID, expiresAt }),
     };
     await attachVolume(store, wish, now(), signal);
     return show(context, volume);
@@ -34,14 +34,14 @@ export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
     const wish = {
       ...{ volume, forceDetach: flag(body, "forceDetach"), scope: scopeOf(text(body, "scope")) },
       attachedBy: text(body, "attachedBy") ?? context.user,
-      ...(attachmentID === undefined ? {} : { attachmentID }),
+      ...defined({ attachmentID }),
     };
     await detachVolume(context.store, wish, context.signal);
     return show(context, volume);
   },
   snapshotCRCreate: async ({ store, signal }, volume, body) => {
     const name = text(body, "name");
-    const wish = { labels: labels(body, "labels"), ...(name === undefined ? {} : { name }) };
+    const wish = { labels: labels(body, "labels"), ...defined({ name }) };
     return snapshotResource(await createSnapshotOf(store, volume, wish, signal));
   },
   snapshotCRList: async ({ store, signal }, volume) => {

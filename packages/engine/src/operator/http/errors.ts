@@ -1,4 +1,4 @@
-import { isStatus } from "@mooring/store";
+import { defined, isStatus } from "@mooring/store";
 import { EngineError, type EngineErrorCode } from "../../errors.ts";
 import { BlockedByTickets } from "../blocked.ts";
 import type { ErrorResource } from "./resources.ts";
@@ -45,8 +45,7 @@ export function answerOf(error: unknown): RestAnswer {
       error instanceof BlockedByTickets ? error.tickets.map((t) => ticketResource(t, undefined)) : undefined;
     return failure(STATUS[error.code] ?? 500, error.message, {
       reason: error.code,
-      ...(error.hint === undefined ? {} : { detail: error.hint }),
-      ...(blocking === undefined ? {} : { blockedBy: blocking }),
+      ...defined({ detail: error.hint, blockedBy: blocking }),
     });
   }
   if (isStatus(error)) return failure(error.code, error.message, { reason: error.reason });

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts";
 import type { Volume } from "../../api/volume.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
@@ -81,8 +82,6 @@ export function ticketResource(
     nodeID: ticket.nodeID,
     parameters: ticket.parameters ?? {},
     ...(attachment === undefined ? {} : result),
-    ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
-    ...(ticket.createdAt === undefined ? {} : { createdAt: ticket.createdAt }),
-    ...(ticket.expiresAt === undefined ? {} : { expiresAt: ticket.expiresAt }),
+    ...defined({ owner: ticket.owner, createdAt: ticket.createdAt, expiresAt: ticket.expiresAt }),
   };
 }

@@ -1,4 +1,4 @@
-import { apiVersionOf, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
+import { apiVersionOf, defined, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
 import { claim, DRIVER, persistentVolume } from "../../testing/objects.ts";
 import {
   type VolumeGroup,
@@ -62,7 +62,7 @@ export function volumeGroupContent(
       volumeGroupRef: { name: "db", namespace: "default" },
       ...spec,
     },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 

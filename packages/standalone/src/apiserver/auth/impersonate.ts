@@ -1,4 +1,4 @@
-import { badRequest } from "@mooring/store";
+import { badRequest, defined } from "@mooring/store";
 import type { Call, User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
 import { forbidden } from "./authorize.ts";
@@ -37,7 +37,7 @@ function wantedBy(call: Call): Wanted | undefined {
   const others = groups.length > 0 || uid !== undefined || Object.keys(extra).length > 0;
   if (username === "" && others)
     throw badRequest("Impersonate-Group, -Uid and -Extra- need Impersonate-User: name the user as well");
-  return username === "" ? undefined : { username, groups, extra, ...(uid === undefined ? {} : { uid }) };
+  return username === "" ? undefined : { username, groups, extra, ...defined({ uid }) };
 }
 
 /** One question for each thing that the request wants to be. */
@@ -65,7 +65,7 @@ function asUser({ username, uid, groups, extra }: Wanted): User {
   return {
     username,
     groups: [...new Set([...own, implied])],
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ uid }),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
 }

@@ -9,6 +9,7 @@ import {
 } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import {
+  defined,
   isNotFound,
   type KubeObject,
   type LocalStore,
@@ -61,7 +62,7 @@ export function serviceAccountUser(namespace: string, name: string, uid?: string
   return {
     username: `system:serviceaccount:${namespace}:${name}`,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ uid }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import type { JsonObject, Schema } from "../../schema/model.ts";
 import { listMetaSchema } from "../../schema/object-meta.ts";
 import type { KindInfo, KindRegistry, OpenApiDocuments } from "../kind-info.ts";
@@ -63,7 +64,7 @@ function addKind(
   const description = schema.description;
   components.set(component, {
     ...components.get(component),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     "x-kubernetes-group-version-kind": [{ group, version, kind: name }],
   });
   const list = `${component}List`;

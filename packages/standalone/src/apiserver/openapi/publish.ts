@@ -1,3 +1,4 @@
+import { defined } from "@mooring/store";
 import { isObject, type JsonObject, type Schema } from "../../schema/model.ts";
 
 export type OpenApiVersion = "v2" | "v3";
@@ -46,7 +47,7 @@ export function publish(schema: Schema, version: OpenApiVersion, components: Com
   for (const key of OF_THE_FIELD) if (schema[key] !== undefined) extra[key] = schema[key];
   const ref = version === "v2" ? `#/definitions/${typeName}` : `#/components/schemas/${typeName}`;
   const link = version === "v2" ? { $ref: ref } : { allOf: [{ $ref: ref }] };
-  return { ...link, ...(description === undefined ? {} : { description }), ...extra };
+  return { ...link, ...defined({ description }), ...extra };
 }
 
 function typeComponent(schema: Schema, version: OpenApiVersion, components: Components): JsonObject {

@@ -1,4 +1,4 @@
-import { type DeleteOptions, Pods } from "@mooring/store";
+import { type DeleteOptions, defined, Pods } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
@@ -24,7 +24,7 @@ export async function handleEviction(call: Call, target: ItemTarget, { store }: 
       ...(typeof given.gracePeriodSeconds === "number"
         ? { gracePeriodSeconds: given.gracePeriodSeconds }
         : {}),
-      ...(given.preconditions === undefined ? {} : { preconditions: given.preconditions }),
+      ...defined({ preconditions: given.preconditions }),
       dryRun,
     },
   );

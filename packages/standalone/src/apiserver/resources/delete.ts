@@ -2,6 +2,7 @@ import {
   apiVersionOf,
   badRequest,
   type DeleteOptions,
+  defined,
   isConflict,
   isNotFound,
   type UnstructuredObject,
@@ -98,7 +99,7 @@ async function deleteListed(
 ): Promise<UnstructuredObject | undefined> {
   const { uid, name } = object.metadata;
   const key = namespace === undefined ? { name } : { namespace, name };
-  const preconditions = { ...options.preconditions, ...(uid === undefined ? {} : { uid }) };
+  const preconditions = { ...options.preconditions, ...defined({ uid }) };
   try {
     return await target.objects.delete(key, { ...options, preconditions });
   } catch (error) {
@@ -174,7 +175,7 @@ function fromQuery({ query }: Call): RawOptions {
   return {
     dryRun: query.getAll("dryRun"),
     ...(policy === null || policy === "" ? {} : { propagationPolicy: policy }),
-    ...(orphan === undefined ? {} : { orphanDependents: orphan }),
+    ...defined({ orphanDependents: orphan }),
     ...(grace === null || grace === "" ? {} : { gracePeriodSeconds: Number(grace) }),
   };
 }

@@ -1,4 +1,10 @@
-import { apiVersionOf, type JsonList, type JsonListEnd, type UnstructuredObject } from "@mooring/store";
+import {
+  apiVersionOf,
+  defined,
+  type JsonList,
+  type JsonListEnd,
+  type UnstructuredObject,
+} from "@mooring/store";
 import { negotiate, type Shape } from "../http/accept.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
@@ -24,7 +30,7 @@ export async function handleList(call: Call, target: Target): Promise<void> {
   const options = listOptions(call);
   const list = target.objects.listJson({
     ...options,
-    ...(target.namespace === undefined ? {} : { namespace: target.namespace }),
+    ...defined({ namespace: target.namespace }),
   });
   const pieces = listPieces(list, writer, options.limit !== undefined);
   if (format === "json") return sendPieces(call, "application/json", pieces);

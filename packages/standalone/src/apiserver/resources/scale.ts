@@ -3,6 +3,7 @@ import {
   applyMergePatch,
   badRequest,
   conflict,
+  defined,
   invalid,
   type UnstructuredObject,
 } from "@mooring/store";
@@ -47,10 +48,7 @@ function scaleOf(object: UnstructuredObject, paths: ScalePaths): UnstructuredObj
     apiVersion: "autoscaling/v1",
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...defined({ namespace, uid, resourceVersion, creationTimestamp }),
     },
     spec: { replicas: first(paths.specReplicasPath) ?? 0 },
     status: {

@@ -1,5 +1,6 @@
 import {
   badRequest,
+  defined,
   type ObjectKey,
   type Resource,
   StatusError,
@@ -48,8 +49,7 @@ export function parseResourcePath(segments: readonly string[]): ResourcePath | u
     version,
     plural,
     ...(inNamespace && second !== undefined ? { namespace: second } : {}),
-    ...(name === undefined ? {} : { name }),
-    ...(subresource === undefined ? {} : { subresource }),
+    ...defined({ name, subresource }),
   };
 }
 

@@ -1,4 +1,10 @@
-import { isStatus, type JsonWatchEvent, type UnstructuredObject, type WatchOptions } from "@mooring/store";
+import {
+  defined,
+  isStatus,
+  type JsonWatchEvent,
+  type UnstructuredObject,
+  type WatchOptions,
+} from "@mooring/store";
 import { negotiate, type Shape } from "../http/accept.ts";
 import { type Call, flag } from "../http/call.ts";
 import { toStatusError } from "../http/respond.ts";
@@ -47,11 +53,13 @@ function watchOptions(call: Call, target: Target, signal: AbortSignal): WatchOpt
   return {
     signal,
     allowBookmarks: flag(call.query, "allowWatchBookmarks") ?? false,
-    ...(target.namespace === undefined ? {} : { namespace: target.namespace }),
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    ...(initial === undefined ? {} : { sendInitialEvents: initial }),
+    ...defined({
+      namespace: target.namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      sendInitialEvents: initial,
+    }),
   };
 }
 

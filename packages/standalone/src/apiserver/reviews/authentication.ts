@@ -1,12 +1,13 @@
 import type { UnstructuredObject } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Call, User } from "../http/call.ts";
 
 const userInfo = ({ username, uid, groups, extra }: User) => ({
   username,
-  ...(uid === undefined ? {} : { uid }),
+  ...defined({ uid }),
   groups,
-  ...(extra === undefined ? {} : { extra }),
+  ...defined({ extra }),
 });
 
 /** `kubectl auth whoami`. */

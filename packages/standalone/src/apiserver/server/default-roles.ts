@@ -1,4 +1,10 @@
-import { isAlreadyExists, isNotFound, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import {
+  defined,
+  isAlreadyExists,
+  isNotFound,
+  type LocalStore,
+  type UnstructuredObject,
+} from "@mooring/store";
 import { uncovered } from "../auth/covers.ts";
 import { ClusterRoles, RBAC_GROUP } from "../auth/rbac.ts";
 import type { PolicyRule } from "../auth/rules.ts";
@@ -84,7 +90,7 @@ function updated(present: UnstructuredObject, wanted: UnstructuredObject): Unstr
   return {
     ...present,
     metadata: { ...metadata, labels, annotations: { ...metadata.annotations, [AUTO_UPDATE]: "true" } },
-    ...(wanted.aggregationRule === undefined ? {} : { aggregationRule: wanted.aggregationRule }),
+    ...defined({ aggregationRule: wanted.aggregationRule }),
     rules: [...rules, ...missing],
   };
 }

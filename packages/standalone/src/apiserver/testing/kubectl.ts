@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { defined } from "@mooring/store";
 
 const SCRIPT = new URL("../../../../../scripts/kubectl.mjs", import.meta.url).href;
 
@@ -33,7 +34,7 @@ export function runner(program: string, server: { folder: string; kubeconfig: st
   return (args, { input, env = {}, signal } = {}) =>
     new Promise((resolve, reject) => {
       const child = spawn(program, args, {
-        ...(signal === undefined ? {} : { signal }),
+        ...defined({ signal }),
         env: {
           PATH: process.env.PATH ?? "",
           HOME: server.folder,

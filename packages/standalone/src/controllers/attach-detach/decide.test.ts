@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { KubeVolumeAttachment, Node } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { FENCED_CONDITION } from "../lost-node.ts";
@@ -30,7 +31,7 @@ function attachment(
       ...(deleting ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
     },
     spec: { attacher: "d", nodeName: "n", source: { persistentVolumeName: `pv-${handle}` } },
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  defined,
   failpoint,
   type ObjectStore,
   type PersistentVolume,
@@ -115,8 +116,7 @@ function withBoundStatus(claim: PersistentVolumeClaim, volume: PersistentVolume)
   const status = {
     ...claim.status,
     phase: "Bound",
-    ...(accessModes === undefined ? {} : { accessModes }),
-    ...(capacity === undefined ? {} : { capacity }),
+    ...defined({ accessModes, capacity }),
   };
   return { ...claim, status };
 }

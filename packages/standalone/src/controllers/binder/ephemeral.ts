@@ -1,4 +1,5 @@
 import {
+  defined,
   failpoint,
   isAlreadyExists,
   isOwnedBy,
@@ -30,8 +31,7 @@ export function missingClaims(pod: Pod, exists: (key: string) => boolean): Persi
           name,
           namespace,
           ownerReferences: [ownerReferenceTo(pod)],
-          ...(labels === undefined ? {} : { labels }),
-          ...(annotations === undefined ? {} : { annotations }),
+          ...defined({ labels, annotations }),
         },
         spec: template.spec,
       },

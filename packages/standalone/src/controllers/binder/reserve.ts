@@ -1,4 +1,5 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import { defined } from "@mooring/store";
 import * as names from "./names.ts";
 
 export function annotated<T extends PersistentVolume | PersistentVolumeClaim>(
@@ -16,9 +17,7 @@ export function reserved(volume: PersistentVolume, claim: PersistentVolumeClaim)
     kind: "PersistentVolumeClaim",
     apiVersion: "v1",
     name,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...defined({ namespace, uid, resourceVersion }),
   };
   const next = { ...volume, spec: { ...volume.spec, claimRef } };
   return volume.spec?.claimRef === undefined ? annotated(next, { [names.BOUND_BY_CONTROLLER]: "yes" }) : next;

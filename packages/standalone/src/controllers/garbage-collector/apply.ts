@@ -1,4 +1,5 @@
 import {
+  defined,
   failpoint,
   isConflict,
   isNotFound,
@@ -80,7 +81,7 @@ async function remove(
   { store, signal }: ApplyContext,
 ): Promise<void> {
   const { uid, resourceVersion } = object.metadata;
-  const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  const preconditions = { uid, ...defined({ resourceVersion }) };
   try {
     await store.delete(resource, objectKey(object), { propagationPolicy: policy, preconditions, signal });
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { KubeObject, ObjectKey, ObjectStore, OwnerReference, Resource } from "@mooring/store";
+import { defined } from "@mooring/store";
 
 /** What the garbage collector keeps of an object: enough to know who owns it and whether it is on its way out. */
 export interface Identity extends KubeObject {
@@ -17,11 +18,7 @@ export function identityOf(object: KubeObject): Identity {
     metadata: {
       name,
       uid: uid ?? "",
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(ownerReferences === undefined ? {} : { ownerReferences }),
-      ...(finalizers === undefined ? {} : { finalizers }),
-      ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+      ...defined({ namespace, resourceVersion, ownerReferences, finalizers, deletionTimestamp }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node, Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import fc from "fast-check";
 import { FENCED_CONDITION } from "../lost-node.ts";
 import { STOPPED_REASON } from "../node-stopped.ts";
@@ -162,7 +163,7 @@ test("a pod's object is never removed by force while the node may write", () => 
   fc.assert(
     fc.property(arbitrary, ({ ready, fenced, isOff, agentFenced, silentMs }) => {
       const taints = [...unreachable(0), ...(isOff ? [off] : [])];
-      const given = { ready, taints, ...(fenced === undefined ? {} : { fenced }) };
+      const given = { ready, taints, ...defined({ fenced }) };
       const steps = decide(given, { agentFenced, silentMs, pods: [podOf({ deleting: true })] });
       if (!kinds(steps).includes("remove")) return;
       assert.ok(ready !== "True" && silentMs !== undefined && silentMs >= 40_000);

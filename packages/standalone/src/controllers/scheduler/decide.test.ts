@@ -8,6 +8,7 @@ import type {
   Pod,
   StorageClass,
 } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { SELECTED_NODE } from "../binder/names.ts";
 import { type ClaimView, decide, type NodeView, type SchedulingStep, type SchedulingView } from "./decide.ts";
@@ -20,7 +21,7 @@ function nodeOf(
     apiVersion: "v1",
     kind: "Node",
     metadata: { name, labels: { "kubernetes.io/hostname": name, ...more.labels } },
-    ...(more.spec === undefined ? {} : { spec: more.spec }),
+    ...defined({ spec: more.spec }),
     status: { conditions: [{ type: "Ready", status: more.ready ?? "True" }], allocatable: { pods: "10" } },
   };
   return { node, used: new Map(), limits: new Map(), pods: 0, requested: new Map() };

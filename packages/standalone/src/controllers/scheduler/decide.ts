@@ -1,5 +1,6 @@
 import {
   type CSIStorageCapacity,
+  defined,
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -87,7 +88,7 @@ export function decide(view: SchedulingView): SchedulingStep {
   const next = delayed.find((each) => !selected.includes(each));
   if (next?.claim !== undefined) {
     const volume = findVolume(next.claim, next.candidates, chosen.node);
-    return { do: "selectNode", node, claim: next.claim, ...(volume === undefined ? {} : { volume }) };
+    return { do: "selectNode", node, claim: next.claim, ...defined({ volume }) };
   }
   if (delayed.length > 0) {
     const names = delayed.map(({ name }) => `"${name}"`).join(", ");

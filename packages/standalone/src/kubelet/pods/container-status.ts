@@ -1,4 +1,5 @@
 import type { Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { ContainerStatus as Attempt } from "../../runtime/index.ts";
 import { restartDelayMs, waitBeforeRestart } from "./back-off.ts";
 import {
@@ -50,7 +51,7 @@ function stateOf({ id, startedAt, createdAt, exit }: Attempt): State {
     terminated: {
       exitCode: code,
       reason,
-      ...(message === undefined ? {} : { message }),
+      ...defined({ message }),
       startedAt: seconds(startedAt ?? createdAt),
       finishedAt: seconds(finishedAt),
       containerID: `mooring://${id}`,

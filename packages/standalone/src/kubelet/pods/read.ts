@@ -1,4 +1,5 @@
 import type { Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import { containerID } from "./container-config.ts";
 import { orphanedPod } from "./orphaned-pod.ts";
@@ -50,7 +51,7 @@ function containersOf(
     const [latest, previous] = own;
     const startError = startErrors.get(`${pod.metadata.uid}/${spec.name}`);
     const probes = prober.results(latest?.id ?? "", spec);
-    return { spec, role, latest, previous, probes, ...(startError === undefined ? {} : { startError }) };
+    return { spec, role, latest, previous, probes, ...defined({ startError }) };
   });
 }
 

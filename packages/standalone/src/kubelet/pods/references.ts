@@ -2,6 +2,7 @@ import {
   ConfigMaps,
   type ControllerSource,
   createInformer,
+  defined,
   type KubeObject,
   type Logger,
   type ObjectStore,
@@ -67,8 +68,7 @@ function nameOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
     kind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...defined({ namespace, resourceVersion }),
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { type PodCondition, withCondition } from "../../controllers/pod-conditions.ts";
 import { containerStatus } from "./container-status.ts";
 import { isRunning } from "./decide.ts";
@@ -42,7 +43,7 @@ export function podStatus(view: PodView, address: string): PodStatus {
 
 function keptReason(pod: Pod): Pick<PodStatus, "reason" | "message"> {
   const { reason, message } = pod.status ?? {};
-  return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+  return { ...defined({ reason, message }) };
 }
 
 function phaseOf(view: PodView): string {

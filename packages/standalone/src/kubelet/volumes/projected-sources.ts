@@ -1,4 +1,5 @@
 import type { ObjectStore, Pod } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { configMapEntries, secretEntries } from "../pods/environment.ts";
 import { type NodeFacts, readField, readResource } from "../pods/field-ref.ts";
 import type { PodVolume } from "./csi-volume.ts";
@@ -32,12 +33,9 @@ export async function projectedFilesOf(
     const unsupported = Object.keys(others)[0];
     if (unsupported !== undefined) throw new Error(`projected source ${unsupported} is not supported here`);
     const named =
-      secret === undefined
-        ? {}
-        : { secret: { ...secret, ...(secret.name === undefined ? {} : { secretName: secret.name }) } };
+      secret === undefined ? {} : { secret: { ...secret, ...defined({ secretName: secret.name }) } };
     const wanted: Source = {
-      ...(configMap === undefined ? {} : { configMap }),
-      ...(downwardAPI === undefined ? {} : { downwardAPI }),
+      ...defined({ configMap, downwardAPI }),
       ...named,
     };
     const mode = volume.projected.defaultMode ?? 0o644;

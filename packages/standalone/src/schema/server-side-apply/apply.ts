@@ -1,4 +1,4 @@
-import { type ApplyContext, StatusError, type UnstructuredObject } from "@mooring/store";
+import { type ApplyContext, defined, StatusError, type UnstructuredObject } from "@mooring/store";
 import { clone, isObject, type JsonObject, jsonEqual, type Schema } from "../model.ts";
 import { compareValues } from "./compare.ts";
 import { conflictError } from "./conflict.ts";
@@ -31,7 +31,7 @@ export function applyObject(
     manager: context.manager,
     operation: "Apply",
     apiVersion: applied.apiVersion,
-    ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
+    ...defined({ subresource: context.subresource }),
   };
   const id = identify(self);
   const last = before.get(id)?.fields ?? EMPTY;
@@ -64,7 +64,7 @@ function writableHalf(config: JsonObject, hasStatus: boolean, subresource: strin
   if (subresource !== "status") return rest;
   const { apiVersion, kind, metadata } = config;
   const { name, namespace } = isObject(metadata) ? metadata : {};
-  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, status };
+  return { apiVersion, kind, metadata: { name, ...defined({ namespace }) }, status };
 }
 
 function timeOf(manager: Manager | undefined): { time?: string } {

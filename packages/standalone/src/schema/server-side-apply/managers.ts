@@ -1,4 +1,5 @@
 import type { ManagedFieldsEntry } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { isObject } from "../model.ts";
 import { type FieldSet, fromFieldsV1, isEmpty, toFieldsV1, union } from "./field-set.ts";
 
@@ -53,10 +54,10 @@ export function encodeManagers(managers: Managers): ManagedFieldsEntry[] {
     manager,
     operation,
     apiVersion,
-    ...(time === undefined ? {} : { time }),
+    ...defined({ time }),
     fieldsType: "FieldsV1",
     fieldsV1: toFieldsV1(fields),
-    ...(subresource === undefined ? {} : { subresource }),
+    ...defined({ subresource }),
   }));
 }
 

@@ -1,4 +1,5 @@
 import type { ManagedFieldsEntry, ManagerContext, UnstructuredObject } from "@mooring/store";
+import { defined } from "@mooring/store";
 import { isObject, type JsonObject, type Schema } from "../model.ts";
 import { type Comparison, compareValues } from "./compare.ts";
 import { difference, EMPTY, type FieldSet, intersection, isEmpty, node, setOf, union } from "./field-set.ts";
@@ -98,7 +99,7 @@ export function trackUpdate(
     manager: context.manager,
     operation: "Update",
     apiVersion: next.apiVersion,
-    ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
+    ...defined({ subresource: context.subresource }),
   };
   const id = identify(self);
   const { managers } = takeOver(before, id, changes);

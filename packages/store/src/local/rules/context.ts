@@ -1,3 +1,4 @@
+import { defined } from "../../object/defined.ts";
 import type { UnstructuredObject } from "../../object/meta.ts";
 import type { ResourceDefinition, StrategyContext } from "../registry.ts";
 
@@ -21,9 +22,11 @@ export interface Decision {
 export function strategyContext(context: RuleContext): StrategyContext {
   return {
     dryRun: context.dryRun,
-    ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
-    ...(context.fieldManager === undefined ? {} : { fieldManager: context.fieldManager }),
-    ...(context.lookup === undefined ? {} : { lookup: context.lookup }),
+    ...defined({
+      subresource: context.subresource,
+      fieldManager: context.fieldManager,
+      lookup: context.lookup,
+    }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from "../../object/defined.ts";
 import { badRequest, invalid } from "../../object/errors.ts";
 import type { UnstructuredObject } from "../../object/meta.ts";
 import { apiVersionOf, type ObjectKey, type Resource } from "../../object/resource.ts";
@@ -33,7 +34,7 @@ function finishCreate(object: UnstructuredObject, context: RuleContext): Unstruc
     created.metadata.managedFields = strategy.trackManagers(undefined, created, {
       manager: context.fieldManager,
       time: context.now,
-      ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
+      ...defined({ subresource: context.subresource }),
     });
   }
   return created;

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "../../object/defined.ts";
 import { conflict, invalid } from "../../object/errors.ts";
 import type { ManagedFieldsEntry, UnstructuredObject } from "../../object/meta.ts";
 import type { Resource } from "../../object/resource.ts";
@@ -123,7 +124,7 @@ function trackManagers(next: UnstructuredObject, current: UnstructuredObject, co
   next.metadata.managedFields = strategy.trackManagers(structuredClone(current), next, {
     manager: context.fieldManager,
     time: context.now,
-    ...(context.subresource === undefined ? {} : { subresource: context.subresource }),
+    ...defined({ subresource: context.subresource }),
   });
 }
 

@@ -1,4 +1,5 @@
 import {
+  defined,
   failpoint,
   isAlreadyExists,
   isNotFound,
@@ -107,7 +108,7 @@ async function createMember(
     metadata: {
       name: snapshot,
       finalizers: [ENGINE_FINALIZER],
-      ...(annotations === undefined ? {} : { annotations }),
+      ...defined({ annotations }),
     },
     spec: { volume, pool, group: name },
   };

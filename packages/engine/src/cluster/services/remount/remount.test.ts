@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "@mooring/store";
 import type { AttacherType, AttachmentTicket } from "../../../api/attachment.ts";
 import { remountsOwed } from "../../../api/remount.ts";
 import { Volumes } from "../../../api/volume.ts";
@@ -8,7 +9,7 @@ import { Bench, NODE } from "../../../testing/agent.ts";
 const ASKED = "2026-01-01T00:00:10.000Z";
 const ticket = (id: string, type: AttacherType, nodeID: string, createdAt?: string): AttachmentTicket => ({
   ...{ id, type, nodeID },
-  ...(createdAt === undefined ? {} : { createdAt }),
+  ...defined({ createdAt }),
 });
 const owed = (tickets: AttachmentTicket[], remounted?: Record<string, string>) =>
   remountsOwed(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, rename, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { mutate } from "@mooring/store";
+import { defined, mutate } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { Volumes } from "../../../api/volume.ts";
@@ -15,7 +15,7 @@ const TICKET = "volume-restore-controller-v-p-1";
 
 function restoreFrom(bench: Bench, snapshot: string, request?: string) {
   return mutate(bench.store, Volumes, { name: "v-p-1" }, (volume) => {
-    volume.spec.restoreFrom = { snapshot, ...(request === undefined ? {} : { request }) };
+    volume.spec.restoreFrom = { snapshot, ...defined({ request }) };
   });
 }
 
