@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, test } from "node:test";
+import { promisify } from "node:util";
 import type { Pod } from "@mooring/store";
+import { KUBECTL } from "../support/kubectl.ts";
 import { world } from "../support/world.ts";
 import { ATTEMPTS, IMPERSONATED, IMPOSTOR } from "./attempts.ts";
 
@@ -146,8 +149,34 @@ for (const kind of KINDS) {
     const count = attempts("start");
     assert.ok(count > 20, log);
     for (const way of WAYS) assert.equal(attempts(way), count, `${way}\n${log}`);
+    for (const [way, found] of [
+      ["exec", await byExec(kind.name)],
+      ["terminal", await onTerminal(kind.name)],
+    ] as const) {
+      assert.deepEqual(
+        found.filter((line) => !line.endsWith(" held")),
+        [],
+        way,
+      );
+      assert.equal(found.length, count, `${way}\n${found.join("\n")}`);
+    }
     await kubectl.run("delete", "pod", kind.name, "--wait=false");
   });
+}
+
+const AGAIN = ["-c", "main", "--", "sh", "/attempts/run"];
+const linesOf = (output: string) => output.split(/\r?\n/).filter((line) => line !== "");
+
+/** The attempts of somebody who was let in by `kubectl exec`. */
+async function byExec(pod: string): Promise<string[]> {
+  return linesOf(await kubectl.run("exec", pod, ...AGAIN));
+}
+
+/** The same on a terminal; `script` gives kubectl one of its own. */
+async function onTerminal(pod: string): Promise<string[]> {
+  const command = [KUBECTL, "--kubeconfig", up.kubeconfig, "exec", "-t", "-i", pod, ...AGAIN].join(" ");
+  const { stdout } = await promisify(execFile)("script", ["-qec", command, "/dev/null"]);
+  return linesOf(stdout);
 }
 
 async function told(pod: string): Promise<string> {

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
@@ -59,7 +60,7 @@ test("kubectl exec runs a program: its output, its errors, its exit code, its in
   assert.match(nobody.stderr, /container other is not valid for pod work/);
 });
 
-test("large streams come through as they are, both ways, and files by kubectl cp", async () => {
+test("large streams come through as they are, both ways, and files by kubectl cp", thorough(), async () => {
   const bytes = randomBytes(16 << 20);
   const echoed = await run(["exec", "-i", "work", "--", "cat"], bytes);
   assert.deepEqual([echoed.out.length, sum(echoed.out), echoed.code], [bytes.length, sum(bytes), 0]);
