@@ -1,0 +1,42 @@
+// What Mooring's service accounts have asked a real API server for, against what their roles let them ask.
+import { readFile } from "node:fs/promises";
+import { parseAllDocuments } from "yaml";
+
+const ACCOUNT = /^system:serviceaccount:mooring:(mooring-[a-z]+)$/;
+
+/** `{ refused: ["..."], used: Map(account -> Set("verb group/resource")) }` */
+export async function readAudit(file) {
+  const refused = [];
+  const used = new Map();
+  for (const line of (await readFile(file, "utf8")).split("\n")) {
+    if (line === "") continue;
+    const { user, verb, objectRef = {}, responseStatus = {}, requestURI } = JSON.parse(line);
+    const [, account] = ACCOUNT.exec(user?.username ?? "") ?? [];
+    if (account === undefined || objectRef.resource === undefined) continue;
+    const { apiGroup = "", resource, subresource } = objectRef;
+    const what = `${verb} ${apiGroup}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
+    const known = used.get(account) ?? new Set();
+    used.set(account, known.add(what));
+    if (responseStatus.code === 403)
+      refused.push(`${account}: ${what}: ${responseStatus.message ?? requestURI}`);
+  }
+  return { refused, used };
+}
+
+/** Verbs that a role gives and nobody has used. */
+export async function unusedRights(file, used) {
+  const unused = [];
+  for (const document of parseAllDocuments(await readFile(file, "utf8"))) {
+    const { kind, metadata, rules = [] } = document.toJS() ?? {};
+    if (!/^(Cluster)?Role$/.test(kind)) continue;
+    // The role that lets the controller read leases of images has a name of its own.
+    const account = metadata.name === "mooring-image-leases" ? "mooring-controller" : metadata.name;
+    for (const { apiGroups, resources, verbs } of rules)
+      for (const group of apiGroups)
+        for (const resource of resources)
+          for (const verb of verbs)
+            if (used.get(account)?.has(`${verb} ${group}/${resource}`) !== true)
+              unused.push(`${account} (${metadata.namespace ?? "cluster"}): ${verb} ${group}/${resource}`);
+  }
+  return unused;
+}

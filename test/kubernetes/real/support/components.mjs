@@ -1,0 +1,96 @@
+// Kubernetes' own programs and etcd, built from their Go modules once and kept outside of the checkout.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const execute = promisify(execFile);
+
+export const KUBERNETES = "1.35.4";
+export const ETCD = "3.6.5";
+
+const COMPONENTS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"];
+export const PROGRAMS = ["etcd", ...COMPONENTS];
+
+/** `MOORING_KUBERNETES_BIN` names a folder that has the programs already. */
+export function programFolder() {
+  return (
+    process.env.MOORING_KUBERNETES_BIN ??
+    join(homedir(), ".cache", "mooring", `kubernetes-${KUBERNETES}`, "bin")
+  );
+}
+
+/** What to build a program from. */
+function sourceOf(name) {
+  if (name === "etcd")
+    return { module: "go.etcd.io/etcd/server/v3", version: `v${ETCD}`, pkg: "go.etcd.io/etcd/server/v3" };
+  const [major, minor] = KUBERNETES.split(".");
+  const at = "k8s.io/component-base/version";
+  const set = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor, gitTreeState: "clean" };
+  const flags = Object.entries(set).map(([key, value]) => `-X ${at}.${key}=${value}`);
+  const pkg = `k8s.io/kubernetes/cmd/${name}`;
+  return { module: "k8s.io/kubernetes", version: `v${KUBERNETES}`, pkg, flags };
+}
+
+const go = (args, cwd) =>
+  execute("go", args, {
+    cwd,
+    maxBuffer: 64 << 20,
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=mod" },
+  });
+
+/** Builds what is missing. A program appears under its name only when it is whole. */
+export async function buildPrograms(names = PROGRAMS, say = () => {}) {
+  const bin = programFolder();
+  await mkdir(bin, { recursive: true });
+  for (const name of names) {
+    if (existsSync(join(bin, name))) continue;
+    const from = Date.now();
+    say(`building ${name} (once; minutes)`);
+    await build(name, bin);
+    say(`built ${name} in ${Math.round((Date.now() - from) / 1000)} s`);
+  }
+  return bin;
+}
+
+/**
+ * A module whose go.mod replaces others cannot be installed as it is, because replacements count in the main module only: so
+ * a main module of ours requires it, and replaces the same.
+ */
+async function build(name, bin) {
+  const { module, version, pkg, flags = [] } = sourceOf(name);
+  const folder = await mkdtemp(join(tmpdir(), `mooring-build-${name}-`));
+  try {
+    const { stdout } = await execute("go", ["mod", "download", "-json", `${module}@${version}`], {
+      cwd: folder,
+    });
+    const theirs = await readFile(JSON.parse(stdout).GoMod, "utf8");
+    await writeFile(join(folder, "go.mod"), mainModule(theirs, module, version));
+    await writeFile(join(folder, "tools.go"), `//go:build tools\n\npackage tools\n\nimport _ "${pkg}"\n`);
+    await go(["mod", "tidy"], folder).catch(() => {});
+    const made = join(folder, "program");
+    await go(["build", "-trimpath", "-ldflags", ["-s", "-w", ...flags].join(" "), "-o", made, pkg], folder);
+    await execute("install", ["-m", "0755", made, join(bin, `.${name}`)]);
+    await rename(join(bin, `.${name}`), join(bin, name));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Its own requirements, pinned as it has them; Kubernetes' staging modules by the versions that they are published as. */
+function mainModule(theirs, module, version) {
+  const language = /^go .*$/m.exec(theirs)?.[0] ?? "go 1.24";
+  const required = [...theirs.matchAll(/^\s+(\S+) (v\S+)( \/\/ indirect)?$/gm)]
+    .filter(([, name, at]) => at !== "v0.0.0" && name !== module)
+    .map(([, name, at]) => `\t${name} ${at}`);
+  const staging = [...theirs.matchAll(/^\s*(k8s\.io\/[a-z0-9-]+) (?:=> \.\/staging|v0\.0\.0)/gm)].map(
+    ([, name]) => name,
+  );
+  const replaced = [...new Set(staging)].map((name) => `\t${name} => ${name} v0.${KUBERNETES.slice(2)}`);
+  return [
+    ...["module built", language, `require ${module} ${version}`],
+    ...["require (", ...required, ")", "replace (", ...replaced, ")", ""],
+  ].join("\n");
+}

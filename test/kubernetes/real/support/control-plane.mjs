@@ -1,0 +1,121 @@
+// etcd, API server, controller manager and scheduler as they are released, on free ports of the loopback.
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { openCertificates } from "./certificates.mjs";
+import { Program, until } from "./program.mjs";
+
+const execute = promisify(execFile);
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Everything that is asked is written down, with who asked and what the answer was. */
+const AUDIT = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
+
+/** `folder`: everything is kept below it. `bin`: where the programs are. */
+export async function startControlPlane({ folder, bin, only }) {
+  const logs = join(folder, "logs");
+  await mkdir(logs, { recursive: true });
+  const [api, etcd, peer, manager, scheduler] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const node = hostname().toLowerCase();
+  const pki = await openCertificates(folder, `https://127.0.0.1:${api}`);
+  const names = ["DNS:kubernetes", "DNS:kubernetes.default", "DNS:kubernetes.default.svc", "DNS:localhost"];
+  await pki.certificate(
+    "apiserver",
+    "/CN=kube-apiserver",
+    [...names, "IP:127.0.0.1", "IP:10.96.0.1"].join(","),
+  );
+  const admin = await pki.identity("admin", "/O=system:masters/CN=admin");
+  const kubeletConfig = await pki.identity(
+    "node",
+    `/O=system:nodes/CN=system:node:${node}`,
+    `DNS:${node},IP:127.0.0.1`,
+  );
+  const audit = join(folder, "audit.json");
+  await writeFile(audit, JSON.stringify(AUDIT));
+  const auditLog = join(logs, "audit.log");
+  const program = (name, args) =>
+    new Program(name, ["nice", "-n", "2", join(bin, name), ...args.map((each) => `--${each}`)], {
+      log: join(logs, `${name}.log`),
+    });
+  const client = async (name, subject) => {
+    const config = await pki.identity(name, subject);
+    return ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"].map(
+      (key) => `${key}=${config}`,
+    );
+  };
+  const programs = {
+    etcd: program("etcd", [
+      ...[`data-dir=${join(folder, "etcd")}`, `listen-client-urls=http://127.0.0.1:${etcd}`],
+      ...[`advertise-client-urls=http://127.0.0.1:${etcd}`, `listen-peer-urls=http://127.0.0.1:${peer}`],
+      ...[
+        `initial-advertise-peer-urls=http://127.0.0.1:${peer}`,
+        `initial-cluster=default=http://127.0.0.1:${peer}`,
+      ],
+    ]),
+    "kube-apiserver": program("kube-apiserver", [
+      ...[
+        `etcd-servers=http://127.0.0.1:${etcd}`,
+        `secure-port=${api}`,
+        "bind-address=127.0.0.1",
+        "advertise-address=127.0.0.1",
+      ],
+      ...[`tls-cert-file=${pki.at("apiserver.crt")}`, `tls-private-key-file=${pki.at("apiserver.key")}`],
+      ...[`client-ca-file=${pki.at("ca.crt")}`, "anonymous-auth=false", "allow-privileged=true"],
+      ...["authorization-mode=Node,RBAC", "enable-admission-plugins=NodeRestriction"],
+      "service-account-issuer=https://kubernetes.default.svc",
+      ...[
+        `service-account-key-file=${pki.at("accounts.pub")}`,
+        `service-account-signing-key-file=${pki.at("accounts.key")}`,
+      ],
+      ...["service-cluster-ip-range=10.96.0.0/16", `kubelet-client-certificate=${pki.at("admin.crt")}`],
+      ...[`kubelet-client-key=${pki.at("admin.key")}`, `kubelet-certificate-authority=${pki.at("ca.crt")}`],
+      ...[`audit-policy-file=${audit}`, `audit-log-path=${auditLog}`, "audit-log-maxsize=2000"],
+    ]),
+    "kube-controller-manager": program("kube-controller-manager", [
+      ...(await client("manager", "/CN=system:kube-controller-manager")),
+      ...[`service-account-private-key-file=${pki.at("accounts.key")}`, `root-ca-file=${pki.at("ca.crt")}`],
+      ...[
+        "use-service-account-credentials=true",
+        "leader-elect=false",
+        "bind-address=127.0.0.1",
+        `secure-port=${manager}`,
+      ],
+    ]),
+    "kube-scheduler": program("kube-scheduler", [
+      ...(await client("scheduler", "/CN=system:kube-scheduler")),
+      ...["leader-elect=false", "bind-address=127.0.0.1", `secure-port=${scheduler}`],
+    ]),
+  };
+  const started = only ?? Object.keys(programs);
+  const kubectl = async (...args) => {
+    const { stdout } = await execute("kubectl", ["--kubeconfig", admin, ...args], { maxBuffer: 64 << 20 });
+    return stdout;
+  };
+  const stop = async () => {
+    for (const name of Object.keys(programs).reverse()) await programs[name].end();
+  };
+  try {
+    for (const name of started) programs[name].start();
+    await until("the API server", () => kubectl("get", "--raw", "/readyz"));
+    await until("the default namespace", () => kubectl("get", "namespace", "default"));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { programs, kubectl, admin, pki, node, kubeletConfig, logs, auditLog, folder, stop };
+}
