@@ -1,4 +1,5 @@
 export * from "./api/attachment.ts";
+export * from "./api/group-revert.ts";
 export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";
 export * from "./api/names.ts";
@@ -17,6 +18,7 @@ export { type Arbiter, type ArbiterOptions, startArbiter } from "./cluster/arbit
 export type * from "./cluster/arbiter/view.ts";
 export { WAITS } from "./cluster/arbiter/waits.ts";
 export { type FencingOptions, OUT_OF_SERVICE, startFencing } from "./cluster/fencing/index.ts";
+export { type GroupRevertOptions, startGroupReverts } from "./cluster/group-revert/index.ts";
 export { type Services, type ServicesOptions, startServices } from "./cluster/services/index.ts";
 export { type JobView, jobFinished } from "./cluster/services/tickets/job-finished.ts";
 export * from "./errors.ts";

@@ -7,7 +7,19 @@ export function pendingRestore({ spec, status }: Volume): { snapshot: string; re
   if (restoreFrom === undefined) return undefined;
   const { restore } = status ?? {};
   const same = restore?.snapshot === restoreFrom.snapshot && restore.request === restoreFrom.request;
-  return same && restore.state !== "Pending" ? undefined : restoreFrom;
+  if (same && restore.state !== "Pending") return undefined;
+  const { snapshot, request } = restoreFrom;
+  return { snapshot, ...(request === undefined ? {} : { request }) };
+}
+
+/** True for a member of a group that is to be reverted and is not all there yet: it is held, and stays as it is. */
+export function awaitsCommit({ spec }: Volume): boolean {
+  return spec.restoreFrom?.revert?.committed === false;
+}
+
+/** True for a member of a group whose revert is decided: it is never given up, as the others may be done already. */
+export function isCommitted({ spec }: Volume): boolean {
+  return spec.restoreFrom?.revert?.committed === true;
 }
 
 /** The file system that has to grow while nobody uses it, unless that has been given up. */

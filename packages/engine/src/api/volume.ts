@@ -39,9 +39,9 @@ export interface VolumeSpec {
   lastAttachedBy?: string;
   /**
    * Put the bytes of one of its snapshots in place of its own, once: everything written since is lost. Another
-   * `request` (any text) asks again for the same snapshot.
+   * `request` (any text) asks again for the same snapshot. `revert`: a VolumeGroupRevert asks, for all members of a group.
    */
-  restoreFrom?: { snapshot: string; request?: string };
+  restoreFrom?: { snapshot: string; request?: string; revert?: RevertOrder };
   /** Consent of a person to lose data in order to mend one fault: its `status.salvage.faultedAt`. */
   acceptDataLoss?: string;
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
@@ -89,6 +89,14 @@ export interface VolumeStatus {
   /** gRPC-style code (`RESOURCE_EXHAUSTED`, ...) and message of the last failure; absent when all is well. */
   error?: { code: string; message: string };
   conditions?: Condition[];
+}
+
+/** One volume's part of a VolumeGroupRevert. */
+export interface RevertOrder {
+  /** `namespace/name` of the VolumeGroupRevert. */
+  name: string;
+  /** False: the volume is held and nothing is changed, since not all members are held yet. */
+  committed: boolean;
 }
 
 export interface VolumeExpansion extends Attempts {

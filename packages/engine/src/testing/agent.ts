@@ -9,18 +9,24 @@ import {
   LocalStore,
   mutate,
   type ObjectStore,
+  PersistentVolumes,
+  Pods,
   type Resource,
   ResourceRegistry,
   silentLogger,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
   waitFor,
 } from "@mooring/store";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../api/attachment.ts";
+import { VolumeGroupReverts } from "../api/group-revert.ts";
 import { ENGINE_KINDS } from "../api/kinds.ts";
 import { MOORING_API_VERSION } from "../api/names.ts";
 import type { PoolType } from "../api/pool.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, type VolumeSpec, type VolumeStatus, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
+import { startGroupReverts } from "../cluster/group-revert/index.ts";
 import { startServices } from "../cluster/services/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
@@ -33,6 +39,10 @@ import { undoAll } from "./undo.ts";
 export function engineRegistry(): ResourceRegistry {
   return new ResourceRegistry([
     ...ENGINE_KINDS.map((resource) => ({ resource, hasStatus: true })),
+    // What a group revert reads.
+    ...[VolumeGroupReverts, VolumeGroupSnapshots, VolumeGroupSnapshotContents, PersistentVolumes, Pods].map(
+      (resource) => ({ resource, hasStatus: true }),
+    ),
     { resource: Events, hasStatus: false },
     { resource: Leases, hasStatus: false },
   ]);
@@ -44,6 +54,8 @@ export const POOL = "p";
 export interface BenchOptions {
   /** With the arbiter and the data services; volumes are then moved by tickets alone. */
   tickets?: boolean;
+  /** With the controller of group reverts, too. */
+  reverts?: boolean;
   host?: Host;
   /** The clock of the data services. */
   now?: () => Date;
@@ -103,6 +115,7 @@ export class Bench {
     const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools, healthMs: 200 });
     this.#running.push({ done: agent.then(({ done }) => done) });
     await agent;
+    if (this.#options.reverts === true) this.#running.push(await startGroupReverts(common));
     if (this.#options.tickets !== true) return;
     this.#running.push(await startArbiter(common));
     this.#running.push(

@@ -1,4 +1,11 @@
-import { createHost, type LeaseTimes, startArbiter, startFencing, startServices } from "@mooring/engine";
+import {
+  createHost,
+  type LeaseTimes,
+  startArbiter,
+  startFencing,
+  startGroupReverts,
+  startServices,
+} from "@mooring/engine";
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { Parts } from "./parts.ts";
 
@@ -24,4 +31,5 @@ export async function startEngine({
   await parts.start("fencing", (signal) => startFencing({ store, clock, leases, graceMs, logger, signal }));
   await parts.start("arbiter", (signal) => startArbiter({ store, logger, kubernetes: true, signal }));
   await parts.start("data services", (signal) => startServices({ store, logger, signal }));
+  await parts.start("group reverts", async (signal) => startGroupReverts({ store, logger, signal }));
 }

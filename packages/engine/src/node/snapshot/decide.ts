@@ -1,6 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { untilRetry } from "../../api/attempts.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
+import { pendingRestore } from "../../api/pending.ts";
 import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import { type EndStep, fail, REST } from "../../converge.ts";
@@ -54,8 +55,13 @@ export function decide(view: SnapshotView): SnapshotStep {
 }
 
 /** A member alone cannot go: the others would be no group any more. */
-function deletion({ snapshot, image, group }: SnapshotView): SnapshotStep {
+function deletion({ snapshot, image, group, volume }: SnapshotView): SnapshotStep {
   const { name } = snapshot.metadata;
+  // What a group goes back to as a whole stays until its last member is there.
+  const { revert } = volume?.spec.restoreFrom ?? {};
+  if (volume !== undefined && revert !== undefined && pendingRestore(volume)?.snapshot === name) {
+    return fail("UNAVAILABLE", `group revert ${revert.name} puts volume ${volume.metadata.name} back to it`);
+  }
   if (group?.underWay) return fail("UNAVAILABLE", `the barrier of ${snapshot.spec.group} has not ended yet`);
   if (group !== undefined && !group.going) {
     const message = `snapshot ${name} is a member of group snapshot ${snapshot.spec.group} and goes with it`;

@@ -21,7 +21,8 @@ export async function readSnapshot(context: ReadContext, name: string): Promise<
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   // All nodes see the file: nobody has anything to do, wherever the volume goes.
   if (shared && file !== undefined && isWhole(snapshot)) return undefined;
-  const needsVolume = shared || snapshot.status?.creationTime === undefined;
+  const deleting = snapshot.metadata.deletionTimestamp !== undefined;
+  const needsVolume = shared || deleting || snapshot.status?.creationTime === undefined;
   const volume = needsVolume
     ? await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal)
     : undefined;

@@ -7,6 +7,7 @@ import type {
   Snapshot,
   Volume,
   VolumeAttachment,
+  VolumeGroupRevert,
   VolumeSet,
 } from "@mooring/engine";
 import type {
@@ -36,7 +37,7 @@ const volume: Full<Volume> = {
     disableFrontend: false,
     lastAttachedBy: "a",
     acceptDataLoss: time,
-    restoreFrom: { snapshot: "s", request: "1" },
+    restoreFrom: { snapshot: "s", request: "1", revert: { name: "n/r", committed: true } },
     mutableParameters: { a: "b" },
     group: { name: "vg-1", change: "c" },
     request: { any: { thing: [1] } },
@@ -227,6 +228,24 @@ const groupRestore: Full<VolumeGroupRestore> = {
   },
 };
 
+const groupRevert: Full<VolumeGroupRevert> = {
+  ...ours,
+  kind: "VolumeGroupRevert",
+  metadata: { name: "r" },
+  spec: { source: { volumeGroupSnapshotName: "g" } },
+  status: {
+    phase: "Reverting",
+    message: "m",
+    observedGeneration: 1,
+    sourceUID: "u",
+    members: [{ claim: "c", volume: "v", snapshot: "s" }],
+    volumes: { total: 1, held: 1, reverted: 0 },
+    committedAt: time,
+    finishedAt: time,
+    conditions,
+  },
+};
+
 const task = { volume: "v", snapshot: "s", state: "Failed" as const, startedAt: time, message: "m" };
 const run = { scheduledAt: time, startedAt: time, finishedAt: time, tasks: [task] };
 const job: Full<RecurringJob> = {
@@ -338,6 +357,7 @@ export const MOORING_SAMPLES: readonly KubeObject[] = [
   job,
   share,
   groupRestore,
+  groupRevert,
   volumeGroup,
   volumeGroupClass,
   volumeGroupContent,

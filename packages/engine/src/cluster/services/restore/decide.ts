@@ -1,6 +1,6 @@
 import { isDeleting } from "@mooring/store";
 import { untilRetry } from "../../../api/attempts.ts";
-import { pendingRestore } from "../../../api/pending.ts";
+import { isCommitted, pendingRestore } from "../../../api/pending.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume, VolumeRestore } from "../../../api/volume.ts";
 import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
@@ -36,13 +36,15 @@ export function decide({ volume, snapshot, now }: RestoreView): RestorePlan {
     };
   }
   // It is being cut: its watch brings us back.
-  if (snapshot?.status?.readyToUse !== true) return none;
+  if (snapshot?.status?.readyToUse !== true && !isCommitted(volume)) return none;
   const afterMs = untilRetry(volume.status.restore ?? {}, now);
   if (afterMs > 0) return { ...none, afterMs };
   return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }
 
 function unfit(volume: Volume, snapshot: Snapshot | undefined, wanted: string): string | undefined {
+  // The other members of its group may have gone back already: it is held until it has, too, whatever that takes.
+  if (isCommitted(volume)) return undefined;
   if (snapshot === undefined || isDeleting(snapshot)) return `there is no snapshot ${wanted}`;
   if (snapshot.spec.volume !== volume.metadata.name) {
     return `snapshot ${wanted} is of volume ${snapshot.spec.volume}: make a new volume from it instead`;

@@ -1,6 +1,6 @@
 import { failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
-import { pendingRestore } from "../../../api/pending.ts";
+import { isCommitted, pendingRestore } from "../../../api/pending.ts";
 import type { VolumeSalvage } from "../../../api/salvage.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/volume.ts";
@@ -48,7 +48,8 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
     if (isConflict(error)) throw error;
     const { message } = asRecorded(error);
     const failures = (view.volume.status?.restore?.failures ?? 0) + 1;
-    const state = failures < MOST_ATTEMPTS ? "Pending" : "Failed";
+    const goesOn = failures < MOST_ATTEMPTS || isCommitted(view.volume);
+    const state = goesOn ? "Pending" : "Failed";
     await record(context, view, { restore: { ...wanted, state, failures, failedAt: finishedAt, message } });
     throw error;
   }

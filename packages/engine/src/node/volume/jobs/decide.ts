@@ -1,6 +1,6 @@
 import type { AttacherType } from "../../../api/attachment.ts";
 import { untilRetry } from "../../../api/attempts.ts";
-import { pendingExpansion, pendingRestore } from "../../../api/pending.ts";
+import { awaitsCommit, pendingExpansion, pendingRestore } from "../../../api/pending.ts";
 import { pendingSalvage } from "../../../api/salvage.ts";
 import type { EndStep } from "../../../converge.ts";
 import type { JobStep, VolumeView } from "../view.ts";
@@ -29,7 +29,9 @@ export function jobStep(view: VolumeView): JobStep | EndStep | undefined {
 
 /** True when the volume's bytes are about to be replaced, so that it does not matter that they are lost. */
 export function isAboutToRestore(view: VolumeView): boolean {
-  return view.jobs.includes("volume-restore-controller") && pendingRestore(view.volume) !== undefined;
+  const { volume, jobs } = view;
+  const wanted = pendingRestore(volume) !== undefined && !awaitsCommit(volume);
+  return wanted && jobs.includes("volume-restore-controller");
 }
 
 /** True when what is left of the volume's bytes is about to be repaired. */
@@ -49,7 +51,7 @@ function mend(view: VolumeView): JobStep | EndStep | undefined {
 
 function restore(view: VolumeView): JobStep | EndStep | undefined {
   const { volume, now } = view;
-  if (pendingRestore(volume) === undefined) return undefined;
+  if (pendingRestore(volume) === undefined || awaitsCommit(volume)) return undefined;
   return due(untilRetry(volume.status?.restore ?? {}, now), { do: "restore-image" });
 }
 

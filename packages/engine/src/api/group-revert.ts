@@ -1,0 +1,51 @@
+import { type Condition, defineResource, type KubeObject } from "@mooring/store";
+import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
+
+/** One volume, and what it goes back to: decided once, before anything is held. */
+export interface RevertMember {
+  /** Name of the claim. */
+  claim: string;
+  /** Name of the Volume. */
+  volume: string;
+  /** Name of the Snapshot of it. */
+  snapshot: string;
+}
+
+/**
+ * - `Waiting`: for the group snapshot, or for another revert of the same volumes. Nothing is held.
+ * - `Holding`: workloads are to leave; whoever comes next waits. Nothing has changed.
+ * - `Reverting`: decided. Nobody reads an old byte from here on; it goes on until every member is back.
+ * - `Complete`: every member has the bytes of the group snapshot.
+ * - `Failed`: every member is as it was; the message says why.
+ */
+export type RevertPhase = "Waiting" | "Holding" | "Reverting" | "Complete" | "Failed";
+
+/** A wish to put all members of a group snapshot back in place: all of them, or none. Done once. */
+export interface VolumeGroupRevert extends KubeObject {
+  /** Immutable. */
+  spec: { source: { volumeGroupSnapshotName: string } };
+  status?: {
+    phase: RevertPhase;
+    message: string;
+    observedGeneration?: number;
+    /** UID of the group snapshot that the members were read from. */
+    sourceUID?: string;
+    members?: RevertMember[];
+    volumes?: { total: number; held: number; reverted: number };
+    /** When it was decided, RFC 3339. */
+    committedAt?: string;
+    finishedAt?: string;
+    /** `Held`, `Committed`, `Complete`, `Failed`. */
+    conditions?: Condition[];
+  };
+}
+
+export type RevertStatus = NonNullable<VolumeGroupRevert["status"]>;
+
+export const VolumeGroupReverts = defineResource<VolumeGroupRevert>(
+  MOORING_GROUP,
+  MOORING_VERSION,
+  "VolumeGroupRevert",
+  "volumegroupreverts",
+  true,
+);

@@ -1,0 +1,73 @@
+import type { Condition } from "@mooring/store";
+import type { RevertPhase, RevertStatus, VolumeGroupRevert } from "../../api/group-revert.ts";
+import { isBack, type RevertView } from "./view.ts";
+
+type ConditionType = "Held" | "Committed" | "Complete" | "Failed";
+
+/** Which conditions hold in a phase, to be waited for with `kubectl wait`. */
+const TRUE: Readonly<Record<RevertPhase, readonly ConditionType[]>> = {
+  Waiting: [],
+  Holding: [],
+  Reverting: ["Held", "Committed"],
+  Complete: ["Committed", "Complete"],
+  Failed: ["Failed"],
+};
+const TYPES: readonly ConditionType[] = ["Held", "Committed", "Complete", "Failed"];
+
+export interface Saying {
+  phase: RevertPhase;
+  /** One word in CamelCase. */
+  reason: string;
+  message: string;
+}
+
+/** The status that says it; what it said before stays where nothing has changed. */
+export function statusSaying(view: RevertView, { phase, reason, message }: Saying): RevertStatus {
+  const { revert, now } = view;
+  const time = `${now.toISOString().slice(0, 19)}Z`;
+  const before = revert.status;
+  const conditions = TYPES.map((type) => {
+    const status = TRUE[phase].includes(type) ? "True" : "False";
+    return condition({ type, status, reason, message }, { revert, time });
+  });
+  const over = phase === "Complete" || phase === "Failed";
+  return {
+    ...before,
+    ...{ phase, message },
+    ...(revert.metadata.generation === undefined ? {} : { observedGeneration: revert.metadata.generation }),
+    ...(view.members.length === 0 ? {} : { volumes: count(view) }),
+    ...(phase === "Reverting" ? { committedAt: before?.committedAt ?? now.toISOString() } : {}),
+    ...(over ? { finishedAt: now.toISOString() } : {}),
+    conditions,
+  };
+}
+
+/** True when the object says it already. */
+export function says({ revert, ...view }: RevertView, { phase, message }: Saying): boolean {
+  const { status } = revert;
+  const counts = view.members.length === 0 ? status?.volumes : count({ revert, ...view });
+  const same = JSON.stringify(counts) === JSON.stringify(status?.volumes);
+  return status?.phase === phase && status.message === message && same;
+}
+
+function count({ revert, members }: RevertView): NonNullable<RevertStatus["volumes"]> {
+  return {
+    total: members.length,
+    held: members.filter(({ held }) => held).length,
+    reverted: members.filter((member) => isBack(revert, member)).length,
+  };
+}
+
+function condition(
+  said: Pick<Condition, "type" | "status" | "reason" | "message">,
+  { revert, time }: { revert: VolumeGroupRevert; time: string },
+): Condition {
+  const before = revert.status?.conditions?.find(({ type }) => type === said.type);
+  const lastTransitionTime = before?.status === said.status ? before.lastTransitionTime : time;
+  const { generation } = revert.metadata;
+  return {
+    ...said,
+    lastTransitionTime,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+}
