@@ -5,6 +5,7 @@ import { type ClientOptions, openNamespace } from "../client/client.ts";
 import { renderGroup, renderList } from "../group/render.ts";
 import { listGroups, showGroup } from "../group/report.ts";
 import { collectPair, createGroupRestore, renderRestore, untilComplete } from "../group/restore.ts";
+import { createGroupRevert, renderRevert, untilReverted } from "../group/revert.ts";
 import { createGroupSnapshot, selectorOf, untilGone, untilReady } from "../group/snapshot.ts";
 import { timeoutOption } from "../options/duration.ts";
 import { CommandError } from "../output/command-error.ts";
@@ -72,6 +73,17 @@ async function restore(name: string, options: RestoreOptions): Promise<void> {
   const done = options.wait ? await untilComplete(store, namespace, name, timeout / 1000) : created;
   const shown = done ?? created;
   print(options, shown, () => renderRestore(shown));
+}
+
+async function revert(name: string, options: Waiting & { from: string }): Promise<void> {
+  const { from, timeout } = options;
+  const { store, namespace } = await openNamespace(options);
+  const wish = { namespace, name, from };
+  const next = `kubectl delete volumegrouprevert ${name} -n ${namespace}`;
+  const created = await createGroupRevert(store, wish).catch(takenName(next));
+  const done = options.wait ? await untilReverted(store, namespace, name, timeout / 1000) : created;
+  const shown = done ?? created;
+  print(options, shown, () => renderRevert(shown));
 }
 
 interface WaitOptions extends Shared {
@@ -167,6 +179,14 @@ export function groupCommand(): Command {
       pairsOption("--name <claim=name>", "another name for the claim restored from this one", "data=copy"),
     )
     .action(restore);
+  waiting(
+    group
+      .command("revert")
+      .description("put all members of a group snapshot back in place, or none; newer writes are lost"),
+  )
+    .argument("<name>", "name of the new revert")
+    .requiredOption("--from <name>", "the group snapshot")
+    .action(revert);
   patient(group.command("wait").description("wait until a group snapshot is ready, or a restore complete"))
     .argument("<name>", "the group snapshot, or with --restore the restore")
     .option("--restore", "wait for the VolumeGroupRestore of this name")

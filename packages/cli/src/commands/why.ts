@@ -6,6 +6,7 @@ import type { Context } from "../why/context.ts";
 import { explainAttachment } from "../why/explain-attachment.ts";
 import { explainClaim } from "../why/explain-claim.ts";
 import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "../why/explain-group.ts";
+import { explainGroupRevert } from "../why/explain-group-revert.ts";
 import { explainPod } from "../why/explain-pod.ts";
 import { explainEngineSnapshot, explainSnapshot } from "../why/explain-snapshot.ts";
 import { explainVolume } from "../why/explain-volume.ts";
@@ -23,6 +24,7 @@ const KINDS: Readonly<Record<string, Explain>> = Object.fromEntries(
       [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
       [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
       [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
+      [["volumegrouprevert", "volumegroupreverts", "vgrv"], explainGroupRevert],
       [["groupsnapshot", "groupsnapshots"], (context, _, name) => explainEngineGroup(context, name)],
       [["volume", "volumes"], (context, _, name) => explainVolume(context, name)],
       [
@@ -41,6 +43,7 @@ const SHOWN = [
   "volumesnapshot",
   "volumegroupsnapshot",
   "volumegrouprestore",
+  "volumegrouprevert",
   "volume",
   "volumeattachment",
   "snapshot",

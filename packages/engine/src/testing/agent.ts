@@ -115,7 +115,7 @@ export class Bench {
     const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools, healthMs: 200 });
     this.#running.push({ done: agent.then(({ done }) => done) });
     await agent;
-    if (this.#options.reverts === true) this.#running.push(await startGroupReverts(common));
+    if (this.#options.reverts === true) this.#running.push(startGroupReverts(common));
     if (this.#options.tickets !== true) return;
     this.#running.push(await startArbiter(common));
     this.#running.push(

@@ -32,9 +32,10 @@ export interface GroupRevertOptions {
 
 /**
  * Puts groups of volumes back in place, see {@link VolumeGroupReverts}. One instance per cluster, beside the arbiter and
- * the data services, which hold the members. Resolves when it has seen all objects once.
+ * the data services, which hold the members. Begins when it has seen all objects once; nobody waits for that, since a
+ * cluster may have no group snapshots at all.
  */
-export async function startGroupReverts(options: GroupRevertOptions): Promise<{ done: Promise<void> }> {
+export function startGroupReverts(options: GroupRevertOptions): { done: Promise<void> } {
   const { store, logger, signal, now = () => new Date() } = options;
   const informers = createInformers(store, logger);
   const { reverts, ...watched } = informers;
@@ -56,7 +57,6 @@ export async function startGroupReverts(options: GroupRevertOptions): Promise<{ 
   const done = Promise.all([running, ...informing])
     .finally(() => events.flush())
     .then(() => {});
-  await Promise.race([Promise.all(Object.values(informers).map((each) => each.synced(signal))), done]);
   return { done };
 }
 

@@ -20,7 +20,7 @@ const CONTROLLERS = ["replicationcontrollers", "replicationcontrollers/scale"];
 const SNAPSHOTS: readonly (readonly [group: string, resources: string[]])[] = [
   ["snapshot.storage.k8s.io", ["volumesnapshots"]],
   ["groupsnapshot.storage.k8s.io", ["volumegroupsnapshots"]],
-  ["storage.mooring.dev", ["volumegroups", "volumegrouprestores", "recurringjobs"]],
+  ["storage.mooring.dev", ["volumegroups", "volumegrouprestores", "volumegroupreverts", "recurringjobs"]],
 ];
 
 /** `view`: reads what is in a namespace, but no secrets and no roles. */
