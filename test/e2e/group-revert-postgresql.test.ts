@@ -26,11 +26,11 @@ test("the example: PostgreSQL is wrecked, and both its claims go back in place t
   const before = await acknowledged();
   await kubectl.run("apply", "-f", example("group-postgresql/snapshot"));
   await shows(["volumegroupsnapshot", "noon"], "{.status.readyToUse}", "true");
-  const accident = "rm -rf /data/pgdata/base /wal/pg_wal/*";
-  await kubectl.run("exec", "database", "-c", "server", "--", "sh", "-c", accident);
+  await kubectl.run("apply", "-f", example("group-revert-postgresql/accident"));
+  await shows(["pod", "accident"], "{.status.phase}", "Succeeded");
   await kubectl.run("apply", "-f", example("group-revert-postgresql/revert"));
   await shows(["volumegrouprevert", "back"], "{.status.message}", /held by pod database, ticket csi-/);
-  await kubectl.run("delete", "pod", "database");
+  await kubectl.run("delete", "pod", "database", "accident");
   await kubectl.run("wait", "--for=condition=Complete", "volumegrouprevert/back", "--timeout=120s");
   await kubectl.run("apply", "-f", example("group-revert-postgresql/audit"));
   await shows(["pod", "database-back"], "{.status.containerStatuses[1].state.terminated.reason}", /./);
