@@ -7,6 +7,7 @@ import {
   ShareManagers,
   Snapshots,
   VolumeAttachments,
+  VolumeGroupReverts,
   VolumeSets,
   Volumes,
 } from "@mooring/engine";
@@ -26,6 +27,8 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
   right(VolumeSets, "create", "update", "delete"),
   right(RecurringJobs),
   status(RecurringJobs),
+  right(VolumeGroupReverts, "update"),
+  status(VolumeGroupReverts),
   right(Pools),
   right(NodeAgents),
   status(NodeAgents),
