@@ -6,7 +6,10 @@
 //   --record              write docs/conformance-results.json
 //   --show                show what every file says, not only what failed
 // Everything else that begins with `--` goes to node.
+import { checkPackages } from "./lib/setup.mjs";
 import { parseArguments } from "./lib/tests/arguments.mjs";
 import { runTests } from "./lib/tests/run.mjs";
 
+// Else the first test that starts `./mooring` would bring them up to date under all others.
+await checkPackages();
 process.exit(await runTests(parseArguments(process.argv.slice(2))));

@@ -1,1 +1,2 @@
-export {};
+export { contextOf, explainerOf } from "./why/kinds.ts";
+export { renderFinding } from "./why/render.ts";

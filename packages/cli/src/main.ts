@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { VERSION } from "./commands/version.ts";
 import { EXIT } from "./output/exit-codes.ts";
 import { reportError } from "./output/report-error.ts";
 
@@ -33,12 +34,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   controller: async () => (await serving()).controllerCommand(),
   driver: async () => (await serving()).driverCommand(),
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),
+  status: async () => (await import("./commands/status.ts")).statusCommand(),
   why: async () => (await import("./commands/why.ts")).whyCommand(),
   doctor: async () => (await import("./commands/doctor.ts")).doctorCommand(),
   volume: async () => (await import("./commands/volume.ts")).volumeCommand(),
   ticket: async () => (await import("./commands/ticket.ts")).ticketCommand(),
   group: async () => (await import("./commands/group.ts")).groupCommand(),
   state: async () => (await import("./commands/state.ts")).stateCommand(),
+  version: async () => (await import("./commands/version.ts")).versionCommand(),
   completion: async () => (await import("./commands/completion.ts")).completionCommand(),
 };
 
@@ -51,7 +54,7 @@ function asked([first = ""]: readonly string[]): (() => Promise<Command>)[] {
 async function program(): Promise<Command> {
   const root = new Command("mooring")
     .description("Container storage from one process")
-    .version(process.env.MOORING_VERSION ?? "development")
+    .version(VERSION)
     .showHelpAfterError("(see mooring --help)")
     .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage));
   for (const make of asked(process.argv.slice(2))) {

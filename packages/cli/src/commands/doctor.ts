@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { type Check, check } from "../doctor/check.ts";
 import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
+import { mountChecks } from "../doctor/mount-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 import { stateChecks } from "../doctor/state-check.ts";
 import { EXIT } from "../output/exit-codes.ts";
@@ -62,6 +63,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   if ("check" in store) checks.push(store);
   else {
     checks.push(...(await looked("objects", objectChecks(store, new Date()))));
+    checks.push(...(await looked("mounts", mountChecks(store, createHost(), options.stateDir))));
     checks.push(...(await looked("leaks", leaks(store, options.stateDir))));
   }
   if (options.json) process.stdout.write(`${JSON.stringify(checks, null, 2)}\n`);

@@ -18,6 +18,7 @@ import { age, bytes, table } from "../output/table.ts";
 import { findVolume } from "../volume/find.ts";
 import { callerOption, currentUser, holderOption, told } from "../volume/options.ts";
 import { explainVolume } from "../why/explain-volume.ts";
+import { contextOf } from "../why/kinds.ts";
 import { renderFinding } from "../why/render.ts";
 
 interface ShowOptions extends ClientOptions {
@@ -49,7 +50,7 @@ async function show(name: string, options: ShowOptions): Promise<void> {
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify(volume, null, 2)}\n`
-      : renderFinding(await explainVolume({ store }, name)),
+      : renderFinding(await explainVolume(contextOf(store), name)),
   );
 }
 

@@ -7,7 +7,9 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
+import { VolumeGroupRestores } from "@mooring/sidecars";
 import {
+  Events,
   type KubeObject,
   KubeVolumeAttachments,
   Nodes,
@@ -16,13 +18,16 @@ import {
   PersistentVolumes,
   Pods,
   type Resource,
+  VolumeGroupSnapshots,
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { bytes } from "../output/table.ts";
 import { type Check, check } from "./check.ts";
 import { jobChecks } from "./job-checks.ts";
 import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
+import { workloadChecks } from "./workload-checks.ts";
 
 /** A deletion that takes longer than this is worth a look. */
 const STUCK_AFTER_MS = 5 * 60_000;
@@ -47,6 +52,9 @@ export const WATCHED_KINDS: readonly Resource[] = [
   Pools,
   ShareManagers,
   VolumeAttachments,
+  VolumeGroupSnapshots,
+  VolumeGroupRestores,
+  Events,
 ];
 
 function name({ metadata }: KubeObject): string {
@@ -119,7 +127,11 @@ async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
 async function parts(store: ObjectStore): Promise<Check[]> {
   const pools = (await store.list(Pools)).items.map(({ metadata, status }) =>
     status?.ready === true
-      ? check(`Pool ${metadata.name}`, "ok", `${status.freeBytes} of ${status.totalBytes} bytes free`)
+      ? check(
+          `Pool ${metadata.name}`,
+          "ok",
+          `${bytes(status.freeBytes ?? 0)} of ${bytes(status.totalBytes ?? 0)} free`,
+        )
       : check(`Pool ${metadata.name}`, "fail", status?.conditions?.[0]?.message ?? "not ready"),
   );
   const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
@@ -150,6 +162,7 @@ export async function objectChecks(store: ObjectStore, now: Date): Promise<Check
     ...(await ticketChecks(store, now)),
     ...(await jobChecks(store)),
     ...(await remountChecks(store)),
+    ...(await workloadChecks(store, now)),
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
   return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];

@@ -7,6 +7,7 @@ import { type VolumeAttachment, VolumeAttachments, Volumes } from "@mooring/engi
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { explainVolume } from "../why/explain-volume.ts";
 import { causes } from "../why/finding.ts";
+import { contextOf } from "../why/kinds.ts";
 import { objectChecks, WATCHED_KINDS } from "./object-checks.ts";
 
 const apiVersion = "storage.mooring.dev/v1alpha1";
@@ -35,7 +36,7 @@ test("doctor and why name the nodes that have a volume mounted as it was before,
   const doctor = async () =>
     (await objectChecks(store, new Date(ASKED))).filter((c) => c.check === "Volume v");
   const why = async () =>
-    causes(await explainVolume({ store }, "v")).filter(({ subject }) => subject.startsWith("remount"));
+    causes(await explainVolume(contextOf(store), "v")).filter(({ subject }) => subject.startsWith("remount"));
   const [warned] = await doctor();
   assert.equal(warned?.state, "warn");
   assert.match(warned?.detail ?? "", /again on node-a: its mounts from before 2026-01-01T00:00:10Z/);

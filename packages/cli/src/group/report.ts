@@ -9,7 +9,7 @@ import {
   type VolumeSnapshot,
   VolumeSnapshots,
 } from "@mooring/store";
-import { type Context, read } from "../why/context.ts";
+import { type Reading, read } from "../why/context.ts";
 
 /** One member as people ask for it. */
 export interface MemberReport {
@@ -62,7 +62,7 @@ function memberReport({ metadata, spec, status }: VolumeSnapshot): MemberReport 
 }
 
 async function barrierOf(
-  context: Context,
+  context: Reading,
   content: VolumeGroupSnapshotContent | undefined,
 ): Promise<BarrierReport | undefined> {
   const handle = content?.status?.volumeGroupSnapshotHandle;
@@ -102,7 +102,7 @@ interface Known {
 }
 
 async function reportOf(
-  context: Context,
+  context: Reading,
   group: VolumeGroupSnapshot,
   { snapshots, contents, restores }: Known,
 ): Promise<GroupReport> {

@@ -8,15 +8,24 @@ import {
   type Resource,
 } from "@mooring/store";
 import { isKindMissing } from "../output/api-refusal.ts";
+import type { Finding } from "./finding.ts";
 
-/** What explainers read with. */
+/** What explainers read with, and how they ask about another kind. */
 export interface Context {
   store: ObjectStore;
+  /** `kind`: one of {@link ExplainedKind}, such as `pod`. */
+  explain(kind: ExplainedKind, namespace: string, name: string): Promise<Finding>;
 }
+
+/** As much of it as reading takes. */
+export type Reading = Pick<Context, "store">;
+
+/** Kinds that lead to each other. */
+export type ExplainedKind = "node" | "pvc" | "volumesnapshot";
 
 /** The object, or undefined when it is not there. Throws when the server does not have such objects at all. */
 export async function read<T extends KubeObject>(
-  { store }: Context,
+  { store }: Reading,
   resource: Resource<T>,
   key: ObjectKey,
 ): Promise<T | undefined> {
@@ -26,9 +35,12 @@ export async function read<T extends KubeObject>(
   });
 }
 
-/** The newest warning about an object, if there is one; not of the reason that is left out. */
+/** Says only that something has failed, and comes after the warning that says why. */
+const WITHOUT_CAUSE = /^Volume provisioning failed with infeasible error\./;
+
+/** The newest warning about an object that tells a cause, if there is one; not of the reason that is left out. */
 export async function lastWarning(
-  { store }: Context,
+  { store }: Reading,
   object: KubeObject,
   leftOut?: string,
 ): Promise<Event | undefined> {
@@ -38,7 +50,8 @@ export async function lastWarning(
       type === "Warning" && reason !== leftOut && involvedObject.uid === object.metadata.uid,
   );
   // Times are of whole seconds: within one, the warning that was written last.
-  return about.sort((a, b) => time(b).localeCompare(time(a)) || version(b) - version(a))[0];
+  about.sort((a, b) => time(b).localeCompare(time(a)) || version(b) - version(a));
+  return about.find(({ message }) => !WITHOUT_CAUSE.test(message ?? "")) ?? about[0];
 }
 
 function version({ metadata }: Event): number {

@@ -1,19 +1,32 @@
 import { DRIVER_NAME } from "@mooring/engine";
 import {
+  CSIDrivers,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
+  Pods,
   StorageClasses,
-  VolumeSnapshots,
 } from "@mooring/store";
+import { claimNames } from "./claim-names.ts";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainVolume } from "./explain-volume.ts";
-import { type Finding, finding } from "./finding.ts";
+import { type Finding, type FindingState, finding, result } from "./finding.ts";
 
+const PVC_PROTECTION = "kubernetes.io/pvc-protection";
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 
 async function unbound(context: Context, subject: string, claim: PersistentVolumeClaim): Promise<Finding> {
-  const className = claim.spec?.storageClassName;
+  const { name, namespace = "default" } = claim.metadata;
+  const { storageClassName: className, volumeName } = claim.spec ?? {};
+  if (
+    volumeName !== undefined &&
+    (await read(context, PersistentVolumes, { name: volumeName })) === undefined
+  ) {
+    const next = `create PersistentVolume ${volumeName}, or create the claim again without spec.volumeName`;
+    return finding("waiting", subject, `names PersistentVolume ${volumeName}, which does not exist`, {
+      next,
+    });
+  }
   if (className === undefined) {
     return finding("waiting", subject, "no StorageClass is named and none is the default", {
       next: "set spec.storageClassName, or mark a class as default",
@@ -26,46 +39,124 @@ async function unbound(context: Context, subject: string, claim: PersistentVolum
       next: `create StorageClass ${className}, or create the claim again with another class (kubectl get sc)`,
     });
   }
-  const source = claim.spec?.dataSource;
-  if (source?.kind === "VolumeSnapshot") {
-    const snapshot = await read(context, VolumeSnapshots, {
-      namespace: claim.metadata.namespace ?? "default",
-      name: source.name,
-    });
-    if (snapshot?.status?.readyToUse !== true) {
-      return finding(
-        "waiting",
-        subject,
-        `its source VolumeSnapshot ${source.name} is ${snapshot === undefined ? "missing" : "not ready"}`,
-      );
-    }
-  }
+  const source = await explainSource(context, claim);
+  if (source !== undefined)
+    return finding("waiting", subject, "waits for its source", { children: [source] });
   const warning = await lastWarning(context, claim);
   if (warning !== undefined) {
     return finding(
       "failed",
       subject,
       `${warning.reason}: ${warning.message} (${warning.count ?? 1} times; it is retried)`,
+      {
+        next: `put right what it says, and it goes on by itself: kubectl describe pvc -n ${namespace} ${name}`,
+      },
     );
   }
   const waitsForPod =
     storageClass?.volumeBindingMode === "WaitForFirstConsumer" &&
     claim.metadata.annotations?.[SELECTED_NODE] === undefined;
   if (waitsForPod) {
-    return finding(
-      "waiting",
-      subject,
-      `its class ${className} binds when a Pod uses the claim, and none does yet`,
-      {
-        next: "create a Pod that mounts it",
-      },
-    );
+    const users = await usersOf(context, claim);
+    if (users.length === 0) {
+      const what = `its class ${className} binds when a Pod uses the claim, and none does yet`;
+      return finding("waiting", subject, what, { next: "create a Pod that mounts it" });
+    }
+    const [first] = users;
+    const what = `its class ${className} binds once a Pod that uses it has a node: ${users.join(", ")}`;
+    return finding("waiting", subject, what, { next: `mooring why pod/${first} -n ${namespace}` });
   }
   return finding(
     "waiting",
     subject,
     `waits for ${storageClass?.provisioner ?? "a matching PersistentVolume"}`,
+    { next: await toBeProvisioned(context, storageClass?.provisioner) },
   );
+}
+
+async function toBeProvisioned(context: Context, provisioner: string | undefined): Promise<string> {
+  if (provisioner === undefined)
+    return "create a PersistentVolume that fits, or create the claim again with a class (kubectl get sc)";
+  // Provisioners that are no CSI drivers have a path for a name.
+  const isDriver = !provisioner.includes("/");
+  const driver = isDriver ? await read(context, CSIDrivers, { name: provisioner }) : undefined;
+  return driver === undefined
+    ? `no driver ${provisioner} is registered: install it, or create the claim again with another class (kubectl get csidrivers,sc)`
+    : `see that the controllers of driver ${provisioner} run`;
+}
+
+/** The snapshot, or the claim, that it is made of, as long as that is what it waits for. */
+async function explainSource(context: Context, claim: PersistentVolumeClaim): Promise<Finding | undefined> {
+  const { namespace = "default" } = claim.metadata;
+  const source = claim.spec?.dataSource ?? claim.spec?.dataSourceRef;
+  if (source?.kind === "VolumeSnapshot") {
+    const snapshot = await context.explain("volumesnapshot", namespace, source.name);
+    return result(snapshot) === "ok" ? undefined : snapshot;
+  }
+  if (source?.kind !== "PersistentVolumeClaim") return undefined;
+  const origin = await read(context, PersistentVolumeClaims, { namespace, name: source.name });
+  return origin?.status?.phase === "Bound" ? undefined : explainClaim(context, namespace, source.name);
+}
+
+/** Names of the pods that use it and have not ended. */
+async function usersOf({ store }: Context, claim: PersistentVolumeClaim): Promise<string[]> {
+  const { items } = await store.list(Pods, { namespace: claim.metadata.namespace ?? "default" });
+  return items
+    .filter(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed")
+    .filter((pod) => claimNames(pod).includes(claim.metadata.name))
+    .map(({ metadata }) => metadata.name);
+}
+
+/** What a pod of the claim's namespace has to do with a deletion that does not end. */
+async function deleting(
+  context: Context,
+  subject: string,
+  claim: PersistentVolumeClaim,
+  children: Finding[],
+): Promise<Finding> {
+  const { name, namespace, finalizers = [] } = claim.metadata;
+  const users = finalizers.includes(PVC_PROTECTION) ? await usersOf(context, claim) : [];
+  if (users.length > 0) {
+    const what = `is being deleted, and used by ${users.map((user) => `Pod ${user}`).join(", ")}: it goes when they have gone`;
+    return finding("waiting", subject, what, {
+      children,
+      next: `kubectl delete pod -n ${namespace} ${users.join(" ")}`,
+    });
+  }
+  const next = `it ends when whoever set them has done its part: mooring doctor, kubectl describe pvc -n ${namespace} ${name}`;
+  return finding("waiting", subject, `is being deleted; held by ${finalizers.join(", ")}`, {
+    children,
+    next,
+  });
+}
+
+/** A growth, or a change of attributes, that is under way or cannot be made. */
+async function explainChange(
+  context: Context,
+  claim: PersistentVolumeClaim,
+): Promise<{ state: FindingState; message: string; next?: string } | undefined> {
+  const { name, namespace } = claim.metadata;
+  const { conditions = [], allocatedResourceStatuses = {}, modifyVolumeStatus } = claim.status ?? {};
+  const infeasible = Object.values(allocatedResourceStatuses).find((status) =>
+    status?.endsWith("Infeasible"),
+  );
+  const wrong = conditions.find(({ status, type }) => status === "True" && /Error$/.test(type));
+  if (infeasible !== undefined || wrong !== undefined || modifyVolumeStatus?.status === "Infeasible") {
+    // What the driver answered is in the event; the state only says that it has refused.
+    const warning = await lastWarning(context, claim);
+    const state = wrong?.type ?? infeasible ?? "ModifyVolumeInfeasible";
+    const message = `${state}: ${warning?.message ?? wrong?.message ?? "the driver has refused it, and no event says why"}`;
+    const next = `ask for what the driver can do (a smaller size, another class), and it goes on: kubectl edit pvc -n ${namespace} ${name}`;
+    return { state: "failed", message, next };
+  }
+  const changing = conditions.find(({ status, type }) => status === "True" && /Resiz|Modify/.test(type));
+  if (changing === undefined) return undefined;
+  const waitsForNode = changing.type === "FileSystemResizePending";
+  return {
+    state: "waiting",
+    message: `${changing.type}: ${changing.message ?? "under way"}`,
+    ...(waitsForNode ? { next: "start a pod that uses it: the file system grows where it is mounted" } : {}),
+  };
 }
 
 /** A claim, down to the volume behind it. */
@@ -76,21 +167,21 @@ export async function explainClaim(context: Context, namespace: string, name: st
     return finding("failed", subject, "does not exist", { next: `kubectl get pvc -n ${namespace}` });
   }
   const volumeName = claim.spec?.volumeName;
-  if (claim.status?.phase !== "Bound" || volumeName === undefined) return unbound(context, subject, claim);
+  const isBound = ["Bound", "Lost"].includes(claim.status?.phase ?? "");
+  if (!isBound && claim.metadata.deletionTimestamp !== undefined)
+    return deleting(context, subject, claim, []);
+  if (!isBound || volumeName === undefined) return unbound(context, subject, claim);
   const pv = await read(context, PersistentVolumes, { name: volumeName });
   const children = [];
   if (pv?.spec?.csi?.driver === DRIVER_NAME)
     children.push(await explainVolume(context, pv.spec.csi.volumeHandle));
-  if (claim.metadata.deletionTimestamp !== undefined) {
-    return finding("waiting", subject, `is being deleted; held by ${claim.metadata.finalizers?.join(", ")}`, {
-      children,
-    });
+  if (claim.metadata.deletionTimestamp !== undefined) return deleting(context, subject, claim, children);
+  if (pv === undefined) {
+    const next = `its data are lost unless the PersistentVolume is made again: kubectl describe pvc -n ${namespace} ${name}`;
+    return finding("failed", subject, `PersistentVolume ${volumeName} does not exist`, { next });
   }
-  const resizing = claim.status.conditions?.find(
-    (entry) => entry.status === "True" && /Resiz/.test(entry.type),
-  );
-  if (resizing !== undefined) {
-    return finding("waiting", subject, `${resizing.type}: ${resizing.message ?? "growing"}`, { children });
-  }
-  return finding("ok", subject, `bound to ${volumeName}`, { children });
+  const change = await explainChange(context, claim);
+  if (change === undefined) return finding("ok", subject, `bound to ${volumeName}`, { children });
+  const { state, message, next } = change;
+  return finding(state, subject, message, { children, ...(next === undefined ? {} : { next }) });
 }

@@ -12,6 +12,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { explainGroupSnapshot } from "./explain-group.ts";
+import { contextOf } from "./kinds.ts";
 import { renderFinding } from "./render.ts";
 import { storeOf } from "./testing.ts";
 
@@ -46,7 +47,7 @@ test("a group snapshot without a content is explained by the claims that it sele
   });
   await store.create(PersistentVolumeClaims, claim("data", "db"));
   await store.create(PersistentVolumeClaims, claim("web", "web"));
-  const text = renderFinding(await explainGroupSnapshot({ store }, NS, "g"));
+  const text = renderFinding(await explainGroupSnapshot(contextOf(store), NS, "g"));
   assert.match(text, /waiting {2}VolumeGroupSnapshot shop\/g: not ready yet/);
   assert.match(text, /PersistentVolumeClaim shop\/data: StorageClass gone does not exist/);
   assert.doesNotMatch(text, /shop\/web/);
@@ -82,13 +83,13 @@ test("an error of the driver is the cause, and every member that is not ready is
     spec: { source: { volumeSnapshotContentName: "c" } },
     status: { readyToUse: false, error: { message: "half cut" } },
   });
-  const text = renderFinding(await explainGroupSnapshot({ store }, NS, "g"));
+  const text = renderFinding(await explainGroupSnapshot(contextOf(store), NS, "g"));
   assert.match(text, /FAILED {3}VolumeGroupSnapshot shop\/g: array offline/);
   assert.match(text, /FAILED .*VolumeGroupSnapshotContent behind: array offline/);
   assert.match(text, /FAILED .*VolumeSnapshot shop\/m: half cut/);
 });
 
 test("one that is not there says where to look", async (t) => {
-  const text = renderFinding(await explainGroupSnapshot({ store: await storeOf(t, KINDS) }, NS, "g"));
+  const text = renderFinding(await explainGroupSnapshot(contextOf(await storeOf(t, KINDS)), NS, "g"));
   assert.match(text, /does not exist[\s\S]*mooring group list -n shop/);
 });

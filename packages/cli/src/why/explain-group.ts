@@ -11,7 +11,7 @@ import {
 } from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
 import { explainClaim } from "./explain-claim.ts";
-import { explainSnapshot } from "./explain-snapshot.ts";
+import { afterSnapshotError, explainSnapshot } from "./explain-snapshot.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** Mooring's own group snapshot: the barrier. */
@@ -89,7 +89,13 @@ export async function explainGroupSnapshot(
   const error = group.status?.error?.message ?? (await lastWarning(context, group))?.message;
   return error === undefined
     ? finding("waiting", subject, deleting ? "is being deleted" : "not ready yet", { children })
-    : finding("failed", subject, error, { children });
+    : finding("failed", subject, error, { children, next: afterGroupError(error, namespace, name) });
+}
+
+function afterGroupError(error: string, namespace: string, name: string): string {
+  if (/no claim of the namespace matches/.test(error))
+    return `label the claims as its selector says: kubectl get pvc -n ${namespace} --show-labels`;
+  return afterSnapshotError(error, `volumegroupsnapshot -n ${namespace} ${name}`);
 }
 
 /** A group restore, down to its group snapshot or to every claim that is not bound. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Events, Pods, type Resource } from "@mooring/store";
 import { explainPod } from "./explain-pod.ts";
+import { contextOf } from "./kinds.ts";
 import { storeOf } from "./testing.ts";
 
 const NOW = "2030-01-01T00:00:00Z";
@@ -35,7 +36,7 @@ for (const order of [
         ...{ type: "Warning", reason, message: "told", lastTimestamp: NOW },
       });
     }
-    const { message } = await explainPod({ store }, "shop", "web");
+    const { message } = await explainPod(contextOf(store), "shop", "web");
     assert.equal(message, "Pending: FailedMount: told");
   });
 }

@@ -1,15 +1,10 @@
 import { KubeVolumeAttachments, PersistentVolumeClaims, type Pod, Pods } from "@mooring/store";
+import { claimNames } from "./claim-names.ts";
 import { type Context, lastWarning, read } from "./context.ts";
 import { ofKubernetes } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
+import { explainContainers } from "./explain-containers.ts";
 import { type Finding, finding } from "./finding.ts";
-
-function claimNames(pod: Pod): string[] {
-  return (pod.spec?.volumes ?? []).flatMap((volume) => {
-    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
-    return volume.ephemeral === undefined ? [] : [`${pod.metadata.name}-${volume.name}`];
-  });
-}
 
 function claims(context: Context, pod: Pod): Promise<Finding[]> {
   const namespace = pod.metadata.namespace ?? "default";
@@ -35,19 +30,50 @@ async function attachments(context: Context, pod: Pod): Promise<Finding[]> {
   return Promise.all(undone.map((attachment) => ofKubernetes(context, attachment)));
 }
 
-/** Containers that have something to say for themselves: not just that they are being created. */
-function waitingContainers(pod: Pod): string[] {
-  const all = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
-  return all.flatMap(({ name, state }) => {
-    const { reason = "waiting", message } = state?.waiting ?? {};
-    return message === undefined ? [] : [`container ${name}: ${reason} ${message}`];
-  });
-}
-
 /** The last thing that went wrong. What the scheduler said is over once the pod has a node. */
 async function trouble(context: Context, pod: Pod): Promise<string | undefined> {
   const warning = await lastWarning(context, pod, "FailedScheduling");
   return warning === undefined ? undefined : `${warning.reason}: ${warning.message}`;
+}
+
+/** The node of a pod that has not started, where that is the reason. */
+async function node(context: Context, pod: Pod): Promise<Finding[]> {
+  const name = pod.spec?.nodeName;
+  if (name === undefined || (pod.status?.phase ?? "Pending") !== "Pending") return [];
+  const found = await context.explain("node", "", name);
+  return found.state === "ok" ? [] : [found];
+}
+
+/** What a pod that runs, or has run, has to say besides its containers. */
+function ended(pod: Pod, subject: string, children: Finding[]): Finding {
+  const { phase = "", reason, message } = pod.status ?? {};
+  if (phase !== "Failed") return finding("ok", subject, phase, { children });
+  const { name, namespace } = pod.metadata;
+  return finding("failed", subject, `Failed: ${message ?? reason ?? "a container ended with an error"}`, {
+    ...{ next: `kubectl logs -n ${namespace} ${name} --all-containers`, children },
+  });
+}
+
+/** Why it has no node, and what to do: what the scheduler lists decides. */
+function unscheduled(pod: Pod, subject: string, message: string, children: Finding[]): Finding {
+  const { name, namespace } = pod.metadata;
+  // A claim that is not bound says by itself what to do.
+  if (children.some(({ state }) => state !== "ok"))
+    return finding("waiting", subject, `Pending: ${message}`, { children });
+  const next = `compare what it asks for with the nodes: kubectl describe pod -n ${namespace} ${name}, kubectl describe nodes`;
+  return finding("waiting", subject, `Pending: ${message}`, { children, next });
+}
+
+async function deleting(context: Context, pod: Pod, subject: string): Promise<Finding> {
+  const { name, namespace, finalizers = [], deletionTimestamp } = pod.metadata;
+  const warning = await lastWarning(context, pod);
+  const held = finalizers.length === 0 ? "its node has not ended it yet" : `held by ${finalizers.join(", ")}`;
+  const told = warning === undefined ? held : `${held}; ${warning.reason}: ${warning.message}`;
+  const next =
+    finalizers.length === 0
+      ? `look at its node: mooring why node/${pod.spec?.nodeName ?? "NODE"}`
+      : `whoever set the finalizer has to take it away: kubectl get pod -n ${namespace} ${name} -o yaml`;
+  return finding("waiting", subject, `is being deleted since ${deletionTimestamp}: ${told}`, { next });
 }
 
 /** A pod: scheduled, its claims, its attachments, its containers. */
@@ -56,27 +82,20 @@ export async function explainPod(context: Context, namespace: string, name: stri
   const pod = await read(context, Pods, { namespace, name });
   if (pod === undefined)
     return finding("failed", subject, "does not exist", { next: `kubectl get pods -n ${namespace}` });
-  const children = [...(await claims(context, pod)), ...(await attachments(context, pod))];
+  if (pod.metadata.deletionTimestamp !== undefined) return deleting(context, pod, subject);
+  const storage = [...(await claims(context, pod)), ...(await attachments(context, pod))];
   const phase = pod.status?.phase ?? "Pending";
-  if (phase === "Running" || phase === "Succeeded") return finding("ok", subject, phase, { children });
-  if (phase === "Failed") {
-    return finding(
-      "failed",
-      subject,
-      `Failed: ${pod.status?.message ?? pod.status?.reason ?? "a container ended with an error"}`,
-      {
-        next: `kubectl logs -n ${namespace} ${name}`,
-        children,
-      },
-    );
-  }
-  const unscheduled = pod.status?.conditions?.find(
-    (entry) => entry.type === "PodScheduled" && entry.status === "False",
-  );
-  const told =
-    unscheduled?.message ??
-    waitingContainers(pod)[0] ??
-    (await trouble(context, pod)) ??
-    "waits for its volumes";
-  return finding("waiting", subject, `${phase}: ${told}`, { children });
+  const containers = phase === "Succeeded" ? [] : explainContainers(pod, new Date());
+  const children = [...storage, ...containers, ...(await node(context, pod))];
+  if (["Running", "Succeeded", "Failed"].includes(phase)) return ended(pod, subject, children);
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False")
+    return unscheduled(pod, subject, scheduled.message ?? "no node was found", children);
+  if (containers.length > 0) return finding("waiting", subject, phase, { children });
+  const told = (await trouble(context, pod)) ?? "waits for its volumes";
+  const isLost = pod.spec?.nodeName !== undefined && children.every(({ state }) => state === "ok");
+  return finding("waiting", subject, `${phase}: ${told}`, {
+    children,
+    ...(isLost ? { next: `kubectl describe pod -n ${namespace} ${name}` } : {}),
+  });
 }

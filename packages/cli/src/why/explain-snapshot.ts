@@ -1,7 +1,6 @@
 import { DRIVER_NAME, Snapshots } from "@mooring/engine";
 import { VolumeSnapshotContents, VolumeSnapshots } from "@mooring/store";
 import { type Context, lastWarning, read } from "./context.ts";
-import { explainClaim } from "./explain-claim.ts";
 import { type Finding, finding } from "./finding.ts";
 
 /** Mooring's own snapshot. */
@@ -31,7 +30,10 @@ async function behind(context: Context, contentName: string | undefined): Promis
       ? [await explainEngineSnapshot(context, handle)]
       : [];
   const error = content.status?.error?.message;
-  if (error !== undefined) return [finding("failed", subject, error, { children })];
+  if (error !== undefined) {
+    const next = `put right what it says: kubectl describe volumesnapshotcontent ${contentName}`;
+    return [finding("failed", subject, error, { children, next })];
+  }
   const ready = content.status?.readyToUse === true;
   return [
     finding(ready ? "ok" : "waiting", subject, ready ? "ready" : `waits for ${content.spec.driver}`, {
@@ -51,10 +53,23 @@ export async function explainSnapshot(context: Context, namespace: string, name:
   }
   const children = await behind(context, snapshot.status?.boundVolumeSnapshotContentName);
   if (snapshot.status?.readyToUse === true) return finding("ok", subject, "ready to use", { children });
-  const error = snapshot.status?.error?.message ?? (await lastWarning(context, snapshot))?.message;
-  if (error !== undefined) return finding("failed", subject, error, { children });
   const claim = snapshot.spec.source.persistentVolumeClaimName;
   if (claim !== undefined && children.length === 0)
-    children.push(await explainClaim(context, namespace, claim));
-  return finding("waiting", subject, "not ready yet", { children });
+    children.push(await context.explain("pvc", namespace, claim));
+  const error = snapshot.status?.error?.message ?? (await lastWarning(context, snapshot))?.message;
+  if (error === undefined) return finding("waiting", subject, "not ready yet", { children });
+  return finding("failed", subject, error, {
+    children,
+    next: afterSnapshotError(error, `volumesnapshot -n ${namespace} ${name}`),
+  });
+}
+
+/** What to do about an error of a snapshot or a group snapshot; `target`: how kubectl names the object. */
+export function afterSnapshotError(error: string, target: string): string {
+  const missing = /^(volumesnapshotclass|volumegroupsnapshotclass) (\S+) does not exist/.exec(error);
+  if (missing !== null) {
+    const [, kind, className] = missing;
+    return `create ${kind} ${className}, or name another one: kubectl get ${kind}`;
+  }
+  return `put right what it says, and it goes on by itself: kubectl describe ${target}`;
 }

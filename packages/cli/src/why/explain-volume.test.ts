@@ -10,6 +10,7 @@ import {
 } from "@mooring/engine";
 import { explainVolume } from "./explain-volume.ts";
 import { causes } from "./finding.ts";
+import { contextOf } from "./kinds.ts";
 import { storeOf } from "./testing.ts";
 
 test("a volume whose node has fallen silent does not pass for well, though its ticket is satisfied", async (t) => {
@@ -18,7 +19,7 @@ test("a volume whose node has fallen silent does not pass for well, though its t
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo", nodeID: "node-a" };
   const status = { state: "attached" as const, currentNodeID: "node-a", device: "/dev/loop1" };
   await store.create(Volumes, { apiVersion, kind: "Volume", metadata: { name: "v" }, spec, status });
-  const why = async () => causes(await explainVolume({ store }, "v"));
+  const why = async () => causes(await explainVolume(contextOf(store), "v"));
   assert.match((await why())[0]?.message ?? "", /does not exist: nobody tends the volume there/);
   const agent: NodeAgent = { apiVersion, kind: "NodeAgent", metadata: { name: "node-a" }, spec: {} };
   const ready = await store.create(NodeAgents, { ...agent, status: { state: "Ready" } });

@@ -1,0 +1,109 @@
+import { VolumeGroupRestores } from "@mooring/sidecars";
+import {
+  isNotFound,
+  type KubeObject,
+  type ObjectStore,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  type Resource,
+  VolumeGroupSnapshots,
+  VolumeSnapshots,
+} from "@mooring/store";
+import { isKindMissing } from "../output/api-refusal.ts";
+import { causes, type Finding, finding, result } from "../why/finding.ts";
+import { contextOf, explainerOf } from "../why/kinds.ts";
+import { type Check, check } from "./check.ts";
+
+/** What is under way takes a moment: only what has not got further for so long is worth a look. */
+const SLOW_AFTER_MS = 60_000;
+/** One cause may hold up hundreds of objects: so many are told one by one, the rest as a number. */
+const MOST = 50;
+
+interface Suspects {
+  resource: Resource;
+  /** As `mooring why` calls the kind. */
+  kind: string;
+  /** Whether it is worth the reads of an explanation. */
+  suspect(object: KubeObject): boolean;
+}
+
+const phaseOf = (object: KubeObject): string =>
+  (object as { status?: { phase?: string } }).status?.phase ?? "Pending";
+const isReady = (object: KubeObject): boolean =>
+  (object as { status?: { readyToUse?: boolean } }).status?.readyToUse === true;
+const conditionsOf = (object: KubeObject): readonly { type: string; status: string }[] =>
+  (object as { status?: { conditions?: { type: string; status: string }[] } }).status?.conditions ?? [];
+const isPodReady = (pod: KubeObject): boolean =>
+  conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
+const hasRestarted = (pod: KubeObject): boolean =>
+  (
+    (pod as { status?: { containerStatuses?: { restartCount?: number }[] } }).status?.containerStatuses ?? []
+  ).some(({ restartCount = 0 }) => restartCount > 1);
+const hasTrouble = (object: KubeObject): boolean =>
+  conditionsOf(object).some(({ type, status }) => status === "True" && /Error$|Resiz/.test(type));
+
+const SUSPECTS: readonly Suspects[] = [
+  {
+    resource: Pods,
+    kind: "pod",
+    suspect: (pod) =>
+      ["Pending", "Failed"].includes(phaseOf(pod)) ||
+      (phaseOf(pod) === "Running" && (!isPodReady(pod) || hasRestarted(pod))),
+  },
+  {
+    resource: PersistentVolumeClaims,
+    kind: "pvc",
+    suspect: (claim) => phaseOf(claim) !== "Bound" || hasTrouble(claim),
+  },
+  { resource: PersistentVolumes, kind: "pv", suspect: (pv) => ["Released", "Failed"].includes(phaseOf(pv)) },
+  { resource: VolumeSnapshots, kind: "volumesnapshot", suspect: (snapshot) => !isReady(snapshot) },
+  { resource: VolumeGroupSnapshots, kind: "volumegroupsnapshot", suspect: (group) => !isReady(group) },
+  {
+    resource: VolumeGroupRestores,
+    kind: "volumegrouprestore",
+    suspect: (restore) => phaseOf(restore) !== "Ready",
+  },
+];
+
+/** What people made and do not have: pods, claims, snapshots, restores that fail, or wait for longer than they should. */
+export async function workloadChecks(store: ObjectStore, now: Date): Promise<Check[]> {
+  return (await Promise.all(SUSPECTS.map((suspects) => checksOf(store, suspects, now)))).flat();
+}
+
+async function checksOf(store: ObjectStore, suspects: Suspects, now: Date): Promise<Check[]> {
+  const { kind, resource, suspect } = suspects;
+  const { items } = await store.list(resource).catch((error: unknown) => {
+    if (isNotFound(error) && isKindMissing(error)) return { items: [] };
+    throw error;
+  });
+  const found: Check[] = [];
+  const seen = items.filter(suspect);
+  for (const object of seen.slice(0, MOST)) found.push(...(await checkOf(store, kind, object, now)));
+  if (seen.length > MOST) {
+    const what = `${seen.length - MOST} more that are not ready were not looked at one by one`;
+    found.push(check(resource.kind, "warn", what, `kubectl get ${resource.plural} -A`));
+  }
+  return found;
+}
+
+async function checkOf(store: ObjectStore, kind: string, object: KubeObject, now: Date): Promise<Check[]> {
+  const { name, namespace } = object.metadata;
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  const next = `mooring why ${kind}/${name}${where}`;
+  const root = await explainerOf(kind)?.(contextOf(store), namespace ?? "", name).catch((error: Error) =>
+    // One object that cannot be explained keeps nothing else from being looked at.
+    finding("failed", `${object.kind} ${name}`, `cannot be explained: ${error.message}`),
+  );
+  if (root === undefined) return [];
+  const state = result(root);
+  const isNew = now.getTime() - Date.parse(object.metadata.creationTimestamp ?? "") < SLOW_AFTER_MS;
+  if (state === "ok" || (state === "waiting" && isNew)) return [];
+  const [cause = root] = causes(root).sort(
+    (a, b) => Number(b.state === "failed") - Number(a.state === "failed"),
+  );
+  return [check(root.subject, state === "failed" ? "fail" : "warn", told(root, cause), cause.next ?? next)];
+}
+
+const told = (root: Finding, cause: Finding): string =>
+  cause === root ? root.message : `${cause.subject}: ${cause.message}`;

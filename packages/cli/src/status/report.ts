@@ -1,0 +1,105 @@
+import { NodeAgents, type Pool, Pools, Snapshots, Volumes } from "@mooring/engine";
+import { VolumeGroupRestores } from "@mooring/sidecars";
+import {
+  type KubeObject,
+  type ObjectStore,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  type Resource,
+  VolumeGroupSnapshots,
+  VolumeSnapshots,
+} from "@mooring/store";
+import type { Check } from "../doctor/check.ts";
+import { objectChecks } from "../doctor/object-checks.ts";
+
+/** How many objects of a kind are in which state, such as `{ Bound: 3, Pending: 1 }`. */
+export interface Count {
+  kind: string;
+  total: number;
+  states: Record<string, number>;
+}
+
+/** Sizes are in bytes. */
+export interface PoolReport {
+  name: string;
+  type: string;
+  /** The node that has it; absent for shared pools. */
+  node?: string;
+  ready: boolean;
+  totalBytes?: number;
+  freeBytes?: number;
+  /** The sum of what its volumes may grow to. */
+  promisedBytes?: number;
+}
+
+export interface StatusReport {
+  nodes: { name: string; state: string }[];
+  pools: PoolReport[];
+  counts: Count[];
+  /** What is wrong, or waits for too long. */
+  troubles: Check[];
+}
+
+type Told = KubeObject & {
+  status?: { phase?: string; state?: string; readyToUse?: boolean; robustness?: string };
+};
+
+const byPhase = ({ status }: Told): string => status?.phase ?? "Pending";
+const byState = ({ status }: Told): string => status?.state ?? "creating";
+const byReadiness = ({ status }: Told): string => (status?.readyToUse === true ? "ready" : "not ready");
+
+const COUNTED: readonly [resource: Resource, stateOf: (object: Told) => string][] = [
+  [Pods, byPhase],
+  [PersistentVolumeClaims, byPhase],
+  [PersistentVolumes, byPhase],
+  [VolumeSnapshots, byReadiness],
+  [VolumeGroupSnapshots, byReadiness],
+  [VolumeGroupRestores, byPhase],
+  [Volumes, byState],
+  [Snapshots, byReadiness],
+];
+
+/** Everything that `mooring status` shows. */
+export async function statusReport(store: ObjectStore, now: Date): Promise<StatusReport> {
+  const [agents, pools, counts, checks] = await Promise.all([
+    store.list(NodeAgents),
+    store.list(Pools),
+    Promise.all(COUNTED.map(([resource, stateOf]) => count(store, resource, stateOf))),
+    objectChecks(store, now),
+  ]);
+  return {
+    nodes: agents.items.map(({ metadata, status }) => ({
+      name: metadata.name,
+      state: status?.state ?? "Unknown",
+    })),
+    pools: pools.items.map(poolReport),
+    counts,
+    troubles: checks.filter(({ state }) => state !== "ok"),
+  };
+}
+
+async function count(
+  store: ObjectStore,
+  resource: Resource,
+  stateOf: (object: Told) => string,
+): Promise<Count> {
+  const { items } = await store.list(resource);
+  const states: Record<string, number> = {};
+  for (const item of items) {
+    const state = item.metadata.deletionTimestamp === undefined ? stateOf(item as Told) : "deleting";
+    states[state] = (states[state] ?? 0) + 1;
+  }
+  return { kind: resource.kind, total: items.length, states };
+}
+
+function poolReport({ metadata, spec, status }: Pool): PoolReport {
+  const { totalBytes, freeBytes, promisedBytes } = status ?? {};
+  return {
+    ...{ name: metadata.name, type: spec.type, ready: status?.ready === true },
+    ...(spec.nodeID === undefined ? {} : { node: spec.nodeID }),
+    ...(totalBytes === undefined ? {} : { totalBytes }),
+    ...(freeBytes === undefined ? {} : { freeBytes }),
+    ...(promisedBytes === undefined ? {} : { promisedBytes }),
+  };
+}

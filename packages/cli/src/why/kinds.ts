@@ -1,0 +1,107 @@
+import { NodeAgents, Pools, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
+import {
+  CSIDrivers,
+  CSINodes,
+  Nodes,
+  type ObjectStore,
+  type Resource,
+  StorageClasses,
+  VolumeAttributesClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshotContents,
+  VolumeSnapshotClasses,
+  VolumeSnapshotContents,
+} from "@mooring/store";
+import type { Context, ExplainedKind } from "./context.ts";
+import { explainAny } from "./explain-any.ts";
+import { explainAttachment } from "./explain-attachment.ts";
+import { explainClaim } from "./explain-claim.ts";
+import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "./explain-group.ts";
+import { explainGroupRevert } from "./explain-group-revert.ts";
+import { explainPersistentVolume } from "./explain-persistent-volume.ts";
+import { explainPod } from "./explain-pod.ts";
+import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
+import { explainVolume } from "./explain-volume.ts";
+import type { Finding } from "./finding.ts";
+
+type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
+
+const whole =
+  (explain: (context: Context, name: string) => Promise<Finding>): Explain =>
+  (context, _, name) =>
+    explain(context, name);
+const any =
+  (resource: Resource): Explain =>
+  (context, namespace, name) =>
+    explainAny(context, resource, { namespace, name });
+
+/** Every kind, by the names that it may be called by; the first is the one that help and errors give. */
+const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] = [
+  [["pod", "pods", "po"], explainPod],
+  [["pvc", "persistentvolumeclaim", "persistentvolumeclaims", "claim"], explainClaim],
+  [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
+  [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
+  [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
+  [["volumegrouprevert", "volumegroupreverts", "vgrv"], explainGroupRevert],
+  [["pv", "persistentvolume", "persistentvolumes"], whole(explainPersistentVolume)],
+  [["volume", "volumes"], whole(explainVolume)],
+  [["volumeattachment", "volumeattachments", "mva"], whole(explainAttachment)],
+  [["snapshot", "snapshots"], whole(explainEngineSnapshot)],
+  [["groupsnapshot", "groupsnapshots"], whole(explainEngineGroup)],
+  [["pool", "pools"], any(Pools)],
+  [["node", "nodes", "no"], any(Nodes)],
+  [["nodeagent", "nodeagents"], any(NodeAgents)],
+  [["sharemanager", "sharemanagers"], any(ShareManagers)],
+  [["recurringjob", "recurringjobs"], any(RecurringJobs)],
+  [["volumeset", "volumesets"], any(VolumeSets)],
+  [["storageclass", "storageclasses", "sc"], any(StorageClasses)],
+  [["volumesnapshotcontent", "volumesnapshotcontents", "vsc"], any(VolumeSnapshotContents)],
+  [["volumegroupsnapshotcontent", "volumegroupsnapshotcontents", "vgsc"], any(VolumeGroupSnapshotContents)],
+  [["volumesnapshotclass", "volumesnapshotclasses"], any(VolumeSnapshotClasses)],
+  [["volumegroupsnapshotclass", "volumegroupsnapshotclasses"], any(VolumeGroupSnapshotClasses)],
+  [["volumeattributesclass", "volumeattributesclasses", "vac"], any(VolumeAttributesClasses)],
+  [["csidriver", "csidrivers"], any(CSIDrivers)],
+  [["csinode", "csinodes"], any(CSINodes)],
+];
+
+const BY_NAME = new Map(KINDS.flatMap(([names, explain]) => names.map((name) => [name, explain] as const)));
+
+/** The names that help and errors give. */
+export const SHOWN: readonly string[] = KINDS.map(([[first = ""]]) => first);
+
+/** How a kind is explained, by any of its names. */
+export function explainerOf(kind: string): Explain | undefined {
+  return BY_NAME.get(kind.toLowerCase());
+}
+
+/** What the explainers share. */
+export function contextOf(store: ObjectStore): Context {
+  const context: Context = {
+    store,
+    explain: (kind: ExplainedKind, namespace, name) =>
+      (BY_NAME.get(kind) as Explain)(context, namespace, name),
+  };
+  return context;
+}
+
+/** Kinds that people have in mind when they name an object without its kind. */
+const NAMELESS = [
+  "pod",
+  "pvc",
+  "volumesnapshot",
+  "volumegroupsnapshot",
+  "volumegrouprestore",
+  "pv",
+  "volume",
+  "snapshot",
+  "pool",
+  "node",
+];
+
+/** Everything that has this name, explained: one finding per object. */
+export async function explainNamed(context: Context, namespace: string, name: string): Promise<Finding[]> {
+  const found = await Promise.all(
+    NAMELESS.map((kind) => (BY_NAME.get(kind) as Explain)(context, namespace, name)),
+  );
+  return found.filter(({ message }) => message !== "does not exist");
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { contextOf, explainerOf, renderFinding } from "@mooring/cli";
+import { RestStore } from "@mooring/store";
+import { sample } from "@mooring/store/testing";
+import { eventually } from "../support/eventually.ts";
+import { mooring } from "../support/mooring.ts";
+import { world } from "../support/world.ts";
+import { CLAIMS } from "./claims.ts";
+import { PODS } from "./pods.ts";
+import type { Situation } from "./situation.ts";
+import { SNAPSHOTS } from "./snapshots.ts";
+import { VOLUMES } from "./volumes.ts";
+
+const ALL = [...PODS, ...CLAIMS, ...SNAPSHOTS, ...VOLUMES];
+const { up, kubectl } = await world();
+const store = await RestStore.fromKubeconfig(up.kubeconfig);
+
+/** Rows are numbered by their place in the list of all, so that a namespace has the same name in every run. */
+const namespaceOf = (row: Situation): string => `situation-${ALL.indexOf(row) + 1}`;
+
+/** Objects of a situation say only when they are the cluster's. */
+function placed(object: object, namespace: string): object {
+  const { metadata, spec, ...rest } = object as {
+    metadata: { namespace?: string };
+    spec?: { volumeSnapshotRef?: object };
+  };
+  const at = metadata.namespace === "" ? {} : { namespace };
+  const { namespace: _, ...own } = metadata;
+  const reference = spec?.volumeSnapshotRef;
+  const pointed =
+    reference === undefined ? spec : { ...spec, volumeSnapshotRef: { ...reference, namespace } };
+  return { ...rest, metadata: { ...own, ...at }, ...(pointed === undefined ? {} : { spec: pointed }) };
+}
+
+/** What `mooring why` prints, without a process for each look. */
+async function whyOf(target: string, namespace: string): Promise<string> {
+  const [kind = "", name = ""] = target.split("/");
+  const explain = explainerOf(kind);
+  if (explain === undefined) throw new Error(`nobody explains ${target}`);
+  return renderFinding(await explain(contextOf(store), namespace, name));
+}
+
+async function make({ objects, breaks }: Situation, namespace: string): Promise<void> {
+  const first = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+  const items = [first, ...objects.map((object) => placed(object, namespace))];
+  await kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  await breaks?.({ up, kubectl, namespace });
+}
+
+describe("what is broken is told with its cause, and what to do", { concurrency: 6 }, () => {
+  for (const row of sample(ALL, { everyday: 8 })) {
+    test(row.name, async () => {
+      const namespace = namespaceOf(row);
+      await make(row, namespace);
+      const target =
+        typeof row.target === "string" ? row.target : await row.target({ up, kubectl, namespace });
+      let said = "";
+      await eventually("the cause to be told", async () => {
+        said = await whyOf(target, namespace);
+        return row.cause.test(said) && row.next.test(said);
+      }).catch((error: Error) => {
+        throw new Error(`${error.message}; mooring why ${target} says:\n${said}`);
+      });
+      if (row.doctor === undefined) return;
+      const { stdout } = await mooring("doctor", "--kubeconfig", up.kubeconfig, "--state-dir", up.stateDir);
+      assert.match(stdout.replaceAll(namespace, "NS"), row.doctor, "mooring doctor");
+    });
+  }
+});
+
+test("an object is found by its name alone, and what is called nothing is told", async () => {
+  await kubectl.run("create", "namespace", "nameless");
+  await kubectl.apply(JSON.stringify(placed({ ...PODS[0]?.objects[0] }, "nameless")));
+  const found = await mooring("why", "web", "-n", "nameless", "--kubeconfig", up.kubeconfig);
+  assert.match(found.stdout, /Pod nameless\/web: /);
+  const missing = await mooring("why", "nobody", "-n", "nameless", "--kubeconfig", up.kubeconfig);
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /nothing in namespace nameless is called "nobody"\nnext: /);
+});
+
+test("status shows nodes, pools, objects and troubles on one screen", async () => {
+  const { stdout } = await mooring("status", "--kubeconfig", up.kubeconfig);
+  assert.match(stdout, /^node-a +Ready$/m);
+  assert.match(stdout, /^default +xfs +node-a +ready +\S+ GiB +\S+ GiB +\d+ %/m);
+  assert.match(stdout, /^Pod +\d+ +/m);
+  const { stdout: json } = await mooring("status", "--json", "--kubeconfig", up.kubeconfig);
+  assert.equal(JSON.parse(json).pools[0].ready, true);
+});

@@ -1,0 +1,102 @@
+import { execFile } from "node:child_process";
+import { rm, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { mooring } from "../support/mooring.ts";
+import { aClaim, aPod } from "./objects.ts";
+import type { Situation } from "./situation.ts";
+
+const execute = promisify(execFile);
+type World = Parameters<NonNullable<Situation["breaks"]>>[0];
+
+/** The claim's volume, once there is one. */
+async function volumeOf({ kubectl, namespace }: Pick<World, "kubectl" | "namespace">): Promise<string> {
+  await kubectl.run(
+    "wait",
+    "--for=jsonpath={.status.phase}=Bound",
+    "pvc/data",
+    "-n",
+    namespace,
+    "--timeout=120s",
+  );
+  const pv = await kubectl.run("get", "pvc", "data", "-n", namespace, "-o", "jsonpath={.spec.volumeName}");
+  return kubectl.run("get", "pv", pv, "-o", "jsonpath={.spec.csi.volumeHandle}");
+}
+const imageOf = async (world: World): Promise<string> =>
+  join(world.up.stateDir, "pools/default/mnt/images", `${await volumeOf(world)}.img`);
+const usePod = ({ kubectl, namespace }: World) =>
+  kubectl.apply(
+    JSON.stringify({ ...aPod("web", undefined, { "/data": "data" }), metadata: { name: "web", namespace } }),
+  );
+const running = ({ kubectl, namespace }: World) =>
+  kubectl.run("wait", "--for=condition=Ready", "pod/web", "-n", namespace, "--timeout=120s");
+
+export const VOLUMES: readonly Situation[] = [
+  {
+    name: "a volume whose image somebody has deleted",
+    objects: [aClaim("data")],
+    breaks: async (world) => {
+      await rm(await imageOf(world));
+      await usePod(world);
+    },
+    target: "pod/web",
+    cause: /Volume v-\S+: \w+: .*image.*(missing|gone|does not exist)/,
+    next: /./,
+    doctor: /Volume v-\S+ +fail/,
+  },
+  {
+    name: "a volume whose image somebody has cut",
+    objects: [aClaim("data")],
+    breaks: async (world) => {
+      await truncate(await imageOf(world), 32 << 20);
+      await usePod(world);
+    },
+    target: "pod/web",
+    cause: /Volume v-\S+: \w+: the image of volume v-\S+ has 33554432 bytes, but had 67108864/,
+    next: /./,
+    doctor: /Volume v-\S+ +fail/,
+  },
+  {
+    name: "a person who holds the volume that a pod wants, without its device",
+    objects: [aClaim("data")],
+    breaks: async (world) => {
+      const volume = await volumeOf(world);
+      const { code, stderr } = await mooring(
+        "volume",
+        "attach",
+        volume,
+        "--node",
+        "node-a",
+        "--maintenance",
+        "--kubeconfig",
+        world.up.kubeconfig,
+      );
+      if (code !== 0) throw new Error(stderr);
+      await usePod(world);
+    },
+    target: "pod/web",
+    cause: /ticket \S+ \(csi-attacher.*waits for \S+: \w+: /,
+    next: /mooring ticket (list|rm) v-/,
+  },
+  {
+    name: "a mount that somebody has taken away under a pod",
+    objects: [aClaim("data"), aPod("web", undefined, { "/data": "data" })],
+    breaks: async (world) => {
+      await running(world);
+      const { kubectl, namespace, up } = world;
+      const uid = await kubectl.run("get", "pod", "web", "-n", namespace, "-o", "jsonpath={.metadata.uid}");
+      const { stdout } = await execute("findmnt", ["-rno", "TARGET"]);
+      for (const target of stdout
+        .split("\n")
+        .filter((line) =>
+          line.startsWith(join(up.stateDir, "kubelet/pods", uid, "volumes/kubernetes.io~csi")),
+        ))
+        await execute("umount", ["-l", target]);
+    },
+    target: "pod/web",
+    // The objects are as they should be: only who looks at the machine can tell.
+    cause: /Pod \S+\/web: Running/,
+    next: /(?:)/,
+    doctor: /Pod \S+\/web +fail +claim data is not mounted at [\s\S]*next: Pod \S+\/web: delete the pod/,
+  },
+];
