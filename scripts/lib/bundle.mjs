@@ -27,6 +27,33 @@ export const AS_PROGRAM = {
   logLevel: "warning",
 };
 
+/** A thread from a text finds no packages: what it does not use of them is not even asked for. */
+const UNUSED = {
+  name: "unused",
+  setup({ onResolve }) {
+    onResolve({ filter: /^(lmdb|koffi)$/ }, ({ path }) => ({ path, external: true, sideEffects: false }));
+  },
+};
+
+/**
+ * The thread in which the API server reads large bodies, as a text: a program that is one file has it in itself. Used as
+ * esbuild's `define`.
+ */
+export async function threads() {
+  const { build } = await import("esbuild");
+  const { outputFiles } = await build({
+    ...AS_PROGRAM,
+    format: "cjs",
+    banner: {},
+    define: { "import.meta.url": '"file:///"' },
+    entryPoints: [join(ROOT, "packages/standalone/src/apiserver/http/parse/worker.ts")],
+    write: false,
+    minify: true,
+    plugins: [UNUSED],
+  });
+  return { "process.env.MOORING_PARSE_THREAD": JSON.stringify(outputFiles[0].text) };
+}
+
 async function newest(folder) {
   let latest = 0;
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -94,7 +121,7 @@ async function make(entry, options) {
     // Less to read at every start; names stay, for errors and for stacks.
     minifyWhitespace: true,
     minifySyntax: true,
-    define: { "process.env.MOORING_VERSION": JSON.stringify(version) },
+    define: { "process.env.MOORING_VERSION": JSON.stringify(version), ...(await threads()) },
     sourcemap: "linked",
     sourcesContent: false,
     ...options,

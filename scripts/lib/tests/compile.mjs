@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { AS_PROGRAM } from "../bundle.mjs";
+import { AS_PROGRAM, threads } from "../bundle.mjs";
 import { ROOT } from "../setup.mjs";
 import { findPrograms } from "./find.mjs";
 
@@ -42,6 +42,7 @@ export async function compileTests(files) {
       "import.meta.url": "__at.url",
       "import.meta.dirname": "__at.dirname",
       "import.meta.filename": "__at.filename",
+      ...(await threads()),
     },
     plugins: [WHERE],
   };

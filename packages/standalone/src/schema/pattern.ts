@@ -1,43 +1,55 @@
-const patterns = new Map<string, RegExp>();
+import { RE2JS } from "re2js";
+import { spend } from "./budget.ts";
 
-/**
- * A regular expression of RE2 syntax, compiled once. JavaScript has no inline flags (`^(?i)yes$`): here they hold for
- * the whole pattern. Throws a SyntaxError.
- */
-export function patternOf(source: string): RegExp {
-  let pattern = patterns.get(source);
-  if (pattern === undefined) {
-    const { body, flags } = translate(source);
-    // Unicode mode reads `.` as a character, but refuses escapes that RE2 takes, such as `\-`.
-    pattern = compile(body, `u${flags}`) ?? new RegExp(body, flags);
-    patterns.set(source, pattern);
-  }
+/** Longer ones take seconds to get ready. */
+export const MOST_PATTERN_CHARACTERS = 4096;
+const MOST_KEPT = 4096;
+
+/** A regular expression as Kubernetes has it: RE2's syntax and meaning, in time that grows with the text only. */
+export interface Pattern {
+  /** Whether it is anywhere in the text. Throws BudgetSpent. */
+  test(text: string): boolean;
+  /** What it finds, from left to right, without overlaps; at most `most`. Throws BudgetSpent. */
+  findAll(text: string, most?: number): string[];
+}
+
+const patterns = new Map<string, Pattern>();
+
+/** Compiled once. Throws a SyntaxError. */
+export function patternOf(source: string): Pattern {
+  const known = patterns.get(source);
+  if (known !== undefined) return known;
+  const pattern = compile(source);
+  if (patterns.size >= MOST_KEPT) patterns.clear();
+  patterns.set(source, pattern);
   return pattern;
 }
 
-function translate(source: string): { body: string; flags: string } {
-  const flags = new Set<string>();
-  const note = (letters: string): void => {
-    for (const flag of letters) if ("ims".includes(flag)) flags.add(flag);
-  };
-  const body = source.replace(
-    /\\[\s\S]|\(\?P<|\(\?([imsU]*)(?:-[imsU]+)?([:)])/g,
-    (text, letters?: string, end?: string) => {
-      if (text === "\\A") return "^";
-      if (text === "\\z") return "$";
-      if (text === "(?P<") return "(?<";
-      if (end === undefined) return text;
-      note(letters ?? "");
-      return end === ":" ? "(?:" : "";
+function compile(source: string): Pattern {
+  if (source.length > MOST_PATTERN_CHARACTERS)
+    throw new SyntaxError(`a regular expression has at most ${MOST_PATTERN_CHARACTERS} characters`);
+  spend(source.length);
+  const compiled = ready(source);
+  return {
+    test(text) {
+      spend(text.length + 1);
+      return compiled.test(text);
     },
-  );
-  return { body, flags: [...flags].join("") };
+    findAll(text, most = Number.POSITIVE_INFINITY) {
+      // With groups it is no longer the fast machine that looks.
+      spend(text.length * 4 + 1);
+      const found: string[] = [];
+      const matcher = compiled.matcher(text);
+      while (found.length < most && matcher.find()) found.push(matcher.group() ?? "");
+      return found;
+    },
+  };
 }
 
-function compile(source: string, flags: string): RegExp | undefined {
+function ready(source: string): RE2JS {
   try {
-    return new RegExp(source, flags);
-  } catch {
-    return undefined;
+    return RE2JS.compile(source);
+  } catch (error) {
+    throw new SyntaxError(error instanceof Error ? error.message : String(error));
   }
 }

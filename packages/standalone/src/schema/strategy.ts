@@ -1,8 +1,9 @@
 import type { DeleteOptions, StatusError, StrategyContext, UnstructuredObject } from "@mooring/store";
+import { BudgetSpent, withinBudget } from "./budget.ts";
 import { checkRules, ruleSchema } from "./cel/rules.ts";
 import { decodeBuiltin } from "./decode.ts";
 import { applyDefaults, dropForbiddenNulls, dropNulls } from "./default.ts";
-import { type FieldError, invalidObject } from "./field-error.ts";
+import { type FieldError, invalid, invalidObject } from "./field-error.ts";
 import type { Schema } from "./model.ts";
 import { type NameKind, objectMetaSchema, validateMeta, validateMetaUpdate } from "./object-meta.ts";
 import { prune } from "./prune.ts";
@@ -44,6 +45,10 @@ export interface KindSchema {
 
 /** The object as an API server would store it; throws Invalid (422) or BadRequest (400). */
 export function admitCreate(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
+  return bounded(kind, object, () => admitted(kind, object));
+}
+
+function admitted(kind: KindSchema, object: UnstructuredObject): UnstructuredObject {
   shape(kind, object, () => kind.rules?.prepareCreate?.(object));
   const errors = [...metaProblems(kind, object), ...problems(kind, object)];
   if (errors.length > 0) throw invalidObject(kind, nameOf(object), errors);
@@ -55,6 +60,25 @@ export function admitUpdate(
   next: UnstructuredObject,
   old: UnstructuredObject,
   context: Pick<StrategyContext, "subresource" | "lookup"> = {},
+): UnstructuredObject {
+  return bounded(kind, next, () => changed(kind, next, old, context));
+}
+
+/** What costs too much to check is refused: rules and patterns run on what somebody sent. */
+function bounded<T>(kind: KindSchema, object: UnstructuredObject, work: () => T): T {
+  try {
+    return withinBudget(work);
+  } catch (error) {
+    if (!(error instanceof BudgetSpent)) throw error;
+    throw invalidObject(kind, nameOf(object), [invalid("<nil>", kind.kind, error.message)]);
+  }
+}
+
+function changed(
+  kind: KindSchema,
+  next: UnstructuredObject,
+  old: UnstructuredObject,
+  context: Pick<StrategyContext, "subresource" | "lookup">,
 ): UnstructuredObject {
   const { subresource = "", lookup } = context;
   shape(kind, next, () => kind.rules?.prepareUpdate?.(next, old, subresource));

@@ -5,7 +5,12 @@ import koffi from "koffi";
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
 
-const fcntl = koffi.load(null).func("int fcntl(int fd, int command, ...)");
+let loaded: ReturnType<ReturnType<typeof koffi.load>["func"]> | undefined;
+/** Looked up when it is needed: most of what imports this never opens a store. */
+const fcntl = (fd: number, command: number, value: number): number => {
+  loaded ??= koffi.load(null).func("int fcntl(int fd, int command, ...)");
+  return loaded(fd, command, "int", value) as number;
+};
 
 /**
  * Keeps our descriptors of a file from every program that is started from now on. LMDB leaves the one of its data open for
@@ -17,7 +22,7 @@ export function closeOnExec(path: string): void {
   const { dev, ino } = statSync(path, { bigint: true });
   for (const fd of readdirSync("/proc/self/fd").map(Number)) {
     if (!isOpenOn(fd, dev, ino)) continue;
-    if (fcntl(fd, F_SETFD, "int", FD_CLOEXEC) !== 0) {
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) !== 0) {
       throw new Error(`descriptor ${fd} of ${path} cannot be kept from programs that are started`);
     }
   }

@@ -1,21 +1,16 @@
-import { badRequest, StatusError } from "@mooring/store";
-import { parseDocument } from "yaml";
-import { decodeProtobuf, PROTOBUF } from "../protobuf/envelope.ts";
+import { StatusError } from "@mooring/store";
+import { PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
-import { duplicateFields } from "./duplicate-fields.ts";
+import { MOST_BYTES, MOST_VALUES } from "./parse/limits.ts";
+import { type Body, type BodyFormat, parseBody } from "./parse/parse.ts";
 
-/** As in Kubernetes: three mebibytes. */
-const LIMIT_BYTES = 3 * 1024 * 1024;
-const MAX_DEPTH = 1000;
+export type { Body } from "./parse/parse.ts";
 
-export interface Body {
-  value: unknown;
-  /** Complaints that only strict decoding makes, as `duplicate field "metadata.name"`. */
-  duplicates: string[];
-}
+/** Bodies up to here are read at once: that takes a millisecond or two, whatever they are. */
+const SMALL: Readonly<Record<BodyFormat, number>> = { json: 32_768, yaml: 2_048, protobuf: 32_768 };
 
 const tooLarge = () =>
-  new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${LIMIT_BYTES}`);
+  new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${MOST_BYTES}`);
 
 /** The whole request body; throws RequestEntityTooLarge before it has kept more than the limit. */
 export function readBytes(call: Call): Promise<Buffer> {
@@ -32,10 +27,10 @@ export function readBytes(call: Call): Promise<Buffer> {
     };
     const keep = (chunk: Buffer) => {
       size += chunk.length;
-      if (size > LIMIT_BYTES) refuse();
+      if (size > MOST_BYTES) refuse();
       else chunks.push(chunk);
     };
-    if (Number(request.headers["content-length"] ?? 0) > LIMIT_BYTES) return refuse();
+    if (Number(request.headers["content-length"] ?? 0) > MOST_BYTES) return refuse();
     request.on("data", keep);
     request.once("end", () => resolve(Buffer.concat(chunks)));
     request.once("error", reject);
@@ -57,68 +52,35 @@ export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   );
 }
 
-type Parse = (bytes: Buffer) => Body;
+const FORMATS: ReadonlyMap<string, BodyFormat> = new Map([
+  ["application/json", "json"],
+  ["application/yaml", "yaml"],
+  [PROTOBUF, "protobuf"],
+]);
 
-const PARSERS: Readonly<Record<string, Parse>> = {
-  "application/json": (bytes) => parseJson(bytes.toString("utf8")),
-  "application/yaml": (bytes) => parseYaml(bytes.toString("utf8")),
-  [PROTOBUF]: (bytes) => ({ value: decodeProtobuf(bytes), duplicates: [] }),
-};
-
-/** Parses the body; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
+/** Reads and parses the body; undefined when there is none. Throws BadRequest or UnsupportedMediaType. */
 export async function readBody(call: Call): Promise<Body | undefined> {
   const bytes = await readBytes(call);
   // Whoever sends deletes without a body may name any type.
   if (bytes.length === 0) return undefined;
-  const type = contentType(call);
-  const parse = Object.hasOwn(PARSERS, type) ? PARSERS[type] : undefined;
-  if (parse === undefined) throw unsupportedMediaType(Object.keys(PARSERS));
-  return parse(bytes);
+  const format = FORMATS.get(contentType(call));
+  if (format === undefined) throw unsupportedMediaType([...FORMATS.keys()]);
+  return parsed(call, format, bytes);
 }
 
-export function parseJson(text: string): Body {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw badRequest(`the object provided is unrecognized: couldn't parse JSON: ${messageOf(error)}`);
-  }
-  checkDepth(value);
-  return { value, duplicates: duplicateFields(text) };
+/** Reads and parses a body whose type somebody else has looked at. Throws BadRequest. */
+export async function readAs(call: Call, format: BodyFormat): Promise<Body> {
+  return parsed(call, format, await readBytes(call));
 }
 
-export function parseYaml(text: string): Body {
-  const document = parseDocument(text, { uniqueKeys: false, merge: true });
-  const [problem] = document.errors;
-  if (problem !== undefined)
-    throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(problem.message)}`);
-  try {
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
-    checkDepth(value);
-    // Through JSON, so that nothing but JSON values gets in (YAML knows NaN, undefined and shared nodes).
-    const json = JSON.stringify(value ?? null);
-    const strict = parseDocument(text, { uniqueKeys: true, merge: true });
-    return { value: JSON.parse(json), duplicates: strict.errors.map((error) => firstLine(error.message)) };
-  } catch (error) {
-    if (error instanceof StatusError) throw error;
-    throw badRequest(`error converting YAML to JSON: ${messageOf(error)}`);
-  }
+/** Large ones where they hold up nobody else. */
+async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Body> {
+  const most = mostValues(call);
+  if (bytes.length <= SMALL[format]) return parseBody(format, bytes, most);
+  return call.parser.parse(call.user.username, { format, bytes, most });
 }
 
-/** Iterative: the point is not to recurse into what somebody nested a million times. */
-function checkDepth(root: unknown): void {
-  let level: unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw badRequest("the object provided is nested too deeply");
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value !== "object" || value === null) continue;
-      for (const child of Object.values(value))
-        if (typeof child === "object" && child !== null) next.push(child);
-    }
-    level = next;
-  }
+function mostValues({ user, segments }: Call): number {
+  const trusted = user.groups.includes("system:masters") || segments[1] === "apiextensions.k8s.io";
+  return trusted ? MOST_VALUES.administrator : MOST_VALUES.stranger;
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? firstLine(error.message) : String(error));
-const firstLine = (text: string) => text.split("\n", 1)[0] ?? "";

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Upgrade } from "../../streams/handshake.ts";
+import type { ParsePool } from "./parse/pool.ts";
 
 /** Who sends a request, as authentication.k8s.io/v1 UserInfo. */
 export interface User {
@@ -21,6 +22,8 @@ export interface Call {
   user: User;
   /** The client asks for another protocol; whoever takes the connection answers nothing else. */
   upgrade?: Upgrade;
+  /** Reads bodies that are large. */
+  parser: ParsePool;
   /** Aborts when the client goes away or the server stops. */
   signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { Environment } from "@marcbachmann/cel-js";
+import { countSteps, noteComparisons } from "./cost.ts";
 import { registerFormats } from "./library/formats.ts";
 import { registerLists } from "./library/lists.ts";
 import { registerMacros, withMacros, withoutMacros } from "./library/macros.ts";
@@ -28,6 +29,8 @@ for (const register of [
 ]) {
   register(environment);
 }
+
+countSteps(environment);
 
 /** A rule or message expression, compiled once. Throws CelCompileError. */
 export interface Program {
@@ -61,6 +64,7 @@ export function compile(expression: string): Program {
   const parsed = parse(expression);
   const check = parsed.check();
   if (!check.valid) throw new CelCompileError(check.error);
+  noteComparisons(parsed.ast);
   const program: Program = { evaluate: (variables) => parsed(variables), type: check.type ?? "dyn" };
   programs.set(expression, program);
   return program;

@@ -1,4 +1,5 @@
 import { Optional } from "@marcbachmann/cel-js";
+import { BudgetSpent } from "../budget.ts";
 import { duplicate, type FieldError, forbidden, invalid, required } from "../field-error.ts";
 import { childSchema, isObject, jsonEqual, type Schema, type ValidationRule } from "../model.ts";
 import { fieldPath } from "../validate.ts";
@@ -52,7 +53,14 @@ function hasRules(schema: Schema): boolean {
 /** What the schema's CEL rules say about `value`. `old` is the value it replaces; undefined for new ones. */
 export function checkRules(value: unknown, old: unknown, schema: Schema): FieldError[] {
   const errors: FieldError[] = [];
-  visit(value, old, schema, "", errors);
+  try {
+    visit(value, old, schema, "", errors);
+  } catch (error) {
+    if (!(error instanceof BudgetSpent)) throw error;
+    const detail =
+      "validation failed due to running out of cost budget, no further validation rules will be run";
+    errors.push(invalid("<nil>", schema.type ?? "object", detail));
+  }
   return errors;
 }
 
@@ -100,12 +108,14 @@ function run(
   try {
     if (program.evaluate(variables) === true) return undefined;
   } catch (error) {
+    if (error instanceof BudgetSpent) throw error;
     return `${firstLine(error)} evaluating rule: ${rule.message ?? rule.rule.trim()}`;
   }
   try {
     const text = message?.evaluate(variables);
     if (typeof text === "string" && text.trim() !== "" && !text.includes("\n")) return text;
-  } catch {
+  } catch (error) {
+    if (error instanceof BudgetSpent) throw error;
     // A message that cannot be made is no reason to hide the failure.
   }
   return fallback;

@@ -1,4 +1,6 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { spend } from "../../budget.ts";
+import { sizeOf } from "../cost.ts";
 import { compareValues, equalValues } from "./show.ts";
 
 /** Kubernetes' list library and the sets extension. */
@@ -6,23 +8,23 @@ export function registerLists(env: Environment): void {
   class SetsNamespace {}
   env
     .registerFunction("list.isSorted(): bool", (list: unknown[]) =>
-      list.every((item, i) => i === 0 || compareValues(list[i - 1], item) <= 0),
+      looking(list).every((item, i) => i === 0 || compareValues(list[i - 1], item) <= 0),
     )
     .registerFunction("list.sum(): dyn", sum)
     .registerFunction("list.min(): dyn", (list: unknown[]) => extreme(list, -1))
     .registerFunction("list.max(): dyn", (list: unknown[]) => extreme(list, 1))
     .registerFunction("list.indexOf(dyn): int", (list: unknown[], wanted: unknown) =>
-      BigInt(list.findIndex((item) => equalValues(item, wanted))),
+      BigInt(costing(list, [wanted]).findIndex((item) => equalValues(item, wanted))),
     )
     .registerFunction("list.lastIndexOf(dyn): int", (list: unknown[], wanted: unknown) =>
-      BigInt(list.findLastIndex((item) => equalValues(item, wanted))),
+      BigInt(costing(list, [wanted]).findLastIndex((item) => equalValues(item, wanted))),
     )
     .registerFunction("list.distinct(): list<dyn>", (list: unknown[]) =>
-      list.filter((item, i) => list.findIndex((other) => equalValues(item, other)) === i),
+      costing(list, list).filter((item, i) => list.findIndex((other) => equalValues(item, other)) === i),
     )
-    .registerFunction("list.sort(): list<dyn>", (list: unknown[]) => [...list].sort(compareValues))
-    .registerFunction("list.reverse(): list<dyn>", (list: unknown[]) => [...list].reverse())
-    .registerFunction("list.flatten(): list<dyn>", (list: unknown[]) => list.flat(1))
+    .registerFunction("list.sort(): list<dyn>", (list: unknown[]) => [...looking(list)].sort(compareValues))
+    .registerFunction("list.reverse(): list<dyn>", (list: unknown[]) => [...looking(list)].reverse())
+    .registerFunction("list.flatten(): list<dyn>", (list: unknown[]) => looking(list).flat(1))
     .registerFunction("list.slice(int, int): list<dyn>", (list: unknown[], from: bigint, to: bigint) => {
       if (from < 0n || to > BigInt(list.length) || from > to) throw new Error("slice out of range");
       return list.slice(Number(from), Number(to));
@@ -39,15 +41,27 @@ export function registerLists(env: Environment): void {
     .registerFunction(
       "SetsNamespace.intersects(list, list): bool",
       (_: unknown, a: unknown[], b: unknown[]) =>
-        a.some((item) => b.some((other) => equalValues(item, other))),
+        costing(a, b).some((item) => b.some((other) => equalValues(item, other))),
     );
 }
 
 const covers = (a: unknown[], b: unknown[]): boolean =>
-  b.every((item) => a.some((other) => equalValues(item, other)));
+  costing(b, a).every((item) => a.some((other) => equalValues(item, other)));
+
+/** The list, once it is paid for that each of it is compared with each of the other one. */
+function costing(list: unknown[], others: unknown[]): unknown[] {
+  spend((sizeOf(list) * Math.max(1, others.length) + sizeOf(others) * list.length) / 20);
+  return list;
+}
+
+/** The list, once it is paid for that something looks at each of it. */
+function looking(list: unknown[]): unknown[] {
+  spend(sizeOf(list) / 5);
+  return list;
+}
 
 function sum(list: unknown[]): unknown {
-  if (list.every((item) => typeof item === "bigint"))
+  if (looking(list).every((item) => typeof item === "bigint"))
     return list.reduce<bigint>((a, b) => a + (b as bigint), 0n);
   if (list.every((item) => typeof item === "number"))
     return list.reduce<number>((a, b) => a + (b as number), 0);
@@ -56,5 +70,5 @@ function sum(list: unknown[]): unknown {
 
 function extreme(list: unknown[], sign: -1 | 1): unknown {
   if (list.length === 0) throw new Error(`${sign < 0 ? "min" : "max"} called on empty list`);
-  return list.reduce((a, b) => (compareValues(b, a) * sign > 0 ? b : a));
+  return looking(list).reduce((a, b) => (compareValues(b, a) * sign > 0 ? b : a));
 }

@@ -20,15 +20,15 @@ export function registerStrings(env: Environment): void {
     )
     .registerFunction(
       "string.find(string): string",
-      (text: string, pattern: string) => patternOf(pattern).exec(text)?.[0] ?? "",
+      (text: string, pattern: string) => patternOf(pattern).findAll(text, 1)[0] ?? "",
     )
     .registerFunction("string.findAll(string): list<string>", (text: string, pattern: string) =>
-      findAll(text, pattern),
+      patternOf(pattern).findAll(text),
     )
     .registerFunction(
       "string.findAll(string, int): list<string>",
       (text: string, pattern: string, limit: bigint) =>
-        limit < 0n ? findAll(text, pattern) : findAll(text, pattern).slice(0, Number(limit)),
+        patternOf(pattern).findAll(text, limit < 0n ? undefined : Number(limit)),
     )
     .registerFunction(`string.${MATCHES}(string): bool`, (text: string, pattern: string) =>
       patternOf(pattern).test(text),
@@ -55,12 +55,6 @@ function replaceSome(text: string, from: string, to: string, limit: number): str
     rest = rest.slice(at + from.length);
   }
   return result + rest;
-}
-
-function findAll(text: string, pattern: string): string[] {
-  return [...text.matchAll(new RegExp(patternOf(pattern), `${patternOf(pattern).flags}g`))].map(
-    (match) => match[0],
-  );
 }
 
 /** `%s %d %f %e %b %o %x %X %%`. */

@@ -1,3 +1,8 @@
+import { MOST_COMPLAINTS } from "./limits.ts";
+
+/** A path that is longer than this is cut in the middle. */
+const LONGEST_PATH = 1000;
+
 /**
  * Keys that occur twice in one object of a valid JSON text. `JSON.parse` silently takes the last one; strict field
  * validation reports them. Looks at strings and brackets only.
@@ -5,7 +10,7 @@
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];
   const stack: Frame[] = [];
-  const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+  const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
   let key: string | undefined;
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     const frame = stack.at(-1);
@@ -25,6 +30,7 @@ export function duplicateFields(text: string): string[] {
         if (frame?.keys !== undefined && key !== undefined) {
           frame.label = key;
           if (frame.keys.has(key)) found.push(`duplicate field "${pathOf(stack)}"`);
+          if (found.length >= MOST_COMPLAINTS) return found;
           frame.keys.add(key);
         }
         break;
@@ -48,5 +54,6 @@ function pathOf(stack: readonly Frame[]): string {
     if (frame.keys === undefined) path += `[${frame.index}]`;
     else path += path === "" ? frame.label : `.${frame.label}`;
   }
-  return path;
+  if (path.length <= LONGEST_PATH) return path;
+  return `${path.slice(0, LONGEST_PATH / 2)}...${path.slice(-LONGEST_PATH / 2)}`;
 }

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { connect } from "node:tls";
+import { eventually } from "./testing/eventually.ts";
+import { startTestServer, type TestServer } from "./testing/test-server.ts";
+import { costOf } from "./testing/thread-cost.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+  const rbac = { apiGroup: "rbac.authorization.k8s.io" };
+  const bound = await server.http.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "stranger" },
+    subjects: [{ ...rbac, kind: "User", name: "stranger" }],
+    roleRef: { ...rbac, kind: "ClusterRole", name: "cluster-admin" },
+  });
+  assert.equal(bound.status, 201);
+});
+after(() => server.stop());
+
+const MAPS = "/api/v1/namespaces/default/configmaps?dryRun=All";
+/** Of the thread that server and client share; another thread that is kept busy does not count. */
+const MOST_CPU_MS = 250;
+
+async function bounded(
+  what: string,
+  type: string,
+  body: string,
+  method = "POST",
+  path = MAPS,
+): Promise<number> {
+  // Not the administrator, whose own bodies are their own affair.
+  const headers = { "content-type": type, "impersonate-user": "stranger" };
+  const { answer, ms } = await costOf(() => server.http.send(path, { method, headers, body }));
+  assert.notEqual(answer.status, 500, `${what}: ${answer.text.slice(0, 300)}`);
+  if (process.env.MOORING_SHOW !== undefined)
+    console.log(what, ms.toFixed(1), answer.status, answer.text.slice(0, 150));
+  assert.ok(ms < MOST_CPU_MS, `${what} holds the server up for ${ms.toFixed(0)} ms of its own`);
+  return answer.status;
+}
+
+test("no body holds the server up", async () => {
+  const json = "application/json";
+  const same = `${'{"a":'.repeat(990)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(990)}`;
+  await bounded("keys that occur twice, deep down", json, same);
+  await bounded("a million brackets", json, "[".repeat(1_000_000));
+  await bounded("nested as far as may be", json, `${'{"a":'.repeat(999)}1${"}".repeat(999)}`);
+  assert.equal(await bounded("a million values", json, `{"data":[${"0,".repeat(1_000_000)}0]}`), 400);
+  await bounded("one long text", json, `{"x":"${"a".repeat(2_900_000)}"}`);
+  const keys = Array.from({ length: 3_900 }, (_, i) => `"k${i}":"1"`).join(",");
+  const many = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{${keys}}}`;
+  assert.equal(await bounded("many keys", json, many), 201);
+  const apply = "application/apply-patch+yaml";
+  const one = "/api/v1/namespaces/default/configmaps/y?fieldManager=x&dryRun=All";
+  const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n";
+  const lines = Array.from({ length: 8_000 }, (_, i) => `  k${i}: "1"`).join("\n");
+  await bounded("a lot of YAML", apply, `${head}data:\n${lines}`, "PATCH", one);
+  const laughs = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}*a${i}]`);
+  await bounded("aliases of aliases", apply, `a0: &a0 [x]\n${laughs.join("\n")}`, "PATCH", one);
+  await bounded("brackets of YAML", apply, `${head}data: ${"[".repeat(500_000)}`, "PATCH", one);
+});
+
+test("a content type with the name of something else is unknown", async () => {
+  for (const type of ["__proto__", "constructor", "toString"]) {
+    for (const method of ["POST", "PATCH"]) {
+      const path = method === "POST" ? MAPS : "/api/v1/namespaces/default/configmaps/x";
+      const answer = await server.http.send(path, { method, headers: { "content-type": type }, body: "{}" });
+      assert.equal(answer.status, 415, `${method} ${type}`);
+    }
+  }
+});
+
+async function define(name: string, spec: object): Promise<void> {
+  const plural = `${name}s`;
+  const kind = name[0]?.toUpperCase() + name.slice(1);
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.example.org` },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { plural, kind },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: "object", properties: { spec } } },
+        },
+      ],
+    },
+  };
+  const answer = await server.http.post(
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    definition,
+  );
+  assert.equal(answer.status, 201, answer.text);
+  await eventually(`${plural} are served`, async () => {
+    const { status } = await server.http.get(`/apis/example.org/v1/namespaces/default/${plural}`);
+    return status === 200;
+  });
+}
+
+test("patterns have RE2's meaning and take no longer than their text", async () => {
+  await define("word", { type: "string", pattern: "^(([a-z])+.)+[A-Z]([a-z])+$" });
+  const path = "/apis/example.org/v1/namespaces/default/words?dryRun=All";
+  const word = (spec: string) =>
+    JSON.stringify({ apiVersion: "example.org/v1", kind: "Word", metadata: { name: "w" }, spec });
+  assert.equal(await bounded("29 characters", "application/json", word("a".repeat(29)), "POST", path), 422);
+  assert.equal(await bounded("a fit", "application/json", word("ab.Cd"), "POST", path), 201);
+  assert.equal(
+    await bounded("a long text", "application/json", word("a".repeat(1_000_000)), "POST", path),
+    422,
+  );
+});
+
+test("rules of custom resources end when they cost too much", async () => {
+  await define("pile", {
+    type: "array",
+    items: { type: "integer" },
+    "x-kubernetes-validations": [
+      { rule: "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))", message: "must not be negative" },
+    ],
+  });
+  const path = "/apis/example.org/v1/namespaces/default/piles?dryRun=All";
+  const pile = (count: number) =>
+    JSON.stringify({
+      apiVersion: "example.org/v1",
+      kind: "Pile",
+      metadata: { name: "p" },
+      spec: Array.from({ length: count }, () => 1),
+    });
+  assert.equal(await bounded("a small pile", "application/json", pile(10), "POST", path), 201);
+  const answer = await server.http.send(path, {
+    method: "POST",
+    body: pile(1000),
+    headers: { "impersonate-user": "stranger" },
+  });
+  assert.equal(answer.status, 422);
+  assert.match(answer.json.message, /running out of cost budget/);
+  assert.equal(await bounded("a large pile", "application/json", pile(1000), "POST", path), 422);
+});
+
+test("whoever does not say what they want is sent away", async () => {
+  const { hostname, port } = new URL(server.api.url);
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    ca: server.api.caPem,
+    servername: "localhost",
+  });
+  await once(socket, "secureConnect");
+  socket.write("GET /api HTTP/1.1\r\nHost: x\r\n");
+  const began = performance.now();
+  socket.resume();
+  await once(socket, "close");
+  assert.ok(performance.now() - began < 60_000);
+});
+
+test("tokens live for a day at most, and numbers that are none are refused", async () => {
+  const path = "/api/v1/namespaces/default/serviceaccounts/default/token";
+  const ask = (spec: object) => server.http.post(path, { spec });
+  const day = await ask({ expirationSeconds: 365 * 24 * 3600 });
+  assert.equal(day.status, 201);
+  const { expirationTimestamp } = (day.json as unknown as { status: { expirationTimestamp: string } }).status;
+  assert.ok(Date.parse(expirationTimestamp) - Date.now() <= 24 * 3600_000);
+  for (const expirationSeconds of [1e300, 2.5, "600", 1e15])
+    assert.ok([400, 422].includes((await ask({ expirationSeconds })).status), String(expirationSeconds));
+  assert.equal((await ask({ audiences: "x" })).status, 400);
+  assert.equal((await ask({ boundObjectRef: { kind: "Node", name: "gone" } })).status, 404);
+});

@@ -1,0 +1,86 @@
+import { StatusError } from "@mooring/store";
+
+/** Requests that are worked on at the same time, over all users; those that wait for ever (watches, logs) do not count. */
+const SEATS = 64;
+/** Requests of one user that wait; the next one is told to come again. */
+const MOST_WAITING = 128;
+/** A request that has not had its turn by then is told to come again. */
+const LONGEST_WAIT_MS = 15_000;
+const RETRY_SECONDS = 1;
+
+interface Waiting {
+  go(): void;
+  refuse(error: Error): void;
+  timer: NodeJS.Timeout;
+}
+
+export interface TurnsOptions {
+  seats?: number;
+  mostWaiting?: number;
+  longestWaitMs?: number;
+}
+
+/**
+ * Users take turns, one request each, when there are more requests than seats: whoever sends a thousand waits behind their
+ * own, and everybody else for one of theirs. Those who keep the place running do not wait at all.
+ */
+export class Turns {
+  readonly #options: Required<TurnsOptions>;
+  readonly #waiting = new Map<string, Waiting[]>();
+  #taken = 0;
+
+  constructor({
+    seats = SEATS,
+    mostWaiting = MOST_WAITING,
+    longestWaitMs = LONGEST_WAIT_MS,
+  }: TurnsOptions = {}) {
+    this.#options = { seats, mostWaiting, longestWaitMs };
+  }
+
+  /** Resolves with how to give the seat back. Throws TooManyRequests (429). */
+  async take(user: string): Promise<() => void> {
+    if (this.#taken >= this.#options.seats) await this.#wait(user);
+    else this.#taken += 1;
+    let held = true;
+    return () => {
+      if (held) this.#leave();
+      held = false;
+    };
+  }
+
+  #wait(user: string): Promise<void> {
+    const { mostWaiting, longestWaitMs } = this.#options;
+    const mine = this.#waiting.get(user) ?? [];
+    if (mine.length >= mostWaiting) return Promise.reject(busy());
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { go: resolve, refuse: reject, timer: setTimeout(late, longestWaitMs) };
+      const queue = mine;
+      function late(): void {
+        queue.splice(queue.indexOf(waiting), 1);
+        reject(busy());
+      }
+      mine.push(waiting);
+      this.#waiting.set(user, mine);
+    });
+  }
+
+  /** The seat goes to the user whose turn it is, who is the last one then. */
+  #leave(): void {
+    for (const [user, queue] of this.#waiting) {
+      this.#waiting.delete(user);
+      const next = queue.shift();
+      if (next === undefined) continue;
+      if (queue.length > 0) this.#waiting.set(user, queue);
+      clearTimeout(next.timer);
+      next.go();
+      return;
+    }
+    this.#taken -= 1;
+  }
+}
+
+function busy(): StatusError {
+  return new StatusError("TooManyRequests", "too many requests, please try again later", {
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}

@@ -1,0 +1,10 @@
+/** As in Kubernetes: three mebibytes. */
+export const MOST_BYTES = 3 * 1024 * 1024;
+export const MOST_DEPTH = 1000;
+/**
+ * Values in one body, keys not counted. What checks and merges an object looks at each of them several times, in one turn of
+ * the event loop: some 10 microseconds each. Definitions of resources are larger, and so may be what an administrator sends.
+ */
+export const MOST_VALUES = { stranger: 4_000, administrator: 50_000 } as const;
+/** Complaints about one body; more of them help nobody. */
+export const MOST_COMPLAINTS = 50;

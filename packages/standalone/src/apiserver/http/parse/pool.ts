@@ -1,0 +1,118 @@
+import { Worker } from "node:worker_threads";
+import { badRequest, StatusError } from "@mooring/store";
+import type { Body } from "./parse.ts";
+import type { ParseAnswer, ParseRequest } from "./worker.ts";
+
+/** One body has the thread for so long at most; then the thread is ended with it. */
+const LONGEST_MS = 5_000;
+/** Bodies of one user that may wait. */
+const MOST_WAITING = 16;
+/** What a thread that reads 3 MiB may use. */
+const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+
+interface Job {
+  request: Omit<ParseRequest, "id">;
+  resolve(body: Body): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Reads large bodies in a thread of their own, one at a time, users in turn: whatever somebody sends, neither leases nor
+ * agents wait for it. The thread is started for the first of them.
+ */
+export class ParsePool {
+  readonly #waiting = new Map<string, Job[]>();
+  #worker: Worker | undefined;
+  #running: { id: number; job: Job; timer: NodeJS.Timeout } | undefined;
+  #next = 0;
+  #closed = false;
+
+  /** Throws what `parseBody` throws, and TooManyRequests when the user has too many waiting. */
+  parse(user: string, request: Omit<ParseRequest, "id">): Promise<Body> {
+    const jobs = this.#waiting.get(user) ?? [];
+    if (jobs.length >= MOST_WAITING) return Promise.reject(busy());
+    return new Promise((resolve, reject) => {
+      jobs.push({ request, resolve, reject });
+      this.#waiting.set(user, jobs);
+      this.#take();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const job of [...this.#waiting.values()].flat()) job.reject(stopped());
+    this.#waiting.clear();
+    await this.#replace(stopped());
+  }
+
+  /** The next body of the user whose turn it is; that user is the last one then. */
+  #take(): void {
+    const [turn] = this.#waiting;
+    if (this.#running !== undefined || turn === undefined || this.#closed) return;
+    const [user, jobs] = turn;
+    this.#waiting.delete(user);
+    const job = jobs.shift();
+    if (job === undefined) return;
+    if (jobs.length > 0) this.#waiting.set(user, jobs);
+    const id = this.#next++;
+    const late = badRequest("the body takes too long to read: send less at once, or JSON instead of YAML");
+    const timer = setTimeout(() => void this.#replace(late), LONGEST_MS);
+    this.#running = { id, job, timer };
+    this.#thread().postMessage({ id, ...job.request } satisfies ParseRequest);
+  }
+
+  #thread(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const worker = startThread();
+    // A server that stops does not wait for it.
+    worker.unref();
+    worker.on("message", (answer: ParseAnswer) => this.#settle(answer));
+    worker.on("error", (error: NodeJS.ErrnoException) => {
+      const large = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      const why = large
+        ? "the body takes too much memory to read"
+        : `the body cannot be read: ${error.message}`;
+      if (this.#worker === worker) void this.#replace(badRequest(why));
+    });
+    this.#worker = worker;
+    return worker;
+  }
+
+  #settle(answer: ParseAnswer): void {
+    const running = this.#running;
+    if (running?.id !== answer.id) return;
+    clearTimeout(running.timer);
+    this.#running = undefined;
+    if ("refused" in answer)
+      running.job.reject(new StatusError(answer.refused.reason, answer.refused.message));
+    else running.job.resolve({ value: JSON.parse(answer.json), duplicates: answer.duplicates });
+    this.#take();
+  }
+
+  /** Ends the thread with what it works on; the next body gets a new one. */
+  async #replace(error: StatusError): Promise<void> {
+    const { job, timer } = this.#running ?? {};
+    const worker = this.#worker;
+    clearTimeout(timer);
+    this.#running = undefined;
+    this.#worker = undefined;
+    job?.reject(error);
+    this.#take();
+    await worker?.terminate();
+  }
+}
+
+function startThread(): Worker {
+  // Where the program is one file, so is the thread, as a text in it.
+  const source = process.env.MOORING_PARSE_THREAD;
+  if (source !== undefined) return new Worker(source, { eval: true, resourceLimits: LIMITS });
+  return new Worker(new URL("./worker.js", import.meta.url), { resourceLimits: LIMITS });
+}
+
+const stopped = () => new StatusError("ServiceUnavailable", "the server stops");
+
+function busy(): StatusError {
+  return new StatusError("TooManyRequests", "too many large bodies at once: try again", {
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,38 @@
+import { parentPort } from "node:worker_threads";
+import { StatusError, type StatusReason } from "@mooring/store";
+import { type BodyFormat, parseBody } from "./parse.ts";
+
+/** What is asked of the thread: bytes that a stranger has sent. */
+export interface ParseRequest {
+  id: number;
+  format: BodyFormat;
+  bytes: Uint8Array;
+  /** Values that may be in it. */
+  most: number;
+}
+
+/** The value as JSON, which is read again faster than anything else is handed over; or why there is none. */
+export type ParseAnswer = { id: number } & (
+  | { json: string; duplicates: string[] }
+  | { refused: { reason: StatusReason; message: string } }
+);
+
+function answer({ id, format, bytes, most }: ParseRequest): ParseAnswer {
+  try {
+    const { value, duplicates } = parseBody(
+      format,
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
+      most,
+    );
+    return { id, json: JSON.stringify(value), duplicates };
+  } catch (error) {
+    return { id, refused: refusal(error) };
+  }
+}
+
+parentPort?.on("message", (request: ParseRequest) => parentPort?.postMessage(answer(request)));
+
+function refusal(error: unknown): { reason: StatusReason; message: string } {
+  if (error instanceof StatusError) return { reason: error.reason, message: error.message };
+  return { reason: "BadRequest", message: error instanceof Error ? error.message : String(error) };
+}
