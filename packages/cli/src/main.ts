@@ -42,6 +42,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   group: async () => (await import("./commands/group.ts")).groupCommand(),
   state: async () => (await import("./commands/state.ts")).stateCommand(),
   version: async () => (await import("./commands/version.ts")).versionCommand(),
+  token: async () => (await serving()).tokenCommand(),
   completion: async () => (await import("./commands/completion.ts")).completionCommand(),
 };
 

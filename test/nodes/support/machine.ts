@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -60,7 +61,7 @@ export class Machine {
     const readyFile = join(this.stateDir, "ready");
     await mkdir(this.stateDir, { recursive: true });
     await rm(readyFile, { force: true });
-    const node = [process.execPath, BUNDLE, "node", "--kubeconfig", this.#kubeconfig];
+    const node = [process.execPath, BUNDLE, "node", ...(await this.#invitation())];
     const own = ["--state-dir", this.stateDir, "--node-name", this.name, "--ready-file", readyFile];
     const fresh = [
       `--net=/run/netns/${this.seat.namespace}`,
@@ -83,6 +84,22 @@ export class Machine {
         () => undefined,
       );
     });
+  }
+
+  /** The first time it joins, with a token; from then on it has what it needs in its state folder. */
+  async #invitation(): Promise<string[]> {
+    if (existsSync(join(this.stateDir, "identity", "kubeconfig"))) return [];
+    const made = await command(
+      process.execPath,
+      BUNDLE,
+      "token",
+      "create",
+      "--json",
+      "--kubeconfig",
+      this.#kubeconfig,
+    );
+    const { token, server } = JSON.parse(made) as { token: string; server: string };
+    return ["--join", server, "--token", token];
   }
 
   /** A program in this machine's namespaces. */

@@ -1,7 +1,7 @@
 import type { AgentPool } from "@mooring/engine";
-import { startClusterNode, startMooringNode } from "@mooring/standalone";
+import { rotateCredential, startClusterNode, startMooringNode } from "@mooring/standalone";
 import { Command } from "commander";
-import { type ClientOptions, openCluster } from "../client/client.ts";
+import { type JoinOptions, openNodeClient } from "../client/node-client.ts";
 import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
@@ -11,7 +11,7 @@ import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
 import { readyFile } from "../process/ready-file.ts";
 
-interface NodeOptions extends ClientOptions, HostOptions {
+interface NodeOptions extends JoinOptions, HostOptions {
   poolName?: string;
   labels: string;
   taints: string;
@@ -33,15 +33,17 @@ async function node(options: NodeOptions): Promise<void> {
   const pools = poolsOf(options, name);
   const leases = leaseTimes(options.leaseDuration);
   const ready = await readyFile(options.readyFile);
-  const store = await openCluster(options);
+  const { store, joined } = await openNodeClient(options, name, settings.taints);
   const { stateDir, kubeletDir } = options;
+  const signal = stopSignal();
   const logger = openLogger(options.logLevel);
-  const common = { store, stateDir, pools, leases, nodeName: name, logger, signal: stopSignal() };
+  const common = { store, stateDir, pools, leases, nodeName: name, logger, signal };
   const joining = { ...common, onOwned: ready.clear };
   const running =
     kubeletDir === undefined
       ? await startMooringNode({ ...joining, server: store.server, settings })
       : await startClusterNode({ ...joining, kubeletDir, version: process.env.MOORING_VERSION ?? "0.1.0" });
+  if (joined) void rotateCredential({ store, stateDir, logger, signal });
   const names = pools.map((pool) => pool.name);
   const trouble = describePoolTrouble(await poolTrouble(store, name, names));
   const [own] = names;
@@ -62,6 +64,8 @@ function poolsOf(options: NodeOptions, node: string): AgentPool[] {
 export function nodeCommand(): Command {
   const command = new Command("node")
     .description("join this machine to a running API server: agent, driver and pods, in the foreground")
+    .option("--join <server>", "API server to join: https://10.0.0.5:6443; once, with a --token")
+    .option("--token <token>", "what `mooring token create` has printed there")
     .option("--kubeconfig <file>", "how to reach the API server (default in a pod: its service account)")
     .option(
       "--kubelet-dir <folder>",

@@ -3,4 +3,6 @@ export { reportError } from "../output/report-error.ts";
 export { controllerCommand } from "./controller.ts";
 export { driverCommand } from "./driver.ts";
 export { nodeCommand } from "./node.ts";
+// Not for its own sake: it shares the making of tokens with the server that takes them.
+export { tokenCommand } from "./token.ts";
 export { upCommand } from "./up.ts";

@@ -4,7 +4,10 @@ import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
 import type { ServiceAccountTokens } from "./auth/service-account.ts";
+import type { Turns } from "./fairness/turns.ts";
+import type { ParsePool } from "./http/parse/pool.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
+import type { KeyPair } from "./pki/issue.ts";
 
 /** What `kubectl logs` asks for, as in core/v1 PodLogOptions. */
 export interface LogRequest {
@@ -49,6 +52,12 @@ export interface Api {
   tokens: ServiceAccountTokens;
   authorizer: Authorizer;
   metrics: RequestMetrics;
+  /** Signs the certificates of nodes. */
+  authority: KeyPair;
+  /** Who is worked for next. */
+  turns: Turns;
+  /** Reads large bodies. */
+  parser: ParsePool;
   /** Aborts when the server stops: watches end. */
   signal: AbortSignal;
 }

@@ -5,13 +5,15 @@ import type { Api, KubeletStreams } from "./api.ts";
 import { tokenReader } from "./auth/authenticate.ts";
 import { Authorizer } from "./auth/rbac.ts";
 import { ServiceAccountTokens } from "./auth/service-account.ts";
+import { Turns } from "./fairness/turns.ts";
+import { ParsePool } from "./http/parse/pool.ts";
 import type { KindRegistry, OpenApiDocuments } from "./kind-info.ts";
 import { createOpenApi } from "./openapi/documents.ts";
 import { writeKubeconfig } from "./pki/kubeconfig.ts";
 import { ensurePki, serverNames } from "./pki/pki.ts";
 import { ensureDefaultNamespaces } from "./server/default-namespaces.ts";
 import { ensureDefaultRoles } from "./server/default-roles.ts";
-import { listen } from "./server/listen.ts";
+import { listen, secureContext } from "./server/listen.ts";
 import { createMetrics } from "./server/metrics.ts";
 
 const RENEW_CHECK_MS = 12 * 3600_000;
@@ -60,25 +62,29 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   await ensureDefaultRoles(store);
   const metrics = createMetrics(options.metrics);
   const tokens = await ServiceAccountTokens.open(store, join(folder, "service-accounts.key"));
+  const parser = new ParsePool();
   const api: Api = {
     store,
     kinds,
     logger,
     signal,
     metrics,
+    parser,
+    turns: new Turns(),
+    authority: pki.authority,
     tokens,
     readToken: tokenReader(pki.token, tokens),
     authorizer: new Authorizer(store),
     openapi: options.openapi ?? createOpenApi(kinds),
     ...(kubelet === undefined ? {} : { kubelet }),
   };
-  const { server, address } = await listen(api, pki.server, at);
+  const { server, address } = await listen(api, pki, at);
   const url = `https://${reachable(at.host)}:${address.port}`;
   const kubeconfig = join(stateDir, "kubeconfig");
   await writeKubeconfig(kubeconfig, { url, caPem: pki.caPem, token: pki.token });
   const renewal = setInterval(() => {
     ensurePki(folder, names).then(
-      (current) => server.setSecureContext(current.server),
+      (current) => server.setSecureContext(secureContext(current)),
       (error: unknown) => logger.error({ err: error }, "The server certificate could not be renewed"),
     );
   }, RENEW_CHECK_MS);
@@ -87,6 +93,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const stop = () => {
       clearInterval(renewal);
       metrics.stop();
+      void parser.close();
       // Connections become idle one by one, as the watches on them end.
       const closing = setInterval(() => server.closeIdleConnections(), 20);
       const force = setTimeout(() => server.closeAllConnections(), GRACE_MS);

@@ -46,28 +46,34 @@ export interface ClusterView {
   readonly done: Promise<void>;
 }
 
-/** Resolves when every copy is complete. */
+/** Resolves when every copy is complete. `podsOf`: only the pods of this node, as others are none of a node's business. */
 export async function openClusterView(
   store: ObjectStore,
-  { logger, signal }: { logger: Logger; signal: AbortSignal },
+  { logger, signal, podsOf }: { logger: Logger; signal: AbortSignal; podsOf?: string },
 ): Promise<ClusterView> {
   const informers: Informer<KubeObject>[] = [];
   function informer<T extends KubeObject>(
     resource: Resource<T>,
     indexers: Record<string, (object: T) => string[]> = {},
+    fieldSelector?: string,
   ): Informer<T> {
-    const created = createInformer(store, resource, { indexers, logger });
+    const selection = fieldSelector === undefined ? {} : { fieldSelector };
+    const created = createInformer(store, resource, { indexers, logger, ...selection });
     // Only run and awaited below, whatever they hold.
     informers.push(created as unknown as Informer<KubeObject>);
     return created;
   }
   const view = {
-    pods: informer(Pods, {
-      uid: (pod) => some(pod.metadata.uid),
-      node: (pod) => some(pod.spec?.nodeName),
-      unplaced: (pod) => (pod.spec?.nodeName ? [] : ["yes"]),
-      claim: claimKeysOf,
-    }),
+    pods: informer(
+      Pods,
+      {
+        uid: (pod) => some(pod.metadata.uid),
+        node: (pod) => some(pod.spec?.nodeName),
+        unplaced: (pod) => (pod.spec?.nodeName ? [] : ["yes"]),
+        claim: claimKeysOf,
+      },
+      podsOf === undefined ? undefined : `spec.nodeName=${podsOf}`,
+    ),
     claims: informer(PersistentVolumeClaims, {
       volume: (claim) => some(claim.spec?.volumeName),
       class: (claim) => (claim.spec?.volumeName ? [] : [claim.spec?.storageClassName ?? ""]),

@@ -91,7 +91,7 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const { store, nodeName, stateDir, runtime, logger, signal, host = createHost() } = options;
   const paths = kubeletPaths(stateDir);
   await mkdir(paths.pods, { recursive: true, mode: 0o750 });
-  const view = options.view ?? (await openClusterView(store, { logger, signal: working }));
+  const view = options.view ?? (await openClusterView(store, { logger, signal: working, podsOf: nodeName }));
   const events = new EventRecorder(store, { component: "kubelet", host: nodeName, logger });
   const drivers = openDrivers(options.csiEndpoints, logger);
   const facts = await machineFacts(nodeName, stateDir);
@@ -122,6 +122,8 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     manager,
     drivers,
     registration,
+    // Over the network a node reads the secrets of its pods one by one, and no lists of them.
+    references: options.view === undefined ? "ask" : "watch",
   };
 }
 

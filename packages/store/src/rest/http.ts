@@ -3,7 +3,7 @@ import https from "node:https";
 import { defined } from "../object/defined.ts";
 import { StatusError } from "../object/status-error.ts";
 import { allowManyListeners, delay } from "../runtime/wait.ts";
-import type { ClusterAccess } from "./access.ts";
+import type { ClusterAccess, TlsAccess } from "./access.ts";
 import { networkError, statusFrom } from "./response-error.ts";
 
 export interface HttpOptions {
@@ -32,7 +32,7 @@ const MAX_BUSY_WAIT_MS = 30_000;
 /** Connections to one API server. Every failure is a StatusError. */
 export class HttpClient {
   readonly #access: ClusterAccess;
-  readonly #agent: http.Agent;
+  #agent: http.Agent;
   readonly #timeoutMs: number;
   readonly #userAgent: string;
 
@@ -40,10 +40,12 @@ export class HttpClient {
     this.#access = access;
     this.#timeoutMs = options.timeoutMs ?? 30_000;
     this.#userAgent = options.userAgent ?? "mooring";
-    const pool = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: IDLE_SOCKET_MS };
-    this.#agent = access.server.startsWith("https:")
-      ? new https.Agent({ ...pool, ...access.tls })
-      : new http.Agent(pool);
+    this.#agent = agentFor(access.server, access.tls);
+  }
+
+  /** Connects with these from now on; what is under way ends on the connection that it has. */
+  useTls(tls: TlsAccess): void {
+    this.#agent = agentFor(this.#access.server, { ...this.#access.tls, ...tls });
   }
 
   /** The body of a successful answer. */
@@ -128,6 +130,11 @@ export class HttpClient {
       outgoing.end(body);
     });
   }
+}
+
+function agentFor(server: string, tls: TlsAccess): http.Agent {
+  const pool = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: IDLE_SOCKET_MS };
+  return server.startsWith("https:") ? new https.Agent({ ...pool, ...tls }) : new http.Agent(pool);
 }
 
 async function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {

@@ -11,7 +11,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "../object-store.ts";
-import type { ClusterAccess } from "./access.ts";
+import type { ClusterAccess, TlsAccess } from "./access.ts";
 import { decodeObject, mentionsNull } from "./decode.ts";
 import { HttpClient, type HttpOptions, type HttpRequest } from "./http.ts";
 import { inClusterAccess, isInCluster } from "./in-cluster.ts";
@@ -42,12 +42,15 @@ export class RestStore implements ObjectStore {
   readonly namespace: string;
   /** `https://host:port` */
   readonly server: string;
+  /** PEM of the authority that the server's certificate has to be from; absent: one of the system's. */
+  readonly authority: string | undefined;
   readonly #http: HttpClient;
   readonly #watchIdleMs: number;
 
   constructor(access: ClusterAccess, options: RestStoreOptions = {}) {
     this.namespace = access.namespace;
     this.server = access.server;
+    this.authority = access.tls.ca;
     this.#http = new HttpClient(access, options);
     this.#watchIdleMs = options.watchIdleMs ?? 150_000;
   }
@@ -73,6 +76,11 @@ export class RestStore implements ObjectStore {
   /** The text behind any path of the API server: `/version`, `/api/v1/namespaces/x/pods/y/log`. */
   getText(path: string, signal?: AbortSignal): Promise<string> {
     return this.#http.text({ method: "GET", path, accept: "*/*", signal });
+  }
+
+  /** Shows another certificate from now on, as the old one ends. */
+  useTls(tls: TlsAccess): void {
+    this.#http.useTls(tls);
   }
 
   /** Closes idle connections; requests under way fail. */

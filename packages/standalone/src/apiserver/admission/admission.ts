@@ -3,6 +3,7 @@ import { RBAC_GROUP } from "../auth/rbac.ts";
 import type { Call } from "../http/call.ts";
 import type { Target } from "../resources/target.ts";
 import { type Admit, escalationCheck } from "./escalation.ts";
+import { nodeRestriction } from "./node-restriction.ts";
 import { namespaceSecurity, podSecurity } from "./pod-security/admit.ts";
 import { podAdmission } from "./pods.ts";
 
@@ -15,6 +16,7 @@ export async function admission(call: Call, target: Target, api: Api): Promise<A
   const held = target.group === RBAC_GROUP ? await api.authorizer.rulesFor(user, target.namespace ?? "") : [];
   const checks = [
     escalationCheck({ user, target, held, store: api.store }),
+    nodeRestriction(call, target, api),
     podAdmission(target),
     podSecurity(call, target, api),
     await namespaceSecurity(call, target, api),

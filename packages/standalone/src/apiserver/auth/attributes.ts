@@ -14,6 +14,8 @@ export type Attributes =
       name: string;
       /** Empty: at the cluster scope. */
       namespace: string;
+      /** Of a collection. */
+      fieldSelector?: string;
     };
 
 const ITEM_VERBS: Readonly<Record<string, string>> = {
@@ -47,6 +49,7 @@ export function attributesOf(call: Call): Attributes {
     subresource,
     name: one,
     namespace: inNamespace,
+    ...selectorOf(call, name),
   };
 }
 
@@ -62,4 +65,9 @@ function namedBySelector({ query }: Call): string {
     if (name !== undefined) return name;
   }
   return "";
+}
+
+function selectorOf({ query }: Call, name: string): { fieldSelector?: string } {
+  const selector = name === "" ? query.get("fieldSelector") : null;
+  return selector === null ? {} : { fieldSelector: selector };
 }

@@ -1,6 +1,8 @@
 import { defineResource, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import { nodeOf } from "../admission/node-restriction.ts";
 import type { User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
+import { nodeMay } from "./node-authorizer.ts";
 import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
@@ -31,6 +33,8 @@ export class Authorizer {
   }
 
   async allowed(user: User, attributes: Attributes): Promise<boolean> {
+    const node = nodeOf(user);
+    if (node !== undefined && (await nodeMay(node, attributes, this.#store))) return true;
     for (const group of user.groups) {
       if (rulesOfGroup(group).some((rule) => allows(rule, attributes))) return true;
     }

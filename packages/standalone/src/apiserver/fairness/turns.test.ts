@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { isStatus } from "@mooring/store";
 import { Turns } from "./turns.ts";
 
-const isBusy = (error: unknown) => isStatus(error) && error.code === 429 && error.details.retryAfterSeconds === 1;
+const isBusy = (error: unknown) =>
+  isStatus(error) && error.code === 429 && error.details.retryAfterSeconds === 1;
 
 test("whoever sends much waits behind their own, and others for one turn only", async () => {
   const turns = new Turns({ seats: 1 });

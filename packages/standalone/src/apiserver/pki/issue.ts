@@ -85,3 +85,49 @@ export async function issueServer(authority: KeyPair, names: readonly string[], 
   });
   return { cert: cert.toString("pem"), key: await privatePem(keys) };
 }
+
+/** Days that a node's certificate is good for; it is renewed long before. */
+export const NODE_DAYS = 30;
+
+/** A client certificate for the key of a signing request: the node, and nothing else that the request asks for. */
+export async function issueNode(
+  authority: KeyPair,
+  { csr, nodeName }: { csr: string; nodeName: string },
+  now: Date,
+): Promise<string> {
+  const request = new x509.Pkcs10CertificateRequest(csr);
+  if (!(await request.verify())) throw new Error("the signing request is not signed by its own key");
+  const issuer = new x509.X509Certificate(authority.cert);
+  const key = x509.PemConverter.decodeFirst(authority.key);
+  const signingKey = await webcrypto.subtle.importKey("pkcs8", key, CURVE, false, ["sign"]);
+  const cert = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: [{ O: ["system:nodes"] }, { CN: [`system:node:${nodeName}`] }],
+    issuer: issuer.subject,
+    ...validity(now, NODE_DAYS),
+    signingAlgorithm: CURVE,
+    publicKey: request.publicKey,
+    signingKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  return cert.toString("pem");
+}
+
+/** A new key, and the request to have it signed. */
+export async function requestNode(nodeName: string): Promise<{ key: string; csr: string }> {
+  const keys = (await webcrypto.subtle.generateKey(CURVE, true, [
+    "sign",
+    "verify",
+  ])) as webcrypto.CryptoKeyPair;
+  const csr = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: [{ O: ["system:nodes"] }, { CN: [`system:node:${nodeName}`] }],
+    keys,
+    signingAlgorithm: CURVE,
+  });
+  return { key: await privatePem(keys), csr: csr.toString("pem") };
+}

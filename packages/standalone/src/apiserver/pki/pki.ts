@@ -11,6 +11,8 @@ const RENEW_BEFORE_MS = 30 * 24 * 3600_000;
 /** What the server needs to prove who it is and to know its user. */
 export interface Pki {
   caPem: string;
+  /** Signs the certificates of nodes. */
+  authority: KeyPair;
   server: KeyPair;
   /** Bearer token of the administrator. */
   token: string;
@@ -99,7 +101,7 @@ export async function ensurePki(folder: string, names: readonly string[], now = 
     const { issueServer } = await import("./issue.ts");
     server = await save(folder, "server", await issueServer(authority, names, now));
   }
-  return { caPem: authority.cert, server, token: await ensureToken(join(folder, "token")) };
+  return { caPem: authority.cert, authority, server, token: await ensureToken(join(folder, "token")) };
 }
 
 async function ensureToken(path: string): Promise<string> {

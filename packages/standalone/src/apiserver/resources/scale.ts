@@ -8,7 +8,7 @@ import {
   type UnstructuredObject,
 } from "@mooring/store";
 import { negotiate } from "../http/accept.ts";
-import { contentType, parseJson, readBytes, unsupportedMediaType } from "../http/body.ts";
+import { contentType, readAs, unsupportedMediaType } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
 import type { ScalePaths } from "../kind-info.ts";
@@ -69,7 +69,7 @@ async function readChange(
   }
   if (call.method !== "PATCH") throw methodNotAllowed();
   const type = contentType(call);
-  const { value } = parseJson((await readBytes(call)).toString("utf8"));
+  const { value } = await readAs(call, "json");
   if (type === "application/json-patch+json") {
     return (scale) => placed(asObject(applyJsonPatch<unknown>(scale, value), SCALE), target);
   }

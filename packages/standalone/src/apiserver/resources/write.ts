@@ -3,7 +3,7 @@ import { admission } from "../admission/admission.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
-import { contentType, parseJson, parseYaml, readBytes, unsupportedMediaType } from "../http/body.ts";
+import { contentType, readAs, unsupportedMediaType } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
 import { itemRepresentation, sendObject } from "./answer.ts";
 import { asObject, expectedOf, placed, readObject, validateFields } from "./decode-object.ts";
@@ -52,8 +52,7 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
   const validation = fieldValidation(call, "PatchOptions");
   const type = patchType(call, target);
   checkApplyOptions(call, type);
-  const text = (await readBytes(call)).toString("utf8");
-  const body = type === "apply" ? parseYaml(text) : parseJson(text);
+  const body = await readAs(call, type === "apply" ? "yaml" : "json");
   let patch: Patch;
   if (type === "apply") {
     const applied = placed(asObject(body.value, { ...expectedOf(target), defaulted: false }), target);

@@ -1,9 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { badRequest } from "@mooring/store";
-import type { Call, User } from "../http/call.ts";
+import type { Call } from "../http/call.ts";
 
 /** Makes a {@link Call} of a request; its signal aborts when the client leaves. Throws BadRequest. */
-export function createCall(request: IncomingMessage, response: ServerResponse, user: User): Call {
+export function createCall(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { user, parser }: Pick<Call, "user" | "parser">,
+): Call {
   const { path, segments, query } = parseUrl(request.url ?? "/");
   const left = new AbortController();
   response.once("close", () => {
@@ -18,6 +22,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, u
     segments,
     query,
     user,
+    parser,
     signal: left.signal,
   };
 }

@@ -3,29 +3,42 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Upgrade } from "../../streams/handshake.ts";
+import { nodeOf } from "../admission/node-restriction.ts";
 import type { Api } from "../api.ts";
 import { ANONYMOUS, authenticate } from "../auth/authenticate.ts";
 import type { Call } from "../http/call.ts";
 import { sendError, toStatusError } from "../http/respond.ts";
-import type { KeyPair } from "../pki/issue.ts";
+import { nodeByCertificate } from "../join/identity.ts";
+import type { Pki } from "../pki/pki.ts";
 import { createCall } from "./call.ts";
 import { route } from "./route.ts";
 
 /** client-go keeps idle connections for 90 seconds; closing them first would fail its next request. */
 const KEEP_ALIVE_MS = 120_000;
 
+/** Who has not said by then what they want is sent away; a request has come whole within a minute. */
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 60_000;
+const CHECK_MS = 1_000;
+
 /** Starts the HTTPS server; resolves when it listens. */
 export async function listen(
   api: Api,
-  pair: KeyPair,
+  pki: Pick<Pki, "caPem" | "server">,
   at: { host: string; port: number },
 ): Promise<{ server: Server; address: AddressInfo }> {
   const server = createServer(
-    { ...pair, minVersion: "TLSv1.2", ALPNProtocols: ["http/1.1"], keepAlive: true, noDelay: true },
+    {
+      ...secureContext(pki),
+      // Nodes have certificates; whoever has none is known by a token, or is nobody.
+      ...{ requestCert: true, rejectUnauthorized: false },
+      ...{ minVersion: "TLSv1.2", ALPNProtocols: ["http/1.1"], keepAlive: true, noDelay: true },
+      ...{ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, handshakeTimeout: HEADERS_MS },
+      connectionsCheckingInterval: CHECK_MS,
+    },
     (request, response) => void answer(request, response, api),
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.headersTimeout = KEEP_ALIVE_MS + 5_000;
   server.on("tlsClientError", () => {});
   server.on("upgrade", (request, socket, head) => void answerUpgrade(request, { socket, head }, api));
   await new Promise<void>((resolve, reject) => {
@@ -36,6 +49,15 @@ export async function listen(
     });
   });
   return { server, address: server.address() as AddressInfo };
+}
+
+/** The authority comes along, so that a machine that has its hash only can know the server by it. */
+export function secureContext({ caPem, server }: Pick<Pki, "caPem" | "server">): {
+  cert: string;
+  key: string;
+  ca: string;
+} {
+  return { cert: `${server.cert.trimEnd()}\n${caPem}`, key: server.key, ca: caPem };
 }
 
 /** As any other request, which is also how it is refused, until somebody takes the connection. */
@@ -60,9 +82,9 @@ async function answer(
   response.on("error", () => {});
   let call: Call | undefined;
   try {
-    call = createCall(request, response, ANONYMOUS);
+    call = createCall(request, response, { user: ANONYMOUS, parser: api.parser });
     if (upgrade !== undefined) call.upgrade = upgrade;
-    call.user = authenticate(request, api.readToken);
+    call.user = nodeByCertificate(request, api.store) ?? authenticate(request, api.readToken);
     await route(call, api);
   } catch (error) {
     await refuse(request, response, call, error, api);
@@ -83,6 +105,12 @@ async function refuse(
     return;
   }
   const status = toStatusError(error);
+  const node = call === undefined ? undefined : nodeOf(call.user);
+  if (node !== undefined && status.reason === "Forbidden")
+    api.logger.warn(
+      { node, method: request.method, url: request.url, why: status.message },
+      "A node was refused",
+    );
   if (status !== error) api.logger.error({ err: error, url: request.url }, "A request failed unexpectedly");
   const fallback = { request, response, method: request.method ?? "GET" } as Call;
   await sendError(call ?? fallback, status).catch(() => response.destroy());

@@ -15,10 +15,12 @@ import type { NodeFacts } from "./field-ref.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import { createProber, type Prober } from "./prober.ts";
 import { lookAtPod } from "./read.ts";
-import { followReferences } from "./references.ts";
+import { askForReferences, followReferences } from "./references.ts";
 import { reportStatus } from "./report.ts";
 
 export interface PodControllerOptions {
+  /** How changes of secrets and config maps that pods read are noticed: by a watch of all, or by asking now and then. */
+  references?: "watch" | "ask";
   store: ObjectStore;
   view: ClusterView;
   runtime: Runtime;
@@ -48,7 +50,11 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
     pods.filter((pod) => pod.spec?.nodeName === node.nodeName).map((pod) => pod.metadata.uid ?? "");
   const usersOf = (claim: { namespace?: string; name?: string } | undefined) =>
     here(view.pods.byIndex("claim", `${claim?.namespace}/${claim?.name}`));
-  const read = followReferences(store, () => view.pods.byIndex("node", node.nodeName), options);
+  const podsHere = () => view.pods.byIndex("node", node.nodeName);
+  const read =
+    options.references === "ask"
+      ? { sources: [], done: askForReferences(podsHere, (uid) => queue.add(uid), signal) }
+      : followReferences(store, podsHere, options);
   try {
     await runController(
       {

@@ -3,6 +3,7 @@ import {
   type ControllerSource,
   createInformer,
   defined,
+  delay,
   type KubeObject,
   type Logger,
   type ObjectStore,
@@ -59,6 +60,23 @@ export function followReferences(
     sources: all.map((each) => each.source),
     done: Promise.all(all.map(({ done }) => done)).then(() => {}),
   };
+}
+
+const ASK_MS = 60_000;
+
+/** Asks for the pods that read secrets or config maps once a minute, where nobody tells of changes. */
+export async function askForReferences(
+  podsHere: () => readonly Pod[],
+  ask: (uid: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await delay(ASK_MS, signal).catch(() => {});
+    for (const pod of podsHere()) {
+      const { configMaps, secrets } = referencesOf(pod);
+      if (configMaps.size + secrets.size > 0 && !isFinished(pod)) ask(pod.metadata.uid ?? "");
+    }
+  }
 }
 
 function nameOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {

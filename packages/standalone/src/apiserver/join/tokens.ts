@@ -1,0 +1,77 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { apiVersionOf, isConflict, isNotFound, type ObjectStore, type Secret, Secrets } from "@mooring/store";
+
+const NAMESPACE = "kube-system";
+const PREFIX = "mooring-join-";
+const TYPE = "storage.mooring.dev/join-token";
+const FORM = /^([a-z0-9]{10})\.([A-Za-z0-9_-]{32})\.([0-9a-f]{64})$/;
+
+/** A join token as a machine is given it. */
+export interface JoinToken {
+  id: string;
+  secret: string;
+  /** SHA-256 of the server's authority (DER), in hex: the machine knows by it whom it talks to. */
+  authority: string;
+}
+
+/** Undefined: it is none. */
+export function readJoinToken(text: string): JoinToken | undefined {
+  const [, id, secret, authority] = FORM.exec(text.trim()) ?? [];
+  return id === undefined || secret === undefined || authority === undefined
+    ? undefined
+    : { id, secret, authority };
+}
+
+const hash = (text: string) => createHash("sha256").update(text).digest("hex");
+const encoded = (text: string) => Buffer.from(text).toString("base64");
+const decoded = (text: string | undefined) => Buffer.from(text ?? "", "base64").toString();
+const keyOf = (id: string) => ({ namespace: NAMESPACE, name: PREFIX + id });
+
+/**
+ * Makes a token with which one machine may join once, before `expires`; under any name, or under `nodeName` only. The
+ * server keeps its hash, so that nobody who reads secrets can use it.
+ */
+export async function createJoinToken(
+  store: ObjectStore,
+  { authority, expires, nodeName }: { authority: string; expires: Date; nodeName?: string },
+): Promise<string> {
+  const id = randomBytes(5).toString("hex");
+  const secret = randomBytes(24).toString("base64url");
+  const data = {
+    hash: encoded(hash(secret)),
+    expires: encoded(expires.toISOString()),
+    ...(nodeName === undefined ? {} : { node: encoded(nodeName) }),
+  };
+  const object: Secret = {
+    apiVersion: apiVersionOf(Secrets),
+    kind: "Secret",
+    metadata: keyOf(id),
+    type: TYPE,
+    data,
+  };
+  await store.create(Secrets, object);
+  return `${id}.${secret}.${authority}`;
+}
+
+/** Takes a token away for good. True for the one caller who had it, when it was good for that node and is not too old. */
+export async function redeemJoinToken(
+  store: ObjectStore,
+  { id, secret }: Pick<JoinToken, "id" | "secret">,
+  nodeName: string,
+  now: Date,
+): Promise<boolean> {
+  try {
+    const { metadata, type, data } = await store.get<Secret>(Secrets, keyOf(id));
+    const matches = timingSafeEqual(Buffer.from(hash(decoded(data?.hash))), Buffer.from(hash(hash(secret))));
+    const fits = data?.node === undefined || decoded(data.node) === nodeName;
+    if (!matches || !fits || type !== TYPE || !(Date.parse(decoded(data?.expires)) > now.getTime()))
+      return false;
+    const { uid = "" } = metadata;
+    // Of two that come with it at once, one finds it gone.
+    await store.delete(Secrets, keyOf(id), { preconditions: { uid } });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { isForbidden, Leases, Nodes, Pods, RestStore, Secrets, silentLogger } from "@mooring/store";
+import { authorityHash } from "../../apiserver/join/handle.ts";
+import { createJoinToken } from "../../apiserver/join/tokens.ts";
+import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
+import { certificateOf, nodeKubeconfig } from "./credential.ts";
+import { joinCluster } from "./join.ts";
+import { renewIfDue } from "./rotate.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+const HOUR_MS = 3600_000;
+const folder = () => mkdtemp(join(tmpdir(), "mooring-join-"));
+
+async function token(options: { expires?: Date; nodeName?: string } = {}): Promise<string> {
+  const authority = authorityHash(server.api.caPem);
+  return createJoinToken(server.store, { authority, expires: new Date(Date.now() + HOUR_MS), ...options });
+}
+
+async function joined(nodeName: string): Promise<{ stateDir: string; store: RestStore }> {
+  const stateDir = await folder();
+  await joinCluster({ server: server.api.url, nodeName }, await token(), stateDir);
+  return { stateDir, store: await RestStore.fromKubeconfig(nodeKubeconfig(stateDir)) };
+}
+
+const pod = (name: string, nodeName: string, secretName: string) => ({
+  apiVersion: "v1" as const,
+  kind: "Pod" as const,
+  metadata: { name, namespace: "default" },
+  spec: {
+    nodeName,
+    containers: [{ name: "c", image: "host" }],
+    volumes: [{ name: "s", secret: { secretName } }],
+  },
+});
+
+test("a token lets one machine in, once, under its own name", async () => {
+  const once = await token();
+  const stateDir = await folder();
+  await joinCluster({ server: server.api.url, nodeName: "first" }, once, stateDir);
+  const store = await RestStore.fromKubeconfig(nodeKubeconfig(stateDir));
+  assert.equal((await store.get(Nodes, { name: "first" })).metadata.name, "first");
+  const again = joinCluster({ server: server.api.url, nodeName: "other" }, once, await folder());
+  await assert.rejects(again, /join token is not valid/);
+  store.close();
+});
+
+test("a token that is old, for another node, or for a node that is there, lets nobody in", async () => {
+  const at = (nodeName: string, given: string) =>
+    folder().then((dir) => joinCluster({ server: server.api.url, nodeName }, given, dir));
+  await assert.rejects(at("late", await token({ expires: new Date(Date.now() - 1) })), /not valid/);
+  await assert.rejects(at("b", await token({ nodeName: "a" })), /not valid/);
+  await joined("taken");
+  await assert.rejects(at("taken", await token()), /is there already/);
+  const authority = "0".repeat(64);
+  const elsewhere = (await token()).replace(/[0-9a-f]{64}$/, authority);
+  await assert.rejects(at("c", elsewhere), /is not the server that the token is from/);
+});
+
+test("a node reads the secrets of its pods and writes its own objects, and nothing else", async () => {
+  const { store } = await joined("mine");
+  const secret = (name: string) => ({
+    apiVersion: "v1" as const,
+    kind: "Secret" as const,
+    metadata: { name, namespace: "default" },
+  });
+  for (const name of ["here", "there", "nobody"]) await server.store.create(Secrets, secret(name));
+  await server.store.create(Pods, pod("a", "mine", "here"));
+  await server.store.create(Pods, pod("b", "elsewhere", "there"));
+  const refused = (work: Promise<unknown>, what: string) =>
+    assert.rejects(work, (error: unknown) => isForbidden(error), what);
+
+  assert.equal((await store.get(Secrets, { namespace: "default", name: "here" })).metadata.name, "here");
+  for (const name of ["there", "nobody"])
+    await refused(store.get(Secrets, { namespace: "default", name }), `the secret ${name}`);
+  await refused(store.list(Secrets, { namespace: "default" }), "all secrets");
+  await refused(store.list(Pods), "all pods");
+  const own = await store.list(Pods, { fieldSelector: "spec.nodeName=mine" });
+  assert.deepEqual(
+    own.items.map(({ metadata }) => metadata.name),
+    ["a"],
+  );
+  await refused(store.delete(Pods, { namespace: "default", name: "b" }), "a pod of another node");
+
+  const node = await store.get(Nodes, { name: "mine" });
+  await store.update(Nodes, { ...node, metadata: { ...node.metadata, labels: { zone: "a" } } });
+  const other = { apiVersion: "v1" as const, kind: "Node" as const, metadata: { name: "fake" } };
+  await refused(store.create(Nodes, other), "another node");
+  const annotations = { "storage.mooring.dev/identity": "0".repeat(64) };
+  const current = await store.get(Nodes, { name: "mine" });
+  await refused(
+    store.update(Nodes, { ...current, metadata: { ...current.metadata, annotations } }),
+    "its key",
+  );
+  const tainted = { ...current, spec: { ...current.spec, taints: [] } };
+  await store.update(Nodes, tainted);
+  const lease = (namespace: string, name: string) => ({
+    apiVersion: "coordination.k8s.io/v1" as const,
+    kind: "Lease" as const,
+    metadata: { namespace, name },
+    spec: { holderIdentity: "mine" },
+  });
+  await store.create(Leases, lease("kube-node-lease", "mine"));
+  await refused(store.create(Leases, lease("kube-node-lease", "fake")), "the lease of another");
+  await refused(store.create(Leases, lease("kube-system", "leader")), "the lease of a controller");
+  store.close();
+});
+
+test("who deletes the node has revoked it", async () => {
+  const { store } = await joined("gone");
+  await store.list(Nodes);
+  await server.store.delete(Nodes, { name: "gone" });
+  await assert.rejects(store.list(Nodes), /Unauthorized/);
+  const node = { apiVersion: "v1" as const, kind: "Node" as const, metadata: { name: "gone" } };
+  await assert.rejects(store.create(Nodes, node), /Unauthorized/);
+  // Another machine of that name has another key.
+  const next = await joined("gone");
+  await next.store.list(Nodes);
+  await assert.rejects(store.list(Nodes), /Unauthorized/);
+  store.close();
+  next.store.close();
+});
+
+test("a node renews its certificate before it ends, and the old one is worth nothing then", async () => {
+  const { stateDir, store } = await joined("lasting");
+  const old = await RestStore.fromKubeconfig(nodeKubeconfig(stateDir));
+  const options = { store, stateDir, logger: silentLogger, signal: server.signal };
+  assert.equal(await renewIfDue(options), false);
+  const before = await certificateOf(nodeKubeconfig(stateDir));
+  const clock = () => Date.now() + 11 * 24 * HOUR_MS;
+  assert.equal(await renewIfDue({ ...options, clock }), true);
+  const after = await certificateOf(nodeKubeconfig(stateDir));
+  assert.ok((after?.until.getTime() ?? 0) >= (before?.until.getTime() ?? 0));
+  await store.list(Nodes);
+  await assert.rejects(old.list(Nodes), /Unauthorized/);
+  store.close();
+  old.close();
+});
