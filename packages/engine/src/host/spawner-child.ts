@@ -1,5 +1,4 @@
 import type { ChildProcess } from "node:child_process";
-import { defined } from "@mooring/store";
 
 export interface SpawnRequest {
   id: number;
@@ -73,7 +72,7 @@ export function spawnerMain(load: (name: string) => unknown): void {
     child.once("error", (error: NodeJS.ErrnoException) => {
       if (!running.delete(id)) return;
       release();
-      say({ id, failed: error.message, ...defined({ code: error.code }) });
+      say({ id, failed: error.message, ...(error.code === undefined ? {} : { code: error.code }) });
     });
     child.once("exit", (exitCode, signal) => {
       if (!running.delete(id)) return;
@@ -106,7 +105,7 @@ export function spawnerMain(load: (name: string) => unknown): void {
           ...request.inherit,
         ],
         env: request.env,
-        ...defined({ cwd: request.cwd }),
+        ...(request.cwd === undefined ? {} : { cwd: request.cwd }),
       });
       child.stdin?.on("error", () => {});
       child.stdin?.end(Buffer.from(request.input ?? "", "base64"));
