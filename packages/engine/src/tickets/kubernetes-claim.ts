@@ -15,7 +15,7 @@ export interface KubernetesClaim {
 }
 
 /** Key of the kind in `owner` references. */
-export const KUBERNETES_OWNER = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment" } as const;
+const KUBERNETES_OWNER = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment" } as const;
 
 /** Ticket id of a volume that CSI published: the name that Kubernetes gives to its own attachment object. */
 export function csiTicketId(volume: string, nodeID: string): string {

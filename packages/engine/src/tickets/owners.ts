@@ -22,22 +22,12 @@ export function ownerKinds(kubernetes: boolean): typeof OWNER_KINDS {
   return kubernetes ? { ...OWNER_KINDS, ...KUBERNETES_KINDS } : OWNER_KINDS;
 }
 
-/** How an owner is named in an index. */
-export function ownerKey({
-  apiVersion,
-  kind,
-  namespace = "",
-  name,
-}: NonNullable<AttachmentTicket["owner"]>): string {
-  return [apiVersion, kind, namespace, name].join("/");
-}
-
 /**
  * Ids of the tickets whose owner does not exist any more, or exists again as another object. An owner of a kind that
  * is not in the table counts as alive: a ticket is never taken away for lack of knowledge.
  */
 export async function findOwnersGone(
-  store: ObjectStore,
+  store: Pick<ObjectStore, "get">,
   tickets: readonly AttachmentTicket[],
   kinds: typeof OWNER_KINDS,
   signal: AbortSignal,

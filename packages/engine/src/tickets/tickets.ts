@@ -24,7 +24,7 @@ export function withTicket(
   now: Date,
 ): TicketEdit<AttachmentTicket> {
   const present = attachment.spec.attachmentTickets?.[request.id];
-  if (present !== undefined && sameRequest(present, request)) return { result: present };
+  if (present !== undefined && isSameRequest(present, request)) return { result: present };
   const ticket: AttachmentTicket = {
     ...request,
     createdAt: present?.createdAt ?? request.createdAt ?? now.toISOString(),
@@ -83,7 +83,8 @@ export function ticketStatus(attachment: VolumeAttachment, id: string): Attachme
   return attachment.status?.attachmentTicketStatuses?.[id];
 }
 
-function sameRequest(present: AttachmentTicket, request: TicketRequest): boolean {
+/** The ticket says what the request asks for. */
+export function isSameRequest(present: AttachmentTicket, request: TicketRequest): boolean {
   const content = (t: TicketRequest) =>
     JSON.stringify([
       t.type,

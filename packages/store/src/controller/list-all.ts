@@ -10,7 +10,7 @@ const PAGE = 500;
  * starts again in one piece, which cannot expire.
  */
 export async function listAll<T extends KubeObject>(
-  store: ObjectStore,
+  store: Pick<ObjectStore, "list">,
   resource: Resource<T>,
   options: Omit<ListOptions, "limit" | "continue"> = {},
 ): Promise<ListResult<T>> {

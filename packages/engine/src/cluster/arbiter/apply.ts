@@ -1,8 +1,11 @@
-import { failpoint, type ObjectStore } from "@mooring/store";
+import { type EventRecorder, failpoint, type ObjectStore } from "@mooring/store";
 import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
+import { ensureAttachment, releaseAttachment } from "../../tickets/attachment-object.ts";
+import { emitEvents, reportLost } from "./events.ts";
 import { isWhole } from "./repair.ts";
 import { nextStatus } from "./statuses.ts";
+import type { ArbiterStep } from "./steps.ts";
 import type { ArbiterView, Decision, Placement } from "./view.ts";
 
 const afterTickets = failpoint("engine/arbiter/tickets-edited");
@@ -36,30 +39,31 @@ export function nextWrite(
   return { do: "place-volume", volume: placed(volume, decision.placement) };
 }
 
-/** Makes that change and answers it; undefined when there is none. Throws Conflict when somebody else was faster. */
+/** Makes that change. Throws Conflict when somebody else was faster. */
 export async function applyStep(
-  store: ObjectStore,
-  view: Pick<ArbiterView, "volume" | "attachment" | "now">,
-  decision: Decision,
-  signal: AbortSignal,
-): Promise<ArbiterWrite | undefined> {
-  const write = nextWrite(view, decision);
-  switch (write?.do) {
-    case undefined:
-      return undefined;
+  { store, events, signal }: { store: ObjectStore; events: EventRecorder; signal: AbortSignal },
+  step: ArbiterStep,
+): Promise<void> {
+  switch (step.do) {
+    case "make-attachment":
+      await ensureAttachment(store, step.volume.metadata.name, signal);
+      return;
+    case "release-attachment":
+      if (step.lost) reportLost(events, step.attachment);
+      return releaseAttachment(store, step.attachment, signal);
     case "edit-tickets":
-      await store.update(VolumeAttachments, write.attachment, { signal });
+      await store.update(VolumeAttachments, step.attachment, { signal });
       afterTickets();
-      return write;
+      break;
     case "tell-tickets":
-      await store.updateStatus(VolumeAttachments, write.attachment, { signal });
+      await store.updateStatus(VolumeAttachments, step.attachment, { signal });
       afterStatus();
-      return write;
+      break;
     case "place-volume":
-      await store.update(Volumes, write.volume, { signal });
+      await store.update(Volumes, step.volume, { signal });
       afterPlacement();
-      return write;
   }
+  emitEvents(events, step.view, step);
 }
 
 /** A ticket that was written by hand gets its number here, and its age: it queues from now on. */

@@ -72,3 +72,19 @@ function busy(): string[] {
 function taken(): number {
   return [...running].reduce((sum, controller) => sum + controller.taken, 0);
 }
+
+/**
+ * The steps that are still due, and that nothing has asked for, through all of the time: an event that is on its way
+ * comes within it. Resolves at once when a pass finds none, however much is being worked on.
+ */
+export async function lastingSleepers({ forMs = 5_000 }: { forMs?: number } = {}): Promise<Sleeper[]> {
+  const deadline = performance.now() + forMs;
+  const nameOf = ({ controller, key, step }: Sleeper) => JSON.stringify([controller, key, step]);
+  let lasting = await findSleepers();
+  while (lasting.length > 0 && performance.now() < deadline) {
+    await delay(100);
+    const now = new Set((await findSleepers()).map(nameOf));
+    lasting = lasting.filter((sleeper) => now.has(nameOf(sleeper)));
+  }
+  return lasting;
+}

@@ -56,6 +56,11 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
    * whether anything is left to do.
    */
   read(key: string, context: ReadContext): Promise<View | undefined> | View | undefined;
+  /**
+   * The key stands for nothing any more, and when nothing is to be done for it either its sources alone bring it back:
+   * what was read of it is forgotten. Default: when `read` answers undefined and has found nothing at all.
+   */
+  isGone?(view: View): boolean;
   /** Pure. */
   decide(view: View): Step | Outcome;
   /** Makes one externally visible change. A Conflict it throws leads to a fresh read, other errors to back-off. */

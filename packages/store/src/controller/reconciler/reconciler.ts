@@ -179,7 +179,14 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** Read, decide, take one step, read again. Throws what a step or a `fail` says. */
   async #converge(key: string): Promise<Outcome> {
-    const { decide, apply, mostSteps = MOST_STEPS, isOutdated = isConflict, waitsFor } = this.#options;
+    const {
+      decide,
+      apply,
+      mostSteps = MOST_STEPS,
+      isOutdated = isConflict,
+      isGone,
+      waitsFor,
+    } = this.#options;
     const context = this.#context(key);
     let conflicts = 0;
     let fresh = false;
@@ -187,7 +194,10 @@ export class Reconciler<View, Step extends { do: string }> {
       this.#signal.throwIfAborted();
       const view = await this.#read(key, fresh);
       const step = view === undefined ? DONE : decide(view);
-      if (view === undefined || isOutcome(step)) return this.#end(key, step as Outcome);
+      if (view === undefined || isOutcome(step)) {
+        if (view !== undefined && step.do === "done" && isGone?.(view) === true) this.#forget(key);
+        return this.#end(key, step as Outcome);
+      }
       this.#counts.steps += 1;
       try {
         await apply(step as Exclude<Step, Outcome>, view, context);
@@ -225,11 +235,16 @@ export class Reconciler<View, Step extends { do: string }> {
       before?.forget();
     }
     // Nothing is there: the source of the key brings it back.
-    if (view === undefined && pass.foundNothing && !pass.stale) {
-      pass.forget();
-      this.#passes.delete(key);
-    }
+    if (view === undefined && pass.foundNothing) this.#forget(key);
     return view;
+  }
+
+  /** Unless something has come meanwhile. */
+  #forget(key: string): void {
+    const pass = this.#passes.get(key);
+    if (pass === undefined || pass.stale) return;
+    pass.forget();
+    this.#passes.delete(key);
   }
 
   async #failed(key: string, error: unknown): Promise<void> {

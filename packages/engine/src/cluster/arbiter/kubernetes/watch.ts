@@ -1,5 +1,5 @@
 import {
-  type ControllerSource,
+  type Collection,
   createInformer,
   getIfAny,
   type Informer,
@@ -9,7 +9,7 @@ import {
   type ObjectStore,
   type PersistentVolume,
   PersistentVolumes,
-  source,
+  type Reader,
 } from "@mooring/store";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { DRIVER_NAME } from "../../../api/names.ts";
@@ -35,12 +35,10 @@ export interface ClaimQuestion {
 
 /** The Kubernetes attachments of our driver. Knows all that there were when it had synced. */
 export class KubernetesWatch {
-  readonly #store: ObjectStore;
   readonly #attachments: Informer<KubeVolumeAttachment>;
   readonly #volumes: Informer<PersistentVolume>;
 
   constructor(store: ObjectStore, logger: Logger) {
-    this.#store = store;
     this.#attachments = createInformer(store, KubeVolumeAttachments, {
       logger,
       indexers: { volume: (attachment) => [pvOf(attachment)] },
@@ -55,53 +53,48 @@ export class KubernetesWatch {
     return [this.#attachments, this.#volumes];
   }
 
-  /** What a change of them means: names of Volumes to look at. `owned` finds those with a ticket of an attachment. */
-  sources(owned: (attachment: string) => string[]): ControllerSource[] {
-    return [
-      source(this.#attachments, (attachment) => {
-        const handle = this.#handle(attachment);
-        return [...(handle === undefined ? [] : [handle]), ...owned(attachment.metadata.name)];
-      }),
-      source(this.#volumes, (volume) => [handleOf(volume) ?? ""].filter((handle) => handle !== "")),
-    ];
-  }
-
   /**
    * The attachments of a volume. What the cache and the tickets agree about is believed; everything else is read from
    * the store itself, as a ticket must not come back, or go, for the sake of an old picture.
    */
   async claimsOf(
     { volume, tickets, nodeIDs }: ClaimQuestion,
+    reader: Reader,
     signal: AbortSignal,
   ): Promise<KubernetesClaim[]> {
-    const cached = this.#volumes
+    const attachments = reader.over(this.#attachments);
+    const volumes = reader.over(this.#volumes);
+    const cached = volumes
       .byIndex("handle", volume)
-      .flatMap(({ metadata }) => this.#attachments.byIndex("volume", metadata.name));
+      .flatMap(({ metadata }) => attachments.byIndex("volume", metadata.name));
     const held = tickets.filter(isOwnedByKubernetes).map(({ owner }) => owner?.name ?? "");
     const usual = nodeIDs.filter((nodeID) => nodeID !== "").map((nodeID) => csiTicketId(volume, nodeID));
     const names = new Set([...cached.map(({ metadata }) => metadata.name), ...held, ...usual]);
     const claims: KubernetesClaim[] = [];
     for (const name of [...names].sort()) {
-      const known = this.#attachments.get(name);
+      const known = attachments.get(name);
       const settled = known !== undefined && isSettled(known, tickets);
       const attachment = settled
         ? known
-        : await getIfAny(this.#store, KubeVolumeAttachments, { name }, signal);
+        : await getIfAny(reader.store, KubeVolumeAttachments, { name }, signal);
       if (attachment === undefined || attachment.spec.attacher !== DRIVER_NAME) continue;
-      const handle = this.#handle(attachment);
+      const handle = handleFor(attachment, volumes);
       // Without its PersistentVolume only the usual name tells whose attachment it is.
       const ours = handle === undefined ? usual.includes(name) || held.includes(name) : handle === volume;
       if (ours) claims.push(claimFrom(attachment));
     }
     return claims;
   }
+}
 
-  #handle({ spec }: KubeVolumeAttachment): string | undefined {
-    if (spec.attacher !== DRIVER_NAME) return undefined;
-    const { inlineVolumeSpec, persistentVolumeName = "" } = spec.source;
-    if (inlineVolumeSpec !== undefined) return handleOf({ spec: inlineVolumeSpec });
-    return handleOf(this.#volumes.get(persistentVolumeName));
-  }
+function handleFor(
+  { spec }: KubeVolumeAttachment,
+  volumes: Pick<Collection<PersistentVolume>, "get">,
+): string | undefined {
+  if (spec.attacher !== DRIVER_NAME) return undefined;
+  const { inlineVolumeSpec, persistentVolumeName = "" } = spec.source;
+  if (inlineVolumeSpec !== undefined) return handleOf({ spec: inlineVolumeSpec });
+  return handleOf(volumes.get(persistentVolumeName));
 }
 
 /** Alive, and the ticket that it owns is there: whatever the store knows more, nothing follows from it. */

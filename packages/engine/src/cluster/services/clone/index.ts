@@ -1,8 +1,7 @@
 import { failpoint, getIfAny, source } from "@mooring/store";
-import { type Volume, Volumes } from "../../../api/volume.ts";
+import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import type { TicketPlan } from "../tickets/plan.ts";
-import { runVolumeService } from "../tickets/volume-controller.ts";
+import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
 const gaps = {
@@ -12,22 +11,23 @@ const gaps = {
 
 /** Holds the two volumes of every copy that is being made; the node's agent copies. */
 export function runClones(context: ServicesContext): Promise<void> {
-  const { volumes, attachments } = context.informers;
-  const copiesOf = (name: string): string[] =>
-    volumes
-      .byIndex("source", name)
-      .filter(({ status }) => status?.size === undefined)
-      .map(({ metadata }) => metadata.name);
-  const sources = [
-    source(volumes, ({ metadata }) => copiesOf(metadata.name)),
-    source(attachments, ({ metadata }) => copiesOf(metadata.name)),
-  ];
-  return runVolumeService(context, { name: "clone", gaps, plan, sources });
-}
-
-async function plan({ store, signal }: ServicesContext, target: Volume): Promise<TicketPlan> {
-  const { source: from } = target.spec;
-  if (from?.kind !== "Volume") return { holds: [] };
-  const origin = await getIfAny(store, Volumes, { name: from.name }, signal);
-  return decide({ target, source: origin });
+  const { informers, signal } = context;
+  return runTicketService(context, {
+    name: "clone",
+    gaps,
+    sources: [
+      source(informers.volumes, ({ metadata, spec }) =>
+        spec.source?.kind === "Volume" ? [metadata.name] : [],
+      ),
+    ],
+    async plan(name, { store }) {
+      const target = await getIfAny(store, Volumes, { name }, signal);
+      const from = target?.spec.source;
+      if (target === undefined || from?.kind !== "Volume") return undefined;
+      // A copy that is made needs its source no more, and is not to be woken by it.
+      const made = target.status?.size !== undefined;
+      const origin = made ? undefined : await getIfAny(store, Volumes, { name: from.name }, signal);
+      return decide({ target, source: origin });
+    },
+  });
 }

@@ -1,6 +1,7 @@
-import { failpoint } from "@mooring/store";
+import { failpoint, getIfAny, source } from "@mooring/store";
+import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import { runVolumeService } from "../tickets/volume-controller.ts";
+import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
 const gaps = {
@@ -10,7 +11,15 @@ const gaps = {
 
 /** Holds volumes whose file system has to grow while nobody uses it; the node's agent grows it. */
 export function runExpansions(context: ServicesContext): Promise<void> {
-  const plan = async ({ now }: ServicesContext, volume: Parameters<typeof decide>[0]) =>
-    decide(volume, now());
-  return runVolumeService(context, { name: "expansion", gaps, plan });
+  const { informers, now, signal } = context;
+  return runTicketService(context, {
+    name: "expansion",
+    gaps,
+    sources: [source(informers.volumes, ({ metadata }) => [metadata.name])],
+    async plan(name, { store }) {
+      const volume = await getIfAny(store, Volumes, { name }, signal);
+      // The tickets of a volume that is gone went with it.
+      return volume === undefined ? undefined : decide(volume, now());
+    },
+  });
 }

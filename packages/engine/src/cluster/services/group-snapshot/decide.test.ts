@@ -44,7 +44,7 @@ class Cluster {
     const local = nodes.filter((node) => !sharedPools.has(node));
     const poolNodes = new Map(local.map((node) => [node, node]));
     const now = new Date("2026-01-01T00:00:00Z");
-    return { group, volumes, snapshots, readyNodes, busyNodes, poolNodes, sharedPools, now };
+    return { group, claimed: true, volumes, snapshots, readyNodes, busyNodes, poolNodes, sharedPools, now };
   }
 
   /** Takes the coordinator's steps until it waits; resolves with the state. */

@@ -26,6 +26,7 @@ const FINAL: ReadonlySet<string> = new Set([
 export function decide(view: CoordinatorView): CoordinatorStep {
   const { group } = view;
   if (isDeleting(group)) return deletion(view);
+  if (!view.claimed) return { do: "resume-claim" };
   if (!hasFinalizer(group, ENGINE_FINALIZER)) return { do: "add-finalizer" };
   switch (group.status?.state) {
     case undefined:

@@ -18,6 +18,8 @@ export interface CoordinatorView {
   readyNodes: ReadonlySet<string>;
   /** Nodes that are in the barrier of another group now. */
   busyNodes: ReadonlySet<string>;
+  /** False: it is in its barrier, and we have not kept its nodes for it yet. */
+  claimed: boolean;
   now: Date;
 }
 
@@ -38,6 +40,8 @@ export type CoordinatorStep =
   | EndStep
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
+  /** The nodes of a barrier that is under way, also when the write that began it seemed to fail. */
+  | { do: "resume-claim" }
   | { do: "create-members" }
   | { do: "delete-members" }
   /** Who is waited for, in `status.error`. */

@@ -1,8 +1,8 @@
-import { failpoint, getIfAny, source } from "@mooring/store";
+import { failpoint, getIfAny, type Reader, source } from "@mooring/store";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type Volume, type VolumeRestore, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import { runVolumeService } from "../tickets/volume-controller.ts";
+import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide, type RestorePlan } from "./decide.ts";
 
 const gaps = {
@@ -11,20 +11,36 @@ const gaps = {
 };
 const refused = failpoint("engine/services/restore/refused");
 
-/** Holds volumes that go back to one of their snapshots; the node's agent puts the bytes in place. */
-export function runRestores(context: ServicesContext): Promise<void> {
-  const { snapshots } = context.informers;
-  const sources = [source(snapshots, ({ spec }) => [spec.volume])];
-  return runVolumeService(context, { name: "restore", gaps, plan, sources });
+type PlanOf = RestorePlan & { volume: Volume };
+interface Refuse {
+  do: "refuse";
+  restore: VolumeRestore;
 }
 
-async function plan(context: ServicesContext, volume: Volume): Promise<RestorePlan> {
+/** Holds volumes that go back to one of their snapshots; the node's agent puts the bytes in place. */
+export function runRestores(context: ServicesContext): Promise<void> {
+  const { volumes, snapshots } = context.informers;
+  return runTicketService<PlanOf, Refuse>(context, {
+    name: "restore",
+    gaps,
+    sources: [source(volumes, ({ metadata }) => [metadata.name])],
+    watched: [snapshots],
+    plan: (name, reader) => plan(context, reader, name),
+    ownStep: ({ refuse: restore }) => (restore === undefined ? undefined : { do: "refuse", restore }),
+    applyOwn: ({ restore }, { volume }) => refuse(context, volume, restore),
+  });
+}
+
+async function plan(
+  { now, signal }: ServicesContext,
+  { store }: Reader,
+  key: string,
+): Promise<PlanOf | undefined> {
+  const volume = await getIfAny(store, Volumes, { name: key }, signal);
+  if (volume === undefined) return undefined;
   const name = volume.spec.restoreFrom?.snapshot;
-  const snapshot =
-    name === undefined ? undefined : await getIfAny(context.store, Snapshots, { name }, context.signal);
-  const decision = decide({ volume, snapshot, now: context.now() });
-  if (decision.refuse !== undefined) await refuse(context, volume, decision.refuse);
-  return decision;
+  const snapshot = name === undefined ? undefined : await getIfAny(store, Snapshots, { name }, signal);
+  return { ...decide({ volume, snapshot, now: now() }), volume };
 }
 
 async function refuse(

@@ -1,7 +1,7 @@
-import { failpoint } from "@mooring/store";
-import type { Volume } from "../../../api/volume.ts";
+import { failpoint, getIfAny, source } from "@mooring/store";
+import { Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import { runVolumeService } from "../tickets/volume-controller.ts";
+import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
 const gaps = {
@@ -11,6 +11,15 @@ const gaps = {
 
 /** Holds faulted volumes for their repair; the node's agent finds the fault and mends it. */
 export function runSalvages(context: ServicesContext): Promise<void> {
-  const plan = async ({ now }: ServicesContext, volume: Volume) => decide(volume, now());
-  return runVolumeService(context, { name: "salvage", gaps, plan });
+  const { informers, now, signal } = context;
+  return runTicketService(context, {
+    name: "salvage",
+    gaps,
+    sources: [source(informers.volumes, ({ metadata }) => [metadata.name])],
+    async plan(name, { store }) {
+      const volume = await getIfAny(store, Volumes, { name }, signal);
+      // The tickets of a volume that is gone went with it.
+      return volume === undefined ? undefined : decide(volume, now());
+    },
+  });
 }

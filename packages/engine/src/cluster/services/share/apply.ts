@@ -1,25 +1,29 @@
-import { apiVersionOf, failpoint, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
+import { apiVersionOf, failpoint, isAlreadyExists, isNotFound } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../../api/share-manager.ts";
 import type { Volume } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import type { SharePlan } from "./decide.ts";
+import type { ShareStep } from "./decide.ts";
+import type { PlannedShare } from "./read.ts";
 
 const recorded = failpoint("engine/services/share/manager-recorded");
 
-/** Makes the ShareManager say what the plan says. It goes with its volume. */
-export async function recordShare(
+/** Makes the ShareManager say what the plan says, or removes that of a volume that is gone. */
+export async function applyShareStep(
   { store, signal }: ServicesContext,
-  volume: Volume,
-  { nodeID, users }: NonNullable<SharePlan["share"]>,
+  step: ShareStep,
+  { key, manager, share, volume }: PlannedShare,
 ): Promise<void> {
-  const { name } = volume.metadata;
-  const put = (share: ShareManager): ShareManager => ({ ...share, spec: { nodeID, users } });
-  try {
-    await mutate(store, ShareManagers, { name }, put, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    // Nobody has used it yet: there is nothing to tell.
-    if (users.length === 0) return;
+  if (step.do === "remove-share") {
+    await store.delete(ShareManagers, { name: key }, { signal }).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+    return;
+  }
+  if (volume === undefined || share === undefined) return;
+  const { nodeID, users } = share;
+  if (manager !== undefined) {
+    await store.update(ShareManagers, { ...manager, spec: { nodeID, users } }, { signal });
+  } else {
     await store
       .create(ShareManagers, managerOf(volume, nodeID, users), { signal })
       .catch((cause: unknown) => {
@@ -37,11 +41,4 @@ function managerOf({ apiVersion, kind, metadata }: Volume, nodeID: string, users
     metadata: { name: metadata.name, ownerReferences: [owner] },
     spec: { nodeID, users },
   };
-}
-
-/** Removes the ShareManager of a volume that is gone. */
-export async function removeShare({ store, signal }: ServicesContext, name: string): Promise<void> {
-  await store.delete(ShareManagers, { name }, { signal }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
 }

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import { isFencedNode, type NodeAgent } from "../../../api/node-agent.ts";
+import type { ShareManager } from "../../../api/share-manager.ts";
 import { isServed, type Volume } from "../../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
 import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts";
@@ -40,6 +42,25 @@ export function decide(view: ShareView): SharePlan {
   const plan = { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
   // Whoever deleted its object: an agent that is alive writes it again at once.
   return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
+}
+
+export type ShareStep = { do: "record-share" } | { do: "remove-share" };
+
+/** What to do with the ShareManager, before any ticket: it says who serves whom. Pure. */
+export function nextShareStep({
+  volume,
+  manager,
+  share,
+}: Pick<SharePlan, "share"> & {
+  volume: Volume | undefined;
+  manager: ShareManager | undefined;
+}): ShareStep | undefined {
+  if (volume === undefined) return manager === undefined ? undefined : { do: "remove-share" };
+  if (share === undefined) return undefined;
+  // Nobody has used it yet: there is nothing to tell.
+  if (manager === undefined && share.users.length === 0) return undefined;
+  const { nodeID, users } = share;
+  return isDeepStrictEqual(manager?.spec, { nodeID, users }) ? undefined : { do: "record-share" };
 }
 
 function holdOn(volume: Volume, nodeID: string): WantedTicket {

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@mooring/store";
-import type { AttacherType, AttachmentTicket } from "../../../api/attachment.ts";
+import type { AttacherType } from "../../../api/attachment.ts";
 import type { Volume } from "../../../api/volume.ts";
 import { ticketIdFor } from "../../../tickets/ticket-id.ts";
 import type { TicketRequest } from "../../../tickets/tickets.ts";
@@ -20,14 +20,6 @@ export interface WantedTicket {
 export interface TicketPlan {
   holds: readonly WantedTicket[];
   afterMs?: number;
-}
-
-export type TicketStep = { do: "take"; ticket: TicketRequest } | { do: "release" } | { do: "rest" };
-
-/** From what is wanted and what is there to the one write that brings them together. Pure. */
-export function nextTicketStep({ wanted }: WantedTicket, present: AttachmentTicket | undefined): TicketStep {
-  if (wanted === undefined) return present === undefined ? { do: "rest" } : { do: "release" };
-  return { do: "take", ticket: wanted };
 }
 
 /** How a job wants the device: away from workloads, or as it happens to be. */

@@ -1,19 +1,10 @@
-import {
-  defined,
-  failpoint,
-  isAlreadyExists,
-  isNotFound,
-  type ObjectStore,
-  type ReconcileResult,
-  removeFinalizer,
-} from "@mooring/store";
+import { defined, failpoint, isAlreadyExists, isNotFound, type ObjectStore, removeFinalizer } from "@mooring/store";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
-import { converge, type EndStep } from "../../../converge.ts";
+import type { EndStep } from "../../../converge.ts";
 import type { NodeClaims } from "./claims.ts";
-import { decide } from "./decide.ts";
-import type { CoordinatorStep, CoordinatorView, GroupRecord } from "./view.ts";
+import type { CoordinatorStep, GroupRecord } from "./view.ts";
 
 const RECORDS: readonly GroupRecord[] = [
   "preparing",
@@ -33,25 +24,15 @@ const memberDeleted = failpoint("engine/group-snapshot/member-deleted");
 const finalizerAdded = failpoint("engine/group-snapshot/finalizer-added");
 const finalizerRemoved = failpoint("engine/group-snapshot/finalizer-removed");
 
-export interface CoordinatorContext {
+interface CoordinatorContext {
   store: ObjectStore;
   signal: AbortSignal;
   /** Nodes in a barrier, by group. */
   claims: NodeClaims;
-  /** The group and everything around it; undefined when it is gone. */
-  read(name: string): Promise<CoordinatorView | undefined>;
 }
 
-/** Takes a group snapshot as far as it can go now. */
-export function reconcileGroup(context: CoordinatorContext, name: string): Promise<ReconcileResult> {
-  return converge({
-    read: () => context.read(name),
-    decide: (view: CoordinatorView): CoordinatorStep => decide(view),
-    apply: (step, { group }) => apply(context, step, group),
-  });
-}
-
-async function apply(
+/** Makes the one change that a decision asks for. */
+export async function applyGroupStep(
   { store, signal, claims }: CoordinatorContext,
   step: Exclude<CoordinatorStep, EndStep>,
   group: GroupSnapshot,
@@ -70,6 +51,8 @@ async function apply(
     case "remove-finalizer":
       await removeFinalizer(store, GroupSnapshots, { name }, ENGINE_FINALIZER, signal);
       return finalizerRemoved();
+    case "resume-claim":
+      return claims.resume(name, Object.keys(group.status?.nodes ?? {}));
     case "record":
       // Another group may have taken a node since we looked.
       if (step.what === "quiescing" && !claims.take(name, Object.keys(group.status?.nodes ?? {}))) return;

@@ -1,0 +1,75 @@
+import {
+  type ControllerSource,
+  DONE,
+  isConflict,
+  isNotFound,
+  type Outcome,
+  type Reader,
+  Reconciler,
+  type WatchedInformer,
+  wait,
+} from "@mooring/store";
+import type { ServicesContext } from "../context.ts";
+import type { TicketPlan } from "./plan.ts";
+import { readTickets } from "./read.ts";
+import {
+  applyTicketStep,
+  type HeldTicket,
+  nextTicketStep,
+  type TicketFailpoints,
+  type TicketStep,
+} from "./steps.ts";
+
+/** What a service writes besides tickets. */
+type OwnStep = { do: string };
+
+export interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
+  name: string;
+  gaps: TicketFailpoints;
+  sources: readonly ControllerSource[];
+  /** Whatever else `plan` reads; volumes, attachments, pools and nodes are watched anyway. */
+  watched?: readonly WatchedInformer[];
+  /** Reads what the service needs to know, and decides about it. Undefined: no ticket of ours is in question. */
+  plan(key: string, reader: Reader): Promise<Plan | undefined>;
+  /** The write that the plan wants before its tickets are looked at. Pure. */
+  ownStep?(plan: Plan): Own | undefined;
+  applyOwn?(step: Own, plan: Plan): Promise<void>;
+}
+
+interface Planned<Plan> {
+  plan: Plan;
+  held: readonly HeldTicket[];
+}
+
+/** A data service that holds volumes by tickets for as long as its plans want them. */
+export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = never>(
+  context: ServicesContext,
+  service: TicketService<Plan, Own>,
+): Promise<void> {
+  const { store, logger, signal, informers } = context;
+  const { volumes, attachments, pools, nodes } = informers;
+  const { name, gaps, sources, watched = [] } = service;
+  const isTicketStep = (step: { do: string }): step is TicketStep =>
+    step.do === "take-ticket" || step.do === "release-ticket";
+  return new Reconciler<Planned<Plan>, TicketStep | Own | Outcome>({
+    ...{ name, store, logger, sources, backoff: { maxMs: 10_000 } },
+    watched: [volumes, attachments, pools, nodes, ...watched],
+    async read(key, { reader }) {
+      const plan = await service.plan(key, reader);
+      if (plan === undefined) return undefined;
+      // Its own write comes first, and the tickets are read after it.
+      if (service.ownStep?.(plan) !== undefined) return { plan, held: [] };
+      return { plan, held: await readTickets(context, reader, plan) };
+    },
+    decide({ plan, held }) {
+      const step = service.ownStep?.(plan) ?? nextTicketStep(held);
+      return step ?? (plan.afterMs === undefined ? DONE : wait(plan.afterMs));
+    },
+    async apply(step, { plan }) {
+      if (isTicketStep(step)) await applyTicketStep(context, step, gaps);
+      else await service.applyOwn?.(step as Own, plan);
+    },
+    // The volume went while it was being held.
+    isOutdated: (error) => isConflict(error) || isNotFound(error),
+  }).run(signal);
+}

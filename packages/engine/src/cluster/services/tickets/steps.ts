@@ -1,0 +1,62 @@
+import type { AttachmentTicket } from "../../../api/attachment.ts";
+import { addTicket, isSameRequest, removeTickets, type TicketRequest } from "../../../tickets/tickets.ts";
+import type { ServicesContext } from "../context.ts";
+import { ANYWHERE, type WantedTicket } from "./plan.ts";
+
+/** The gaps after a ticket was written and after it was taken away; each service names its own. */
+export interface TicketFailpoints {
+  taken: () => void;
+  released: () => void;
+}
+
+export type TicketStep =
+  | { do: "take-ticket"; volume: string; ticket: TicketRequest }
+  | { do: "release-ticket"; hold: WantedTicket };
+
+/** A ticket of the plan as it is now, and where one that may be anywhere can be. */
+export interface HeldTicket {
+  hold: WantedTicket;
+  present: AttachmentTicket | undefined;
+  /** Ready nodes that have the volume's pool open; only for tickets that may be anywhere. */
+  able?: readonly string[];
+}
+
+/** The first write that brings what is there closer to the plan; undefined when it is as planned. Pure. */
+export function nextTicketStep(held: readonly HeldTicket[]): TicketStep | undefined {
+  for (const each of held) {
+    const step = stepFor(each);
+    if (step !== undefined) return step;
+  }
+  return undefined;
+}
+
+function stepFor({ hold, present, able = [] }: HeldTicket): TicketStep | undefined {
+  const { type, volume, wanted } = hold;
+  if (wanted === undefined) {
+    // Only what is ours: a person's ticket may have taken the id.
+    return present?.type === type ? { do: "release-ticket", hold } : undefined;
+  }
+  // One that may be anywhere stays on the node that it names already, if it can.
+  const nodeID =
+    wanted.nodeID !== ANYWHERE ? wanted.nodeID : (able.find((node) => node === present?.nodeID) ?? able[0]);
+  if (nodeID === undefined) return undefined;
+  const ticket = { ...wanted, nodeID };
+  return present !== undefined && isSameRequest(present, ticket)
+    ? undefined
+    : { do: "take-ticket", volume, ticket };
+}
+
+/** A volume that is gone has taken its tickets along. */
+export async function applyTicketStep(
+  { store, now, signal }: ServicesContext,
+  step: TicketStep,
+  gaps: TicketFailpoints,
+): Promise<void> {
+  if (step.do === "release-ticket") {
+    const { id, type, volume } = step.hold;
+    await removeTickets(store, volume, (t) => t.id === id && t.type === type, signal);
+    return gaps.released();
+  }
+  await addTicket(store, step.volume, step.ticket, now(), signal);
+  gaps.taken();
+}
