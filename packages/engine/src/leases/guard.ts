@@ -66,6 +66,13 @@ export class DeviceGuard {
     await this.#publish();
   }
 
+  /** The image's device, as it is open now, works until the deadline or longer. */
+  async protects(image: string, device: string, deadline: number): Promise<boolean> {
+    const guarded = this.#devices.get(image);
+    if (guarded === undefined || guarded.name !== device.replace("/dev/", "")) return false;
+    return guarded.deadline >= deadline && (await isOpen(guarded));
+  }
+
   /** New deadlines of images whose devices are protected already. */
   async extend(deadlines: ReadonlyMap<string, number>): Promise<void> {
     for (const [image, deadline] of deadlines) {

@@ -112,6 +112,12 @@ export class ImageLeases {
     if (held !== undefined) await this.#options.guard.protect(image, device, held.deadline);
   }
 
+  /** Without the lease there is nothing to protect it for. */
+  async protects(image: string, device: string): Promise<boolean> {
+    const held = this.#held.get(image);
+    return held === undefined || (await this.#options.guard.protects(image, device, held.deadline));
+  }
+
   /** Nothing gets through this device any more. It is not, or not any more, the one of the image. */
   async cutOff(image: string, device: string): Promise<void> {
     await this.#options.guard.protect(image, device, 0);

@@ -86,6 +86,10 @@ export async function applyVolumeStep(
       await store.update(Volumes, { ...volume, metadata: { ...volume.metadata, finalizers } }, { signal });
       break;
     }
+    case "guard-device":
+      // Known to this process and its guard only: a kill right after it changes nothing.
+      await context.sharing?.leases.protect(name, view.device?.path ?? "");
+      return;
     case "take-lease":
       await takeLease(context, volume);
       break;
@@ -107,7 +111,9 @@ export async function applyVolumeStep(
 
 type DataStep = Exclude<
   ActiveStep["do"],
-  JobStep["do"] | "record" | "hide-device" | "add-finalizer" | "remove-finalizer" | "take-lease"
+  | JobStep["do"]
+  | ("record" | "hide-device" | "add-finalizer" | "remove-finalizer")
+  | ("guard-device" | "take-lease")
 >;
 
 async function changeData(

@@ -28,6 +28,7 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
     const idle = ownerID !== nodeID && ownStep(view).do === "rest";
     return idle ? REST : { do: "take-lease" };
   }
+  if (lease.unguarded === true) return { do: "guard-device" };
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
   // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };

@@ -32,11 +32,8 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   const open = context.pools.get(volume.spec.pool);
   const file = isImageId(name) ? await open?.backend.find(name) : undefined;
   const device = open === undefined ? undefined : await deviceOf(context, open, volume, file);
-  const lease = isShared(context.poolObjects.get(volume.spec.pool)) ? leaseOf(context, name) : undefined;
-  if (lease?.held && device !== undefined && device.fenced !== true && device.deleted !== true) {
-    // One that an earlier process of this node has opened.
-    await context.sharing?.leases.protect(name, device.path);
-  }
+  const shared = isShared(context.poolObjects.get(volume.spec.pool));
+  const lease = shared ? await leaseOf(context, name, device) : undefined;
   const source = await sourceOf(context, volume);
   const pool = open === undefined ? undefined : { block: open.backend.block };
   const jobs = await jobsOf(context, volume);
@@ -77,9 +74,17 @@ async function jobsOf({ store, nodeID, signal }: ReadContext, volume: Volume): P
   return tickets.filter((ticket) => ticket.nodeID === nodeID).map(({ type }) => type);
 }
 
-function leaseOf({ sharing }: ReadContext, name: string): LeaseState {
+async function leaseOf(
+  { sharing }: ReadContext,
+  name: string,
+  device: VolumeView["device"],
+): Promise<LeaseState> {
   const held = sharing?.leases.holds(name) === true;
-  return { held, takenFrom: sharing?.leases.takenFrom(name) };
+  const lease = { held, takenFrom: sharing?.leases.takenFrom(name) };
+  const works = held && device !== undefined && device.fenced !== true && device.deleted !== true;
+  // One that an earlier process of this node has opened.
+  const unguarded = works && !(await sharing?.leases.protects(name, device.path));
+  return unguarded ? { ...lease, unguarded } : lease;
 }
 
 /** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */

@@ -42,6 +42,8 @@ export interface LeaseState {
   held: boolean;
   /** The last holder was not seen to let go: it may still write into the file that it has open. */
   takenFrom: string | undefined;
+  /** The device is open, and nothing sees to it that it ends with the lease: an earlier process has opened it. */
+  unguarded?: boolean;
 }
 
 /** What a status write says happened; the gaps that crash tests stop in are named after them. */
@@ -73,6 +75,7 @@ export type VolumeStep =
   | JobStep
   | EndStep
   | { do: "take-lease" }
+  | { do: "guard-device" }
   | { do: "renew-image" }
   /** Nothing gets through it any more, and it goes with its last user. */
   | { do: "drop-device" }
