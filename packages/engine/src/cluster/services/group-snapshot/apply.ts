@@ -1,4 +1,11 @@
-import { defined, failpoint, isAlreadyExists, isNotFound, type ObjectStore, removeFinalizer } from "@mooring/store";
+import {
+  defined,
+  failpoint,
+  isAlreadyExists,
+  isNotFound,
+  type ObjectStore,
+  removeFinalizer,
+} from "@mooring/store";
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
