@@ -18,7 +18,7 @@ interface DriverOptions {
   stateDir: string;
   nodeId: string;
   pool: "xfs" | "btrfs" | "directory";
-  poolSize: number;
+  poolSize?: number;
   poolOvercommit?: number;
   maxVolumes: number;
   groupVolumes: "delete" | "keep";
@@ -100,7 +100,7 @@ function poolOf(options: DriverOptions): ServeOptions["pool"] {
   return {
     type,
     ...(options.kubeconfig === undefined ? {} : { name: ownPoolName(options.nodeId) }),
-    ...(type === "directory" ? {} : { size }),
+    ...(type === "directory" || size === undefined ? {} : { size }),
     ...(overcommit === undefined ? {} : { overcommit }),
   };
 }

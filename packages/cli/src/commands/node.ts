@@ -55,7 +55,7 @@ async function node(options: NodeOptions): Promise<void> {
 function poolsOf(options: NodeOptions, node: string): AgentPool[] {
   const { pool: type, poolSize, poolOvercommit, poolName: asked, sharedPool } = options;
   const name = poolName(asked ?? ownPoolName(node));
-  const size = type === "directory" ? {} : { size: poolSize };
+  const size = type === "directory" || poolSize === undefined ? {} : { size: poolSize };
   const limits = poolOvercommit === undefined ? {} : { overcommit: poolOvercommit };
   return [{ name, type, ...size, ...limits }, ...sharedPool];
 }

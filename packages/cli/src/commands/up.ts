@@ -34,7 +34,11 @@ async function up(options: UpOptions): Promise<void> {
   const logger = openLogger(options.logLevel);
   const { stateDir, sharedPool: sharedPools, pool: type, poolSize: size, poolOvercommit } = options;
   const parsed = {
-    pool: { type, size, ...(poolOvercommit === undefined ? {} : { overcommit: poolOvercommit }) },
+    pool: {
+      type,
+      ...(size === undefined ? {} : { size }),
+      ...(poolOvercommit === undefined ? {} : { overcommit: poolOvercommit }),
+    },
     leases: leaseTimes(options.leaseDuration),
     nodeGraceMs: graceFor(options),
     listen: listenAddress("--listen", options.listen, "127.0.0.1:6443"),

@@ -22,9 +22,9 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { bytes } from "../output/table.ts";
 import { type Check, check } from "./check.ts";
 import { jobChecks } from "./job-checks.ts";
+import { poolCheck } from "./pool-check.ts";
 import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
 import { workloadChecks } from "./workload-checks.ts";
@@ -125,15 +125,7 @@ async function waits(store: ObjectStore, now: Date): Promise<Check[]> {
 }
 
 async function parts(store: ObjectStore): Promise<Check[]> {
-  const pools = (await store.list(Pools)).items.map(({ metadata, status }) =>
-    status?.ready === true
-      ? check(
-          `Pool ${metadata.name}`,
-          "ok",
-          `${bytes(status.freeBytes ?? 0)} of ${bytes(status.totalBytes ?? 0)} free`,
-        )
-      : check(`Pool ${metadata.name}`, "fail", status?.conditions?.[0]?.message ?? "not ready"),
-  );
+  const pools = (await store.list(Pools)).items.map(poolCheck);
   const agents = (await store.list(NodeAgents)).items.map(({ metadata, status }) =>
     check(
       `NodeAgent ${metadata.name}`,

@@ -10,8 +10,8 @@ export interface HostOptions {
   stateDir: string;
   nodeName: string;
   pool: "xfs" | "btrfs" | "directory";
-  /** Bytes. */
-  poolSize: number;
+  /** Bytes; absent: as the pool is, or the default for a new one. */
+  poolSize?: number;
   poolOvercommit?: number;
   sharedPool: AgentPool[];
   /** Milliseconds. */

@@ -1,7 +1,6 @@
 import { parseQuantity } from "@mooring/store";
 import { InvalidArgumentError, Option } from "commander";
 
-const GIB = 1024 ** 3;
 /** Below it there is no XFS. */
 const MINIMUM = 300 * 1024 ** 2;
 
@@ -21,9 +20,10 @@ function quantity(text: string): number {
 }
 
 export function poolSizeOption(): Option {
-  return new Option("--pool-size <size>", "size of the pool file; a larger one grows it")
-    .argParser(poolSize)
-    .default(20 * GIB, "20Gi");
+  return new Option(
+    "--pool-size <size>",
+    "size of the pool file; a larger one grows it (default: 20Gi, or as it is)",
+  ).argParser(poolSize);
 }
 
 export function poolOption(): Option {

@@ -4,6 +4,7 @@ import {
   MOORING_API_VERSION,
   type NodeAgent,
   NodeAgents,
+  Pools,
   ShareManagers,
   VolumeAttachments,
   Volumes,
@@ -14,7 +15,7 @@ import { contextOf } from "./kinds.ts";
 import { storeOf } from "./testing.ts";
 
 test("a volume whose node has fallen silent does not pass for well, though its ticket is satisfied", async (t) => {
-  const store = await storeOf(t, [Volumes, VolumeAttachments, ShareManagers, NodeAgents]);
+  const store = await storeOf(t, [Volumes, VolumeAttachments, ShareManagers, NodeAgents, Pools]);
   const apiVersion = MOORING_API_VERSION;
   const spec = { size: 1, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo", nodeID: "node-a" };
   const status = { state: "attached" as const, currentNodeID: "node-a", device: "/dev/loop1" };

@@ -10,6 +10,7 @@ import {
 } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { explainHolder } from "./explain-holder.ts";
+import { explainRoom } from "./explain-room.ts";
 import { explainTickets } from "./explain-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -59,6 +60,7 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
     return finding("failed", subject, "does not exist", { next: "mooring volume list" });
   const { status } = volume;
   const children = [
+    ...(await explainRoom(context, volume)),
     ...(await explainHolder(context, volume)),
     ...(await share(context, volume)),
     ...(await tickets(context, volume)),

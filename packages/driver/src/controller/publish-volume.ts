@@ -21,6 +21,7 @@ import {
 import { failpoint, isNotFound, KubeVolumeAttachments } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 import { findNode, findPool, getVolume, listObjects } from "../objects/find.ts";
+import { requireNotHeld } from "../objects/not-held.ts";
 import { requireUnmounted } from "../objects/require-unmounted.ts";
 import { type Capability, parseCapability, requireCapability } from "../request/capability.ts";
 import { PUBLISH_READ_ONLY } from "../request/publish-context.ts";
@@ -54,6 +55,7 @@ export async function publishVolume(
   };
   if (present === undefined) {
     requireFree(csi);
+    if (!readonly && !capability.mode.readOnly) await requireNotHeld(driver.store, volume, signal);
     await requireRoomOnNode(driver, nodeId, signal);
   } else requireSameUse(present, parameters);
   // The arbiter may know the owner better than the name of the ticket does.

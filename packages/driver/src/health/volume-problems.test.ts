@@ -42,6 +42,10 @@ const notReady = {
   ] as never,
 };
 
+const held = [
+  { type: "WritersHeld", status: "True", reason: "PoolFull", message: "full", lastTransitionTime: "" },
+] as never;
+
 const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, string][]][] = [
   ["all is well", { volume: volume(), pool: pool(), node: node("Ready") }, []],
   [
@@ -139,6 +143,11 @@ const CASES: readonly [string, Parameters<typeof volumeProblems>[0], [number, st
       [Status.DEGRADED, "PoolBelowReserve"],
       [Status.DEGRADED, "NodeSuspect"],
     ],
+  ],
+  [
+    "the pool is full and holds its writers",
+    { volume: volume(), pool: pool({ freeBytes: 50, conditions: held }), node: node("Ready") },
+    [[Status.DEGRADED, "WritersHeld"]],
   ],
   ["the node is fenced", { volume: volume(), pool: pool(), node: node("Fenced") }, [[2, "NodeFenced"]]],
   ["the node is gone", { volume: volume(), pool: pool(), node: node("Gone") }, [[2, "NodeGone"]]],

@@ -1,5 +1,12 @@
 import { v1 } from "@mooring/csi";
-import { type FaultCause, isShared, type NodeAgent, type Pool, type Volume } from "@mooring/engine";
+import {
+  type FaultCause,
+  heldMessage,
+  isShared,
+  type NodeAgent,
+  type Pool,
+  type Volume,
+} from "@mooring/engine";
 import { isBelowReserve } from "../objects/pool-room.ts";
 import { remountMessage } from "./remount-message.ts";
 
@@ -68,9 +75,17 @@ const poolClosed: Rule = ({ volume, pool }) => {
   return { ...problem, message: `pool "${pool.metadata.name}" is not ready: ${why}` };
 };
 
+const writersHeld: Rule = ({ pool }) => {
+  const why = heldMessage(pool);
+  if (pool === undefined || why === undefined) return undefined;
+  const message = `pool "${pool.metadata.name}": ${why}`;
+  return { status: Status.DEGRADED, reason: "WritersHeld", message };
+};
+
 const poolFull: Rule = ({ pool }) => {
+  if (heldMessage(pool) !== undefined) return undefined;
   if (pool?.status?.ready !== true || !isBelowReserve(pool)) return undefined;
-  const message = `pool "${pool.metadata.name}" is below its reserve: writes to thin volumes may fail soon`;
+  const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes will be held when it is full`;
   return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };
 };
 
@@ -92,6 +107,7 @@ const RULES: readonly Rule[] = [
   remountRequested,
   lastFailure,
   poolClosed,
+  writersHeld,
   poolFull,
   nodeAway,
 ];

@@ -25,6 +25,11 @@ export interface Pool extends KubeObject {
     overcommit?: number;
     /** Bytes kept free; default 5 % of the pool. */
     reserve?: number;
+    /**
+     * Writers wait before the pool is full, and go on when there is room, instead of failing. Counts when the pool is
+     * opened. On trial: see docs/tasks/full-pools.md.
+     */
+    holdWriters?: boolean;
   };
   status?: PoolStatus;
 }
@@ -58,3 +63,18 @@ export function withoutUsage({ status, metadata, ...pool }: Pool): Pool {
 }
 
 export const Pools = defineResource<Pool>(MOORING_GROUP, MOORING_VERSION, "Pool", "pools", false);
+
+/** Why the writers of the pool are held; undefined: they are not. */
+export function heldMessage(pool: Pool | undefined): string | undefined {
+  return trueCondition(pool, "WritersHeld")?.message;
+}
+
+/** The pool is filled above one of the levels at which people are told. */
+export function spaceLow(pool: Pool | undefined): { reason: string; message: string } | undefined {
+  const found = trueCondition(pool, "SpaceLow");
+  return found && { reason: found.reason, message: found.message };
+}
+
+function trueCondition(pool: Pool | undefined, wanted: string): Condition | undefined {
+  return pool?.status?.conditions?.find(({ type, status }) => type === wanted && status === "True");
+}

@@ -15,6 +15,7 @@ import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { isServed, type Volume, Volumes } from "../api/volume.ts";
 import type { AgentContext } from "./context.ts";
 import { reconcilePool } from "./pool/index.ts";
+import { watchUsage } from "./pool/watch-usage.ts";
 import { presentShares, reconcileShare } from "./share/index.ts";
 
 export interface AgentInformers {
@@ -51,7 +52,7 @@ export function createInformers(store: ObjectStore, logger: Logger): AgentInform
   };
 }
 
-export function runPools(context: AgentContext, informers: AgentInformers): Promise<void> {
+export async function runPools(context: AgentContext, informers: AgentInformers): Promise<void> {
   const { pools, volumes, snapshots } = informers;
   const queue = new WorkQueue();
   context.pools.onTouched((name) => queue.addAfter(name, USAGE_DELAY_MS));
@@ -65,7 +66,7 @@ export function runPools(context: AgentContext, informers: AgentInformers): Prom
   /** The last volume that leaves lets a pool go that is being deleted. */
   const goingPool = (name: string): string[] =>
     pools.get(name)?.metadata.deletionTimestamp === undefined ? [] : [name];
-  return runController(
+  const controller = runController(
     {
       name: "pool",
       logger: context.logger,
@@ -79,6 +80,7 @@ export function runPools(context: AgentContext, informers: AgentInformers): Prom
     },
     context.signal,
   );
+  await Promise.all([controller, watchUsage(context, (name) => queue.add(name))]);
 }
 
 export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {

@@ -15,6 +15,7 @@ import { type Pool, Pools, type PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
 import { KeyedLock } from "../host/keyed-lock.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
+import { DEFAULT_POOL_BYTES } from "../pools/backing-file.ts";
 import type { AgentContext } from "./context.ts";
 import { createInformers, runPools, runShares } from "./controllers.ts";
 import { Copies } from "./copy/copies.ts";
@@ -45,11 +46,13 @@ export interface AgentPool {
   shared?: boolean;
   /** Absolute folder; default `<stateDir>/pools/<name>`. */
   path?: string;
-  /** Bytes of the sparse file behind it; default 20 GiB. */
+  /** Bytes of the sparse file behind it; default 20 GiB for a new one, else as it is. */
   size?: number;
   /** Promised bytes may exceed the pool's size by this factor. */
   overcommit?: number;
   reserve?: number;
+  /** Its writers are held before it is full. */
+  holdWriters?: boolean;
 }
 
 export interface AgentOptions {
@@ -150,11 +153,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void> {
   const { store, nodeID, stateDir, signal } = options;
   const { name, path = join(stateDir, "pools", name), shared = false, ...rest } = pool;
+  // Said once and for all: what a later start does not say stays as it is.
+  const size = shared || rest.type === "directory" ? {} : { size: rest.size ?? DEFAULT_POOL_BYTES };
   const object: Pool = {
     apiVersion: apiVersionOf(Pools),
     kind: Pools.kind,
     metadata: { name },
-    spec: shared ? { ...rest, mode: "shared", path } : { ...rest, nodeID, path },
+    spec: shared ? { ...rest, mode: "shared", path } : { ...rest, ...size, nodeID, path },
   };
   try {
     await store.create(Pools, object, { signal });

@@ -40,6 +40,12 @@ export interface PoolBackend {
   /** Lets go of a pool whose images are in use: it stays mounted, and another process may open it. */
   leave(): Promise<void>;
   usage(): Promise<PoolUsage>;
+  /** Writes into images wait until there is room again: nothing may be opened for writing meanwhile. */
+  held(): Promise<boolean>;
+  /** Makes sure that who holds the writers is there; nothing where nobody does. */
+  watch(): Promise<void>;
+  /** Makes the file behind the pool, and its file system, larger while it is in use. Never smaller. */
+  enlarge(size: number): Promise<void>;
   readonly limits: PoolLimits;
   /** Other limits from now on. What has been promised stays promised. */
   limit(limits: PoolLimits): void;

@@ -66,6 +66,22 @@ export async function openBacking(
   if (size !== undefined) await fs.grow(host, backing.mount);
 }
 
+/** The file of an open pool, its device and its file system. Each step may have been done before. */
+export async function enlargeBacking(
+  host: Host,
+  { folder, backing }: PoolLayout,
+  fs: PoolFilesystem,
+  size: number,
+): Promise<void> {
+  if (backing === undefined) return;
+  await growFile(backing.file, size);
+  await recordBacking(folder, backing.file).catch(unlessFull);
+  const device = await host.loops.find(backing.file);
+  if (device === undefined) throw new EngineError("UNAVAILABLE", `${backing.file} has no device`);
+  await host.loops.refresh(device.path);
+  await fs.grow(host, backing.mount);
+}
+
 /** Images must never be made in the bare folder, where the mounted pool would later hide them. */
 async function requireMounted(folder: string, mount: string): Promise<void> {
   const [outside, inside] = await Promise.all([stat(folder), stat(mount)]);

@@ -1,11 +1,10 @@
-import { statfs } from "node:fs/promises";
 import { makeFolder } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { KeyedLock } from "../host/keyed-lock.ts";
 import type { Image, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
-import { closeBacking, openBacking } from "./backing-file.ts";
+import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
 import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
@@ -17,6 +16,7 @@ import type { ImageStore } from "./image-store.ts";
 import { type PoolLayout, poolLayout, sharedLayout } from "./layout.ts";
 import { BTRFS_POOL, imagesSubvolume, plainFolder, XFS_POOL } from "./pool-filesystems.ts";
 import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
+import { poolRoom } from "./room.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
 
 export interface PoolOptions extends PoolLimits {
@@ -138,11 +138,22 @@ class LocalPool implements PoolBackend {
   async usage(): Promise<PoolUsage> {
     this.#requireOpen();
     if (this.#layout.shared !== undefined) await this.#count();
-    const [inside, below] = await Promise.all([statfs(this.#layout.images), statfs(this.#options.path)]);
+    const room = await poolRoom(this.#options.host, this.#layout, this.type);
     const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
-    // The sparse pool file may promise more than the disk below it has left.
-    const freeBytes = Math.min(inside.bavail * inside.bsize, below.bavail * below.bsize);
-    return { totalBytes: inside.blocks * inside.bsize, freeBytes, promisedBytes };
+    return { ...room, promisedBytes };
+  }
+
+  async held(): Promise<boolean> {
+    return false;
+  }
+
+  async watch(): Promise<void> {}
+
+  async enlarge(size: number): Promise<void> {
+    this.#requireOpen();
+    const { host } = this.#options;
+    if (this.type === "directory") return;
+    await enlargeBacking(host, this.#layout, this.type === "xfs" ? XFS_POOL : BTRFS_POOL, size);
   }
 
   async list(): Promise<Image[]> {

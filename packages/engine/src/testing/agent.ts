@@ -60,6 +60,8 @@ export interface BenchOptions {
   /** The clock of the data services. */
   now?: () => Date;
   poolSize?: number;
+  /** Writers are held before the pool is full. */
+  holdWriters?: boolean;
   /** The test takes files away behind the agent's back: no event tells of what is due then. */
   behindItsBack?: boolean;
   /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
@@ -111,8 +113,22 @@ export class Bench {
     this.#abort = new AbortController();
     const { store, host, stateDir } = this;
     const common = { store, logger: silentLogger, signal: this.#abort.signal };
-    const pools = [{ name: POOL, type: this.type, size: this.#options.poolSize ?? 2 * GIB }];
-    const agent = startAgent({ ...common, host, nodeID: NODE, stateDir, pools, healthMs: 200 });
+    const pools = [
+      {
+        name: POOL,
+        type: this.type,
+        size: this.#options.poolSize ?? 2 * GIB,
+        holdWriters: this.#options.holdWriters === true,
+      },
+    ];
+    const agent = startAgent({
+      ...common,
+      host,
+      nodeID: NODE,
+      stateDir,
+      pools,
+      healthMs: 200,
+    });
     this.#running.push({ done: agent.then(({ done }) => done) });
     await agent;
     if (this.#options.reverts === true) this.#running.push(startGroupReverts(common));

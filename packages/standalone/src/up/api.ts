@@ -1,6 +1,9 @@
+import { Pools } from "@mooring/engine";
+import { createInformer } from "@mooring/store";
 import type { KubeletStreams } from "../apiserver/index.ts";
 import { type ApiServer, startApiServer } from "../apiserver/start.ts";
 import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
+import { poolMetrics } from "./pool-metrics.ts";
 import type { Starting } from "./start.ts";
 
 export interface StartedApi extends ApiServer {
@@ -38,6 +41,12 @@ export async function startApi({
     startCrdController({ store, registry, kinds, logger, signal }),
   );
   await installCrds(store, await bundledCrds());
+  const pools = createInformer(store, Pools, { logger });
+  await parts.start("pool metrics", async (signal) => {
+    const done = pools.run(signal);
+    await pools.synced(signal);
+    return { done };
+  });
   const server = await parts.start("API server", (signal) =>
     startApiServer({
       store,
@@ -47,7 +56,7 @@ export async function startApi({
       logger,
       signal,
       kubelet: late,
-      metrics: calls.families,
+      metrics: () => [...calls.families(), ...poolMetrics(pools.list())],
     }),
   );
   return {

@@ -5,8 +5,8 @@ import type { Logger } from "@mooring/store";
 export interface StandaloneOptions {
   /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
   stateDir: string;
-  /** The default pool; `size` in bytes counts only when the pool is made, `overcommit` at every start that says one. */
-  pool: { type: PoolType; size: number; overcommit?: number };
+  /** The default pool; `size` in bytes and `overcommit` count at every start that says them: a pool never gets smaller. */
+  pool: { type: PoolType; size?: number; overcommit?: number };
   /** Pools that this node has together with others. */
   sharedPools: readonly AgentPool[];
   /** How long a shared pool's images are held without a renewal; the same on every node. */

@@ -12,7 +12,7 @@ const DEFAULT_POOL = "default";
 function ownPool({ type, size, overcommit }: Starting["options"]["pool"]): AgentPool {
   return {
     ...{ name: DEFAULT_POOL, type },
-    ...(type === "directory" ? {} : { size }),
+    ...(type === "directory" || size === undefined ? {} : { size }),
     ...(overcommit === undefined ? {} : { overcommit }),
   };
 }

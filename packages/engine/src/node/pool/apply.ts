@@ -6,10 +6,13 @@ import type { EndStep } from "../../converge.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
 import { forgetBacking } from "../../pools/backing-record.ts";
 import { createPool } from "../../pools/create-pool.ts";
+import { keptPool } from "../../pools/keeper/kept-pool.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 import type { AgentContext } from "../context.ts";
+import { news } from "./conditions.ts";
 import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 import { layoutOf } from "./layout-of.ts";
+import { tellVolumes } from "./tell-volumes.ts";
 
 const after = {
   "add-finalizer": failpoint("engine/pool/finalizer-added"),
@@ -17,7 +20,9 @@ const after = {
   open: failpoint("engine/pool/opened"),
   // In memory only: a kill after it is a kill before it.
   limit: () => {},
+  enlarge: failpoint("engine/pool/enlarged"),
   "record-usage": failpoint("engine/pool/usage-recorded"),
+  "tell-volumes": failpoint("engine/pool/volumes-told"),
   remove: failpoint("engine/pool/removed"),
 };
 
@@ -46,8 +51,18 @@ export async function applyPoolStep(
     case "limit":
       context.pools.get(name)?.backend.limit(step.limits);
       break;
-    case "record-usage":
+    case "enlarge":
+      await context.pools.get(name)?.backend.enlarge(step.size);
+      break;
+    case "record-usage": {
       await store.updateStatus(Pools, { ...pool, status: step.status }, { signal });
+      for (const { type, reason, message } of news(pool.status?.conditions, step.status.conditions ?? [])) {
+        context.events.event(pool, type, reason, message);
+      }
+      break;
+    }
+    case "tell-volumes":
+      await tellVolumes(context, pool, step.names);
       break;
     case "remove":
       await remove(context, name);
@@ -59,13 +74,14 @@ async function open(context: AgentContext, pool: Pool): Promise<void> {
   const { host, pools, nodeID } = context;
   const { metadata, spec } = pool;
   const layout = layoutOf(context, pool);
-  const backend = createPool(spec.type, {
+  const bare = createPool(spec.type, {
     host,
     path: layout.folder,
     ...(isShared(pool) ? { shared: { source: spec.path, nodeID } } : {}),
     ...(spec.size === undefined ? {} : { size: spec.size }),
     ...limitsOf(pool),
   });
+  const backend = spec.holdWriters === true && !isShared(pool) ? keptPool(bare, host, layout) : bare;
   await backend.open();
   pools.set({ name: metadata.name, backend, layout });
 }

@@ -1,8 +1,9 @@
-import { type Condition, hasFinalizer, isDeleting } from "@mooring/store";
+import { hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
 import { type EndStep, fail, REST } from "../../converge.ts";
 import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
+import { openConditions, sameConditions } from "./conditions.ts";
 
 /** Everything that a decision about a pool may depend on. */
 export interface PoolView {
@@ -13,6 +14,12 @@ export interface PoolView {
   usage: PoolUsage | undefined;
   /** What it goes by while it is open. */
   limits: PoolLimits | undefined;
+  /** Bytes of the file behind it; undefined: there is none. */
+  fileBytes?: number | undefined;
+  /** Its writers are held. */
+  held?: boolean;
+  /** Volumes whose records say something else about that. */
+  untold?: readonly string[];
   /** There is something of the pool on the disk. */
   onDisk: boolean;
   /** Ids of the images that are in the pool. */
@@ -28,20 +35,26 @@ export type PoolStep =
   | { do: "remove-finalizer" }
   | { do: "open" }
   | { do: "limit"; limits: PoolLimits }
+  | { do: "enlarge"; size: number }
   | { do: "record-usage"; status: PoolStatus }
+  | { do: "tell-volumes"; names: readonly string[] }
   | { do: "remove" };
 
 /** The next step for a pool of this node. Pure. */
 export function decide(view: PoolView): PoolStep {
-  const { pool, usage } = view;
+  const { pool, usage, untold = [] } = view;
   const held = hasFinalizer(pool, ENGINE_FINALIZER);
   if (isDeleting(pool)) return held ? deletion(view) : REST;
   if (!held) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
+  const { size } = pool.spec;
+  if (size !== undefined && view.fileBytes !== undefined && view.fileBytes < size)
+    return { do: "enlarge", size };
   const status = readyStatus(view, usage);
-  return status === undefined ? REST : { do: "record-usage", status };
+  if (status !== undefined) return { do: "record-usage", status };
+  return untold.length === 0 ? REST : { do: "tell-volumes", names: untold };
 }
 
 /** The limits that the pool's object asks for. */
@@ -76,34 +89,19 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
 }
 
 /** Undefined when the pool says all this already. */
-function readyStatus({ pool, nodeID, now }: PoolView, usage: PoolUsage): PoolStatus | undefined {
+function readyStatus(
+  { pool, nodeID, held = false, now }: PoolView,
+  usage: PoolUsage,
+): PoolStatus | undefined {
   const { status } = pool;
   const nodes = isShared(pool) ? { nodes: [...new Set([...poolNodes(pool), nodeID])].sort() } : {};
+  const conditions = openConditions(status, usage, held, now);
   const unchanged =
     status?.ready === true &&
     status.totalBytes === usage.totalBytes &&
     status.freeBytes === usage.freeBytes &&
     status.promisedBytes === usage.promisedBytes &&
+    sameConditions(status.conditions, conditions) &&
     (nodes.nodes === undefined || nodes.nodes.length === status.nodes?.length);
-  if (unchanged) return undefined;
-  return {
-    ready: true,
-    ...usage,
-    ...nodes,
-    conditions: [readyCondition(status, true, "Open", "the pool is open", now)],
-  };
-}
-
-export function readyCondition(
-  status: PoolStatus | undefined,
-  ready: boolean,
-  reason: string,
-  message: string,
-  now: Date,
-): Condition {
-  const before = status?.conditions?.find(({ type }) => type === "Ready");
-  const value = ready ? "True" : "False";
-  const same = before?.status === value;
-  const lastTransitionTime = same ? before.lastTransitionTime : now.toISOString().replace(/\.\d+Z$/, "Z");
-  return { type: "Ready", status: value, reason, message, lastTransitionTime };
+  return unchanged ? undefined : { ready: true, ...usage, ...nodes, conditions };
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { getIfAny, type Informer, mutate, type ReconcileResult } from "@mooring/store";
 import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
@@ -6,10 +7,13 @@ import type { Volume } from "../../api/volume.ts";
 import { converge } from "../../converge.ts";
 import { asRecorded } from "../../errors.ts";
 import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
+import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import { applyPoolStep } from "./apply.ts";
-import { decide, type PoolView, readyCondition } from "./decide.ts";
+import { condition } from "./conditions.ts";
+import { decide, type PoolView } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
+import { untoldVolumes } from "./tell-volumes.ts";
 
 const USAGE_EVERY_MS = 30_000;
 
@@ -55,12 +59,17 @@ async function readPool(
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
+  const held = (await backend?.held()) === true;
+  const own = volumes.list().filter(({ spec }) => spec.pool === name);
   return {
     pool,
     nodeID,
     onDisk: existsSync(backing?.file ?? images),
     usage: await usageOf(backend),
     limits: backend?.limits,
+    fileBytes: backing === undefined ? undefined : (await lstat(backing.file).catch(absent))?.size,
+    held,
+    untold: backing === undefined ? [] : untoldVolumes(own, held),
     images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
     records: [...volumes.list(), ...snapshots.list()].filter(({ spec }) => spec.pool === name).length,
     now: host.clock.now(),
@@ -78,8 +87,10 @@ async function reportNotReady(context: AgentContext, name: string, error: unknow
       // Other nodes' failures to open a shared pool are theirs alone.
       const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
       const ready = openHere || elsewhere;
-      const condition = readyCondition(pool.status, ready, code, message, host.clock.now());
-      return { ...pool, status: { ...pool.status, ready, conditions: [condition] } };
+      const state = { status: ready ? "True" : "False", reason: code, message } as const;
+      const own = condition(pool.status, "Ready", state, host.clock.now());
+      const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
+      return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
     };
     const pool = await mutate(store, Pools, { name }, put, { subresource: "status", signal });
     events.event(pool, "Warning", "PoolFailed", message);

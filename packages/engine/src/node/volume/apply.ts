@@ -135,6 +135,7 @@ async function changeData(
     case "open-device":
       // A folder is its own device.
       if (!pool.backend.block) return;
+      if (await pool.backend.held()) throw poolHeld(pool);
       // Not in the middle of a cut: a device that appears then would be written to unseen.
       await context.cuts.after(copyKey(pool.name, name), () =>
         openDevice(context, name, present(file), view.lease !== undefined),
@@ -192,6 +193,13 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
   }
   throw new EngineError("FAILED_PRECONDITION", `volume ${volume.metadata.name} is still mounted`, {
     hint: `unmount the mounts of ${device.path}`,
+  });
+}
+
+/** Opening the image for writing would wait in the kernel. */
+function poolHeld({ name }: OpenPool): EngineError {
+  return new EngineError("UNAVAILABLE", `pool ${name} is full: its writers are held until there is room`, {
+    hint: "delete volumes or snapshots in it, or make the pool larger",
   });
 }
 

@@ -176,7 +176,16 @@ const engineGroup: Full<GroupSnapshot> = {
 const pool: Full<Pool> = {
   ...ours,
   kind: "Pool",
-  spec: { type: "xfs", mode: "local", nodeID: "n", path: "/p", size: 1, overcommit: 1.5, reserve: 1 },
+  spec: {
+    type: "xfs",
+    mode: "local",
+    nodeID: "n",
+    path: "/p",
+    size: 1,
+    overcommit: 1.5,
+    reserve: 1,
+    holdWriters: true,
+  },
   status: { ready: true, nodes: ["n"], totalBytes: 1, freeBytes: 1, promisedBytes: 1, conditions },
 };
 

@@ -1,0 +1,22 @@
+import { heldMessage, type Pool, spaceLow } from "@mooring/engine";
+import { bytes } from "../output/table.ts";
+import { type Check, check } from "./check.ts";
+
+const MAKE_ROOM =
+  "kubectl delete the claims or snapshots that nobody needs, or make the pool larger (docs/tasks/full-pools.md)";
+
+/** Whether a pool is open, and whether there is room in it. */
+export function poolCheck(pool: Pool): Check {
+  const { metadata, status } = pool;
+  const name = `Pool ${metadata.name}`;
+  if (status?.ready !== true) {
+    const why = status?.conditions?.find(({ type }) => type === "Ready")?.message;
+    return check(name, "fail", why ?? "not ready");
+  }
+  const room = `${bytes(status.freeBytes ?? 0)} of ${bytes(status.totalBytes ?? 0)} free`;
+  const held = heldMessage(pool);
+  if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
+  const low = spaceLow(pool);
+  if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, MAKE_ROOM);
+  return check(name, "ok", room);
+}

@@ -1,0 +1,16 @@
+import { heldMessage, Pools, spaceLow, type Volume } from "@mooring/engine";
+import { type Context, read } from "./context.ts";
+import { type Finding, finding } from "./finding.ts";
+
+/** What a volume's pool says of its room; nothing while there is enough. */
+export async function explainRoom(context: Context, { spec }: Volume): Promise<Finding[]> {
+  const pool = await read(context, Pools, { name: spec.pool });
+  const subject = `Pool ${spec.pool}`;
+  const held = heldMessage(pool);
+  const next = `delete claims or snapshots that nobody needs, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
+  if (held !== undefined) return [finding("failed", subject, held, { next })];
+  const low = spaceLow(pool);
+  if (low === undefined) return [];
+  // A pool that does not hold its writers fails them when it is full.
+  return [finding(low.reason === "AlmostFull" ? "waiting" : "ok", subject, low.message, { next })];
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { Events, mutate } from "@mooring/store";
+import { heldMessage, Pools, spaceLow } from "../../api/pool.ts";
+import { Snapshots } from "../../api/snapshot.ts";
+import { Bench, POOL, until } from "../../testing/agent.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { GIB, MIB } from "../../testing/scratch.ts";
+
+test("a full pool says that it holds its writers, also after a restart, and lets them go on when it grows", async (t) => {
+  const bench = await Bench.open(t, "xfs", { poolSize: 512 * MIB, holdWriters: true });
+  await bench.createVolume("v-p-1", { size: GIB, volumeMode: "Block" });
+  await bench.volume("v-p-1", "detached");
+  await bench.place("v-p-1", "node-1");
+  const { status } = await bench.volume("v-p-1", "attached");
+  const writer = spawn("dd", ["if=/dev/zero", `of=${status?.device}`, "bs=1M", "count=480", "oflag=direct"]);
+  const ended = once(writer, "exit");
+  try {
+    const held = await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) !== undefined);
+    assert.match(heldMessage(held) ?? "", /writes to its volumes wait/);
+    assert.ok(spaceLow(held) !== undefined);
+    const told = (wanted: string) =>
+      bench.volumeWhere("v-p-1", (volume) =>
+        (volume.status?.conditions ?? []).some(
+          ({ type, status: said }) => type === "WritersHeld" && said === wanted,
+        ),
+      );
+    await told("True");
+    await bench.createVolume("v-p-2", { size: MIB, volumeMode: "Block" });
+    const refused = await bench.volumeWhere("v-p-2", (volume) => volume.status?.error !== undefined);
+    assert.match(refused.status?.error?.message ?? "", /held until there is room|in reserve/);
+
+    await bench.stop();
+    await bench.start();
+    assert.equal(writer.exitCode, null);
+    await mutate(bench.store, Pools, { name: POOL }, (pool) => {
+      pool.spec.size = GIB;
+    });
+    assert.deepEqual(await ended, [0, null]);
+    const after = await until(
+      bench.store,
+      Pools,
+      POOL,
+      (pool) => heldMessage(pool) === undefined && (pool.status?.totalBytes ?? 0) > 900 * MIB,
+    );
+    assert.equal(after.status?.ready, true);
+    await told("False");
+    await bench.volume("v-p-2", "detached");
+    await eventually("an event of each change, once", async () => {
+      const events = (await bench.store.list(Events)).items.filter(
+        (one) => one.involvedObject?.kind === "Volume",
+      );
+      const reasons = events.map(({ reason }) => reason);
+      return reasons.includes("WritersHeld") && reasons.includes("WritersGoOn");
+    });
+  } finally {
+    if (writer.exitCode === null) writer.kill("SIGKILL");
+  }
+});
+
+test("a held pool gives up a snapshot, and its writers go on with the room", async (t) => {
+  const bench = await Bench.open(t, "xfs", { poolSize: 512 * MIB, holdWriters: true });
+  const write = (device: string | undefined, count: number) =>
+    spawn("dd", ["if=/dev/zero", `of=${device}`, "bs=1M", `count=${count}`, "oflag=direct", "conv=notrunc"]);
+  await bench.createVolume("v-p-1", { size: 500 * MIB, volumeMode: "Block" });
+  await bench.volume("v-p-1", "detached");
+  await bench.place("v-p-1", "node-1");
+  const { status } = await bench.volume("v-p-1", "attached");
+  assert.deepEqual(await once(write(status?.device, 180), "exit"), [0, null]);
+  await bench.createSnapshot("s-p-1", "v-p-1");
+  await until(bench.store, Snapshots, "s-p-1", (snapshot) => snapshot.status?.readyToUse === true);
+  // Every byte is in the snapshot as well, so that this takes as much room once more.
+  const writer = write(status?.device, 180);
+  const ended = once(writer, "exit");
+  await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) !== undefined);
+  await bench.store.delete(Snapshots, { name: "s-p-1" });
+  assert.deepEqual(await ended, [0, null]);
+  await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) === undefined);
+});

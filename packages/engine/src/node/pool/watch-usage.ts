@@ -1,0 +1,42 @@
+import { isShared } from "../../api/pool.ts";
+import type { AgentContext } from "../context.ts";
+import { openConditions, sameConditions } from "./conditions.ts";
+import { layoutOf } from "./layout-of.ts";
+
+const LOOK_EVERY_MS = 1000;
+/** A change of this part of the pool is told at once; less with the next regular look. */
+const NOTABLE = 0.005;
+
+/**
+ * Looks at every open pool once a second, calls back for one whose object does not say what is true any more, and starts
+ * a keeper anew where somebody has killed it. A shared folder is left alone: whoever serves it may be silent.
+ */
+export async function watchUsage(context: AgentContext, changed: (name: string) => void): Promise<void> {
+  const { signal, host, logger } = context;
+  while (!signal.aborted) {
+    for (const { name } of context.pools.list()) {
+      try {
+        if (await hasChanged(context, name)) changed(name);
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ err: error, pool: name }, "cannot look at a pool");
+      }
+    }
+    await host.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+  }
+}
+
+async function hasChanged(
+  { pools, poolObjects, host, ...context }: AgentContext,
+  name: string,
+): Promise<boolean> {
+  const pool = poolObjects.get(name);
+  const backend = pools.get(name)?.backend;
+  if (pool === undefined || backend === undefined || isShared(pool) || !backend.isOpen) return false;
+  if (layoutOf(context, pool).backing === undefined) return false;
+  await backend.watch();
+  const [usage, held] = await Promise.all([backend.usage(), backend.held()]);
+  const { status } = pool;
+  const conditions = openConditions(status, usage, held, host.clock.now());
+  const difference = Math.abs((status?.freeBytes ?? 0) - usage.freeBytes);
+  return !sameConditions(status?.conditions, conditions) || difference > usage.totalBytes * NOTABLE;
+}

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Host } from "../../../host/host.ts";
+import { eventually } from "../../../testing/eventually.ts";
+import { type Hooks, MIB, scratch } from "../../../testing/scratch.ts";
+import type { PoolBackend } from "../../backend.ts";
+import { createPool } from "../../create-pool.ts";
+import { poolLayout } from "../../layout.ts";
+import { keptPool } from "../kept-pool.ts";
+import type { Fill } from "./rows.ts";
+import { WRITER_PROGRAM } from "./writer-program.ts";
+
+const POOL = 512 * MIB;
+const VICTIM_MIB = 150;
+/** More than fits; after something of VICTIM_MIB has gone, or the pool has grown, it fits. */
+const WRITTEN_MIB = { grow: 440, "remove-volume": 190, "remove-snapshot": 190 } as const;
+const VOLUME = "v-fill";
+
+interface Scene {
+  host: Host;
+  fill: Fill;
+  folder: string;
+  mount: string;
+  pool: PoolBackend;
+  count: number;
+}
+
+/** Fills a pool as the row says. Fails when a write fails, a byte is lost or differs, or the writer never ends. */
+export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
+  const scene = await open(t, host, fill);
+  const { pool } = scene;
+  if (fill.room !== "grow") await makeVictim(scene);
+  await pool.create(VOLUME, 800 * MIB);
+  const target = await attach(scene, true);
+  const writer = start(scene, target);
+  // What nobody syncs would stay in memory for half a minute.
+  const syncs = fill.writer === "lazy" && fill.on !== "raw" ? syncSoon(writer, scene.mount) : undefined;
+  await eventually("the writer to be held", () => pool.held());
+  await killKeepers(scene);
+  assert.equal(await pool.held(), true, "after the kill");
+  await assert.rejects(pool.create("v-more", MIB), /writers are held/);
+  await makeRoom(scene);
+  await within(writer.ended, "the writer to end");
+  if (syncs !== undefined) await within(syncs, "sync to end");
+  await detach(scene, target);
+  const again = await attach(scene, false);
+  await host.exec.run("perl", ["-e", WRITER_PROGRAM, "check", again, String(scene.count), "lazy"]);
+  await detach(scene, again);
+  await eventually("the writers to go on", async () => !(await pool.held()));
+  await pool.close();
+}
+
+async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
+  const undo: (() => Promise<unknown>)[] = [];
+  t.after(async () => {
+    for (const one of undo) await one();
+  });
+  const dir = await scratch(t, host);
+  const folder = join(dir, "pool");
+  const layout = poolLayout(fill.pool, folder);
+  const pool = keptPool(createPool(fill.pool, { host, path: folder, size: POOL }), host, layout);
+  undo.push(() => thaw(host, folder));
+  await pool.open();
+  const mount = join(dir, "volume");
+  await mkdir(mount);
+  return { host, fill, folder, mount, pool, count: WRITTEN_MIB[fill.room] };
+}
+
+async function within(work: Promise<void>, what: string): Promise<void> {
+  let ended = false;
+  const end = work.finally(() => {
+    ended = true;
+  });
+  end.catch(() => {});
+  await eventually(what, async () => ended);
+  await end;
+}
+
+/** When a row has failed, nothing of it stays frozen. */
+async function thaw(host: Host, folder: string): Promise<void> {
+  for (const pid of await keepers(folder)) process.kill(pid, "SIGKILL");
+  const mount = join(folder, "mnt");
+  if ((await host.mounts.at(mount)).length > 0) await host.exec.try("fsfreeze", ["--unfreeze", mount]);
+}
+
+async function makeVictim({ host, pool, fill }: Scene): Promise<void> {
+  const { path } = await pool.create("v-victim", VICTIM_MIB * MIB);
+  const args = ["if=/dev/zero", `of=${path}`, "bs=1M", `count=${VICTIM_MIB}`, "oflag=direct", "conv=notrunc"];
+  await host.exec.run("dd", args);
+  if (fill.room !== "remove-snapshot") return;
+  await pool.clone("v-victim", "s-victim", VICTIM_MIB * MIB);
+  await pool.remove("v-victim");
+}
+
+/** The file or device to write to. */
+async function attach({ host, fill, pool, mount }: Scene, first: boolean): Promise<string> {
+  const image = await pool.find(VOLUME);
+  const device = (await host.loops.attach(image?.path ?? "")).path;
+  if (fill.on === "raw") return device;
+  if (first && fill.on === "ext4") await host.exec.run("mkfs.ext4", ["-q", "-E", "nodiscard", device]);
+  if (first && fill.on === "xfs") await host.exec.run("mkfs.xfs", ["-q", "-K", device]);
+  await host.mounts.mount({ source: device, target: mount, fsType: fill.on });
+  return join(mount, "file");
+}
+
+async function detach({ host, fill, pool, mount }: Scene, target: string): Promise<void> {
+  if (fill.on === "raw") await host.exec.run("blockdev", ["--flushbufs", target]);
+  else await host.mounts.unmount(mount);
+  const image = await pool.find(VOLUME);
+  const loop = await host.loops.find(image?.path ?? "");
+  if (loop !== undefined) await host.loops.detach(loop.path);
+}
+
+interface Writer {
+  child: ChildProcess;
+  ended: Promise<void>;
+}
+
+function start({ fill, count }: Scene, target: string): Writer {
+  const perl = ["perl", "-e", WRITER_PROGRAM, "write", target, String(count), fill.writer];
+  const apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
+  const [file = "", ...args] = fill.user === "apart" ? [...apart, ...perl] : perl;
+  const child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr?.on("data", (text: Buffer) => {
+    said += text.toString();
+  });
+  const ended = once(child, "close").then(([code]) => {
+    assert.equal(code, 0, `the writer failed: ${said}`);
+  });
+  ended.catch(() => {});
+  return { child, ended };
+}
+
+async function syncSoon({ ended }: Writer, mount: string): Promise<void> {
+  await ended;
+  const child = spawn("sync", ["--file-system", mount]);
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0, "sync failed");
+}
+
+async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
+  if (fill.kill === "nothing") return;
+  const said = await readFile(join(folder, "keeper.state"), "utf8");
+  const worker = Number(said.split(" ")[1]);
+  const pids = fill.kill === "both" ? await keepers(folder) : [worker];
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  if (fill.kill === "both") {
+    // The agent's part, which looks every second.
+    await eventually("the keepers to end", async () => (await keepers(folder)).length === 0);
+    await pool.watch();
+  }
+  await eventually("another keeper to go on", async () => {
+    const now = await readFile(join(folder, "keeper.state"), "utf8");
+    return Number(now.split(" ")[1]) !== worker && (await pool.held());
+  });
+}
+
+async function makeRoom({ fill, pool }: Scene): Promise<void> {
+  if (fill.room === "grow") await pool.enlarge(2 * POOL);
+  else await pool.remove(fill.room === "remove-volume" ? "v-victim" : "s-victim");
+}
+
+async function keepers(folder: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const name = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+      return name.startsWith(`mooring-pool-keeper ${folder}\0`) ? Number(pid) : 0;
+    }),
+  );
+  return found.filter((pid) => pid > 0);
+}

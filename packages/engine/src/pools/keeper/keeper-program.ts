@@ -1,0 +1,258 @@
+/**
+ * Holds the writers of a pool before it is full. It outlives the agent that started it: workloads go on when an agent is
+ * killed, and nobody else would stop their writes. argv: the pool's folder, its type, and the levels `hold` and `resume`.
+ *
+ * What is held is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,
+ * whoever made it (a mounted file system, a pod or a bare process on a raw device) and none of them fails. Dirty pages
+ * stay where they are and need no room. The sooner the pool could be full, the more often it looks, at most every 2 ms.
+ *
+ * Two processes: one works under flock(2) on `keeper.lock`, the other waits for that lock. When the worker is killed
+ * the kernel gives the lock to the other, which looks at the pool as it is and starts a new second one.
+ *
+ * `keeper.state` tells STATE PID FREE. It is overwritten in place, which works on a full disk, and its absence ends the
+ * keeper. A lock on `keeper.window` asks a held pool to open for a moment, for work that makes room: writers come in as
+ * well then, so the window shuts when half of what was left is used, and the ballast goes first. When the pool's file has
+ * become larger, the keeper itself grows the file system.
+ *
+ * Perl, because it has ioctl(2) and every Debian has it.
+ */
+export const KEEPER_PROGRAM: string = String.raw`
+use strict;
+use Fcntl qw(:flock :DEFAULT);
+use Time::HiRes qw(sleep time);
+my ($folder, $type, $hold, $resume) = @ARGV;
+my ($mount, $status, $ballast) = ("$folder/mnt", "$folder/keeper.state", "$folder/mnt/ballast");
+$0 = "mooring-pool-keeper $folder";
+$SIG{$_} = 'IGNORE' for qw(HUP INT TERM QUIT PIPE);
+$SIG{USR1} = sub {};
+my $machine = qx(uname -m);
+my %numbers = (x86_64 => [137, 144, 151], aarch64 => [43, 119, 230], riscv64 => [43, 119, 230]);
+chomp $machine;
+# Of statfs, sched_setscheduler and mlockall.
+my ($STATFS, $SCHEDULE, $LOCK) = @{ $numbers{$machine} // [] };
+
+# Its turn comes at once, and its memory is there, however busy the machine is.
+if ($STATFS) {
+  my $priority = pack('i', 1);
+  syscall($SCHEDULE, 0, 1, $priority);
+  syscall($LOCK, 3);
+}
+setpriority(0, 0, -20);
+
+# Free and all bytes of the file system at a path, and its inodes' file system.
+sub room {
+  my ($path) = @_;
+  if ($STATFS) {
+    my $buffer = "\0" x 256;
+    syscall($STATFS, $path, $buffer) == 0 or return;
+    my (undef, $size, $blocks, $free, $available) = unpack('q5', $buffer);
+    return ($available * $size, $blocks * $size);
+  }
+  my ($size, $blocks, $available) = split / /, qx(stat -f -c '%S %b %a' -- "$path");
+  return ($available * $size, $blocks * $size);
+}
+
+# btrfs counts what has been written only when it commits, half a minute later. What it has set aside it tells at once.
+my $uuid;
+sub number { my ($path) = @_; open(my $f, '<', $path) or return 0; my $line = <$f> // 0; $line + 0 }
+sub btrfs_room {
+  my ($total) = @_;
+  my $base = "/sys/fs/btrfs/$uuid/allocation";
+  my ($allocated, %left) = (0);
+  for my $kind (qw(data metadata system)) {
+    $allocated += number("$base/$kind/disk_total");
+    $left{$kind} = number("$base/$kind/total_bytes");
+    $left{$kind} -= number("$base/$kind/$_") for qw(bytes_used bytes_reserved bytes_may_use bytes_pinned bytes_readonly);
+  }
+  my $unallocated = $total - $allocated;
+  $unallocated = 0 if $unallocated < 0;
+  # Without room for metadata the whole file system stops for good.
+  return 0 if $left{metadata} < 8 * 1048576 && $unallocated < 64 * 1048576;
+  return $unallocated + ($left{data} > 0 ? $left{data} : 0);
+}
+
+my ($root, $frozen);
+sub free {
+  my ($inside, $total) = room($mount);
+  defined $inside or return;
+  if ($type eq 'btrfs') { $inside = btrfs_room($total) }
+  # A frozen XFS also counts the blocks that it keeps for itself.
+  elsif ($frozen) { my $own = $total / 20; $inside -= $own < 33554432 ? $own : 33554432 }
+  # The sparse file of the pool needs room below, as far as it is not there yet.
+  my @file = stat("$folder/pool.img");
+  my $missing = @file ? $file[7] - $file[12] * 512 : 0;
+  if ($missing > 0) {
+    my ($below) = room($folder);
+    $inside = $below if defined $below && $below < $missing && $below < $inside;
+  }
+  return $inside > 0 ? $inside : 0;
+}
+
+# There is more in the pool's file than in its file system: growing ends a lack of room for good.
+sub grown {
+  my @file = stat("$folder/pool.img");
+  my (undef, $total) = room($mount);
+  return @file && defined $total && $file[7] - $total > 134217728 + $total / 16;
+}
+
+sub expedite { my ($on) = @_; open(my $f, '>', '/sys/kernel/rcu_expedited') or return; print $f $on }
+
+my $grower;
+sub start_growing {
+  my @command = $type eq 'xfs' ? ('xfs_growfs', '-d', $mount) : ('btrfs', 'filesystem', 'resize', 'max', $mount);
+  my $child = fork();
+  return if !defined $child;
+  if ($child == 0) {
+    open(STDOUT, '>', '/dev/null');
+    open(STDERR, '>', '/dev/null');
+    exec @command or exit 1;
+  }
+  for (1 .. 1000) {
+    open(my $f, '<', "/proc/$child/stat") or last;
+    last if (<$f> // '') =~ /\) [DZ] /;
+    sleep 0.01;
+  }
+  return $child;
+}
+
+my $device = 0;
+# Never anything but the pool: what is opened is looked at before it is frozen, and cannot be unmounted meanwhile.
+sub freeze {
+  if (!$root) {
+    sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return 0;
+    my @info = stat($root);
+    if ($info[0] != $device) { close $root; undef $root; return 0 }
+  }
+  # Writers pass until every processor has taken notice, which takes a busy machine 100 ms, or 1 ms with this.
+  my $was = number('/sys/kernel/rcu_expedited');
+  expedite(1) if !$was;
+  my $nothing = pack('i', 0);
+  my $done = ioctl($root, 0xC0045877, $nothing);
+  # Busy: an earlier keeper has done it.
+  $done ||= $!{EBUSY};
+  expedite(0) if !$was;
+  if (!$done) { close $root; undef $root; return 0 }
+  $frozen = 1;
+}
+sub thaw {
+  if (!$root) {
+    sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return;
+    my @info = stat($root);
+    if ($info[0] != $device) { close $root; undef $root; return }
+  }
+  my $nothing = pack('i', 0);
+  ioctl($root, 0xC0045878, $nothing);
+  close $root;
+  undef $root;
+  $frozen = 0;
+}
+
+my $said = '';
+sub say_state {
+  my ($state, $free) = @_;
+  return if $state eq $said;
+  sysopen(my $file, $status, O_WRONLY) or return;
+  syswrite($file, sprintf("%-63s\n", "$state $$ " . int($free)));
+  $said = $state;
+}
+
+open(my $lock, '>>', "$folder/keeper.lock") or exit 1;
+flock($lock, LOCK_EX | LOCK_NB) or exit 0;
+open(my $window, '>>', "$folder/keeper.window") or exit 1;
+sub wanted { flock($window, LOCK_EX | LOCK_NB) or return 1; flock($window, LOCK_UN); 0 }
+
+my $second;
+sub start_second {
+  $second = fork();
+  return if !defined $second || $second != 0;
+  undef $second;
+  close $lock;
+  close $root if $root;
+  undef $root;
+  open($lock, '>>', "$folder/keeper.lock") or exit 1;
+  flock($lock, LOCK_EX) or exit 1;
+  close $window;
+  open($window, '>>', "$folder/keeper.window") or exit 1;
+  ($device, $uuid, $frozen, $said) = (0, undef, 0, '');
+}
+sub leave { thaw() if $frozen; kill 'KILL', $second if $second; exit 0 }
+
+sub begin {
+  my @info = stat($mount) or leave();
+  my @outside = stat($folder);
+  leave() if $info[0] == $outside[0];
+  $device = $info[0];
+  if ($type eq 'btrfs') {
+    my $buffer = "\0" x 1024;
+    sysopen(my $f, $mount, O_RDONLY | O_DIRECTORY) or exit 1;
+    ioctl($f, 0x8400941F, $buffer) or exit 1;
+    $uuid = join '-', unpack('H8H4H4H4H12', substr($buffer, 16, 16));
+  }
+}
+
+my ($before, $then, $peak, $floor, $state) = (undef, time, 0, 0, 'open');
+while (1) {
+  waitpid($second, 1) if $second;
+  if (!$second || !kill(0, $second)) {
+    my $me = $$;
+    start_second();
+    ($before, $state) = (undef, 'open') if $$ != $me;
+  }
+  begin() if !$device;
+  waitpid($grower, 1) != 0 and undef $grower if $grower;
+  -e $status or leave();
+  my @info = stat($mount);
+  my @outside = stat($folder);
+  leave() if !@info || $info[0] == $outside[0];
+  exit 0 if $info[0] != $device;
+  my $free = free();
+  defined $free or leave();
+
+  # How fast it has filled lately: what may still come between the look and the end of the freeze.
+  my $now = time;
+  if ($state eq 'open') {
+    $peak *= exp(($then - $now) / 5) if $now > $then;
+    if (defined $before && $now > $then) {
+      my $is = ($before - $free) / ($now - $then);
+      $peak = $is if $is > $peak;
+      $peak = 4e9 if $peak > 4e9;
+    }
+  }
+  ($before, $then) = ($free, $now);
+  my $level = $hold + ($peak * 0.06 < $hold ? $peak * 0.06 : $hold);
+
+  if ($state eq 'open') {
+    if ($free - $peak * 0.2 <= $hold || $free <= $level) {
+      $state = 'held' if freeze();
+      $free = free() // $free;
+    } elsif ($said eq '') { thaw() }
+  } elsif ($state eq 'window') {
+    if ($grower && waitpid($grower, 1) != 0) { undef $grower }
+    if ($free < $floor || !($grower || wanted())) { $state = 'held' if freeze(); $free = free() // $free }
+  }
+  if ($state eq 'held' || $state eq 'stuck') {
+    # An early stop was for what might have come; nothing keeps the writers from what is left above the level.
+    if ($free >= ($said eq 'open' ? $level : $level + $resume - $hold)) { thaw(); $state = 'open'; undef $before }
+    elsif (grown() && !$grower) {
+      # It waits in the kernel already when the writers are let in.
+      $grower = start_growing();
+      thaw();
+      $floor = $free / 2;
+      $state = 'window';
+    } elsif (wanted()) {
+      if ($free >= $hold / 4 || -e $ballast) {
+        thaw();
+        unlink $ballast if $free < $hold * 0.75;
+        $floor = $free / 2;
+        $state = 'window';
+      } else { $state = 'stuck' }
+    } else { $state = 'held' }
+  }
+  say_state($state, $free);
+  if ($state eq 'open') {
+    my $wait = ($free - $hold) / 20e9;
+    sleep($wait < 0.002 ? 0.002 : $wait > 1 ? 1 : $wait);
+  } elsif ($state eq 'window') { sleep 0.001 }
+  else { sleep 0.02 }
+}
+`;

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createHost } from "../../host/create-host.ts";
+import { eventually } from "../../testing/eventually.ts";
+import { MIB, scratch } from "../../testing/scratch.ts";
+import type { PoolBackend } from "../backend.ts";
+import { createPool } from "../create-pool.ts";
+import { PoolKeeper } from "./keeper.ts";
+import { keeperLevels } from "./levels.ts";
+
+const host = createHost();
+const POOL_MIB = 512;
+
+interface Kept {
+  folder: string;
+  mount: string;
+  pool: PoolBackend;
+  keeper: PoolKeeper;
+}
+
+async function kept(t: TestContext, type: "xfs" | "btrfs"): Promise<Kept> {
+  const dir = await scratch(t, host);
+  const folder = join(dir, "pool");
+  const pool = createPool(type, { host, path: folder, size: POOL_MIB * MIB });
+  await pool.open();
+  const keeper = new PoolKeeper(host, folder, type);
+  const mount = join(folder, "mnt");
+  t.after(async () => {
+    await keeper.stop();
+    await host.exec.try("fsfreeze", ["--unfreeze", mount]);
+  });
+  await keeper.ensure(keeperLevels((await pool.usage()).totalBytes));
+  return { folder, mount, pool, keeper };
+}
+
+for (const type of ["xfs", "btrfs"] as const) {
+  test(`a ${type} pool holds a bare process on a raw device, and lets it go on when there is room`, async (t) => {
+    const { folder, pool, keeper, mount } = await kept(t, type);
+    const image = await pool.create("v-raw", 1024 * MIB);
+    const other = await pool.create("v-other", 200 * MIB);
+    await host.exec.run("dd", ["if=/dev/zero", `of=${other.path}`, "bs=1M", "count=128", "oflag=direct"]);
+    const device = (await host.loops.attach(image.path)).path;
+    const writer = spawn("dd", ["if=/dev/urandom", `of=${device}`, "bs=1M", "count=420", "oflag=direct"]);
+    const ended = once(writer, "exit");
+    await eventually("the writers to be held", async () => (await keeper.state()) === "held");
+    assert.equal(writer.exitCode, null);
+    await keeper.window(() => pool.remove("v-other"));
+    await eventually(
+      "the writer to be held again, or to go on",
+      async () => (await keeper.state()) !== "window",
+    );
+    await truncate(join(folder, "pool.img"), 1024 * MIB);
+    const below = await host.loops.find(join(folder, "pool.img"));
+    await host.loops.refresh(below?.path ?? "");
+    await keeper.window(async () => {
+      if (type === "xfs") await host.exec.run("xfs_growfs", ["-d", mount]);
+      else await host.exec.run("btrfs", ["filesystem", "resize", "max", mount]);
+    });
+    assert.deepEqual(await ended, [0, null]);
+  });
+}

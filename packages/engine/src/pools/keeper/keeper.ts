@@ -1,0 +1,151 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type FileHandle, open, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { absent } from "../file-images.ts";
+import { KEEPER_PROGRAM } from "./keeper-program.ts";
+import type { KeeperLevels } from "./levels.ts";
+
+/**
+ * `absent`: no keeper runs. `open`: writes go on. `held`: they wait. `window`: they go on for a moment, for work that makes
+ * room. `stuck`: they wait, and there is too little left even for that; only growing helps.
+ */
+export type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
+
+const STATE = /^(open|held|window|stuck) (\d+) (\d+) *\n$/;
+const PATIENCE_MS = 30_000;
+const LOOK_MS = 10;
+/** Work that takes longer may be waiting for a held pool. */
+const SUSPICIOUS_MS = 100;
+const PATIENT_MS = 5000;
+
+/** The process that holds the writers of one pool before it is full; see `KEEPER_PROGRAM`. It outlives us. */
+export class PoolKeeper {
+  readonly #host: Host;
+  readonly #folder: string;
+  readonly #type: "xfs" | "btrfs";
+
+  constructor(host: Host, folder: string, type: "xfs" | "btrfs") {
+    this.#host = host;
+    this.#folder = folder;
+    this.#type = type;
+  }
+
+  /** Starts one for the mounted pool unless one is there. Resolves when it has looked at the pool for the first time. */
+  async ensure(levels: KeeperLevels): Promise<void> {
+    if ((await this.state()) !== "absent") return;
+    await this.#makeFiles();
+    const { hold, resume } = levels;
+    const args = ["-e", KEEPER_PROGRAM, this.#folder, this.#type, String(hold), String(resume)];
+    const child = spawn("perl", args, { detached: true, stdio: "ignore" });
+    try {
+      await once(child, "spawn");
+    } catch (cause) {
+      throw new EngineError("FAILED_PRECONDITION", "cannot start the keeper of a pool", {
+        hint: "install perl",
+        cause,
+      });
+    }
+    child.unref();
+    await this.#until("the keeper of the pool to start", async () => (await this.state()) !== "absent");
+  }
+
+  /** What the keeper says, if it lives. */
+  async state(): Promise<KeeperState> {
+    const text = await readFile(join(this.#folder, "keeper.state"), "utf8").catch(absent);
+    const [, state, pid = ""] = STATE.exec(text ?? "") ?? [];
+    if (state === undefined || !(await this.#isKeeper(pid))) return "absent";
+    return state as KeeperState;
+  }
+
+  async isHeld(): Promise<boolean> {
+    const state = await this.state();
+    return state === "held" || state === "stuck" || state === "window";
+  }
+
+  /** Ends the keeper of a pool that nobody uses any more; a held pool is thawed. */
+  async stop(): Promise<void> {
+    const text = await readFile(join(this.#folder, "keeper.state"), "utf8").catch(absent);
+    const pid = STATE.exec(text ?? "")?.[2] ?? "";
+    await rm(join(this.#folder, "keeper.state"), { force: true });
+    if (!(await this.#isKeeper(pid))) return;
+    try {
+      process.kill(Number(pid), "SIGUSR1");
+    } catch {
+      return;
+    }
+    await this.#until("the keeper of the pool to end", async () => !(await this.#isKeeper(pid)));
+  }
+
+  /**
+   * Does work that makes room, also in a held pool: its writers go on meanwhile, as far as there is room for what they
+   * write. Throws UNAVAILABLE when nothing is left for that, unless the work is itself the way out (`mayBeStuck`).
+   */
+  async window<T>(work: () => Promise<T>, { mayBeStuck = false } = {}): Promise<T> {
+    if (!mayBeStuck && (await this.state()) === "stuck") throw nothingLeft();
+    let window: Promise<FileHandle> | undefined;
+    // Asked for when the work waits in the kernel, so that it is first when the pool opens. A hold may also come while
+    // the work is under way. What the keeper does by itself (growing) is not to be disturbed.
+    const ask = async (): Promise<void> => {
+      if (window === undefined && (await this.isHeld())) window = this.#ask();
+      await window;
+    };
+    const watch = setInterval(() => void ask().catch(() => {}), mayBeStuck ? PATIENT_MS : SUSPICIOUS_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(watch);
+      await (await window?.catch(() => undefined))?.close();
+    }
+  }
+
+  /** A shared lock, which the kernel frees when we die. */
+  async #ask(): Promise<FileHandle> {
+    const file = await open(join(this.#folder, "keeper.window"), "a", 0o600);
+    try {
+      const args = ["--shared", "3"];
+      const child = spawn("flock", args, { stdio: ["ignore", "ignore", "ignore", file.fd] });
+      await once(child, "exit");
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Made before they are needed: on a full disk they could not be. */
+  async #makeFiles(): Promise<void> {
+    for (const name of ["keeper.state", "keeper.lock", "keeper.window"]) {
+      const file = await open(join(this.#folder, name), "a", 0o600);
+      try {
+        if (name === "keeper.state" && (await file.stat()).size < 64) await file.write(`${" ".repeat(63)}\n`);
+      } finally {
+        await file.close();
+      }
+    }
+  }
+
+  async #isKeeper(pid: string): Promise<boolean> {
+    if (pid === "") return false;
+    const name = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    return name.startsWith(`mooring-pool-keeper ${this.#folder}\0`);
+  }
+
+  async #until(what: string, condition: () => Promise<boolean>): Promise<void> {
+    const deadline = this.#host.clock.sinceBoot() + PATIENCE_MS;
+    while (!(await condition())) {
+      if (this.#host.clock.sinceBoot() > deadline) {
+        throw new EngineError("UNAVAILABLE", `waited ${PATIENCE_MS / 1000} s for ${what}`);
+      }
+      await this.#host.clock.sleep(LOOK_MS);
+    }
+  }
+}
+
+function nothingLeft(): EngineError {
+  return new EngineError("UNAVAILABLE", "the pool is full, and nothing is left for work in it", {
+    hint: "make the pool larger",
+  });
+}

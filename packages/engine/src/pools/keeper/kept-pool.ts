@@ -1,0 +1,106 @@
+import { statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import type { PoolBackend } from "../backend.ts";
+import type { PoolLayout } from "../layout.ts";
+import { PoolKeeper } from "./keeper.ts";
+import { keeperLevels } from "./levels.ts";
+
+/** What a held pool does not do: it takes room, or waits in the kernel with one of our few threads. */
+const TAKES_ROOM = ["create", "clone", "copyEarly", "beginCut", "replace", "grow", "renew"] as const;
+
+const GROW_ATTEMPTS = 40;
+const GROW_PAUSE_MS = 250;
+
+/** A pool whose writers are held before it is full, also while this process is not there. Only for local block pools. */
+export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): PoolBackend {
+  const { backing, folder } = layout;
+  if (backing === undefined || pool.type === "directory") return pool;
+  const keeper = new PoolKeeper(host, folder, pool.type);
+  const watch = async (): Promise<void> => {
+    const { blocks, bsize } = await statfs(backing.mount);
+    await keeper.ensure(keeperLevels(blocks * bsize));
+  };
+  const isMounted = async (): Promise<boolean> => (await host.mounts.at(backing.mount)).length > 0;
+  const open = async (): Promise<void> => {
+    // A killed predecessor may have left it frozen: whatever is opened for writing would wait in the kernel.
+    if (await isMounted()) {
+      await watch();
+      await keeper.window(() => pool.open());
+    } else await pool.open();
+    await watch();
+    if (!(await keeper.isHeld())) await makeBallast(host, backing.mount);
+  };
+  const close = async (): Promise<void> => {
+    if (await keeper.isHeld()) throw held(folder);
+    await pool.close();
+    await keeper.stop();
+  };
+  const enlarge = async (size: number): Promise<void> => {
+    await keeper.window(() => unlessBusy(host, () => pool.enlarge(size)), { mayBeStuck: true });
+    // Its levels go by the size of the pool.
+    await keeper.stop();
+    await watch();
+    await makeBallast(host, backing.mount);
+  };
+  return overriding(pool, {
+    open: () => (pool.isOpen ? watch() : open()),
+    ...{ close, watch, enlarge },
+    held: () => keeper.isHeld(),
+    remove: (id: string) => keeper.window(() => pool.remove(id)),
+    ...refusals(pool, keeper, folder),
+  });
+}
+
+/** The keeper of a held pool grows it as well: one of both is told to wait. */
+async function unlessBusy(host: Host, work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === GROW_ATTEMPTS || !/in progress/.test(String(error))) throw error;
+      await host.clock.sleep(GROW_PAUSE_MS);
+    }
+  }
+}
+
+function refusals(pool: PoolBackend, keeper: PoolKeeper, folder: string): Partial<PoolBackend> {
+  const refusing = TAKES_ROOM.map((name) => {
+    const call = async (...args: unknown[]): Promise<unknown> => {
+      if (await keeper.isHeld()) throw held(folder);
+      // It may be held while this is under way.
+      return keeper.window(() => Reflect.apply(pool[name], pool, args));
+    };
+    return [name, call];
+  });
+  return Object.fromEntries(refusing);
+}
+
+/** Everything as in `pool`, but what is given. */
+function overriding(pool: PoolBackend, own: Partial<PoolBackend>): PoolBackend {
+  return new Proxy(pool, {
+    get: (target, name) => {
+      const value = Reflect.get(name in own ? own : target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** Made while there is plenty, given up for removals when there is none. */
+async function makeBallast(host: Host, mount: string): Promise<void> {
+  const { blocks, bavail, bsize } = await statfs(mount);
+  const { ballast, resume } = keeperLevels(blocks * bsize);
+  if (bavail * bsize < resume + 2 * ballast) return;
+  await host.exec.run("fallocate", ["--length", String(ballast), join(mount, "ballast")]);
+}
+
+function held(folder: string): EngineError {
+  return new EngineError(
+    "RESOURCE_EXHAUSTED",
+    `the pool in ${folder} is full: its writers are held until there is room`,
+    {
+      hint: "delete volumes or snapshots in it, or make the pool larger",
+    },
+  );
+}

@@ -1,0 +1,29 @@
+import type { MetricFamily, MetricSample } from "@mooring/csi";
+import { heldMessage, type Pool, spaceLow } from "@mooring/engine";
+
+/** The levels of `SpaceLow`, in percent. */
+const LEVELS: Readonly<Record<string, number>> = { FillingUp: 85, AlmostFull: 95 };
+
+/** What pools have, have left and have promised, in bytes, and whether somebody should look at them. */
+export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
+  const gauge = (name: string, help: string, value: (pool: Pool) => number | undefined): MetricFamily => ({
+    name: `mooring_pool_${name}`,
+    help,
+    type: "gauge",
+    samples: pools.flatMap((pool): MetricSample[] => {
+      const number = value(pool);
+      return number === undefined ? [] : [{ labels: { pool: pool.metadata.name }, value: number }];
+    }),
+  });
+  return [
+    gauge("size_bytes", "Size of the pool.", ({ status }) => status?.totalBytes),
+    gauge("free_bytes", "Bytes that volumes can still take.", ({ status }) => status?.freeBytes),
+    gauge("promised_bytes", "Sizes of all volumes and snapshots.", ({ status }) => status?.promisedBytes),
+    gauge("alert_level", "85 or 95 when more percent are used, else 0.", (pool) =>
+      pool.status === undefined ? undefined : (LEVELS[spaceLow(pool)?.reason ?? ""] ?? 0),
+    ),
+    gauge("writers_held", "1 while the pool is full and its writers wait.", (pool) =>
+      pool.status === undefined ? undefined : Number(heldMessage(pool) !== undefined),
+    ),
+  ];
+}
