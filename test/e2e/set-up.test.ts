@@ -46,7 +46,7 @@ test("a conformance suite gets the options that follow its name; what is no suit
   };
   const flagsOnly = await run("--pool", "minimal");
   assert.equal(flagsOnly.code, 2);
-  assert.match(flagsOnly.output, /csi-sanity\|client-go\|nfs-client/);
+  assert.match(flagsOnly.output, /csi-sanity\|group-client\|client-go\|nfs-client/);
   const passed = await run("csi-sanity", "--no-such-option");
   assert.notEqual(passed.code, 0);
   assert.match(passed.output, /Unknown option '--no-such-option'/);

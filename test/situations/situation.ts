@@ -10,9 +10,9 @@ export interface Situation {
   breaks?(world: { up: Up; kubectl: Kubectl; namespace: string }): Promise<void>;
   /** What the person asks about, as KIND/NAME, or a function for names that only show then. */
   target: string | ((world: { up: Up; kubectl: Kubectl; namespace: string }) => Promise<string>);
-  /** In what `mooring why` prints: the cause, and behind `next: ` what to do. */
+  /** In what `mooring why` prints: the cause, and behind `next: ` what to do; no next step where the objects are well. */
   cause: RegExp;
-  next: RegExp;
+  next?: RegExp;
   /** In what `mooring doctor` says of it; absent for what is only of interest to who asks. */
   doctor?: RegExp;
 }

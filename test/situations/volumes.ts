@@ -41,7 +41,7 @@ export const VOLUMES: readonly Situation[] = [
     },
     target: "pod/web",
     cause: /Volume v-\S+: \w+: .*image.*(missing|gone|does not exist)/,
-    next: /./,
+    next: /put its image back where it was, or restore a snapshot/,
     doctor: /Volume v-\S+ +fail/,
   },
   {
@@ -53,7 +53,7 @@ export const VOLUMES: readonly Situation[] = [
     },
     target: "pod/web",
     cause: /Volume v-\S+: \w+: the image of volume v-\S+ has 33554432 bytes, but had 67108864/,
-    next: /./,
+    next: /restore a snapshot, or go on with what is left: kubectl patch volumes\.storage\.mooring\.dev/,
     doctor: /Volume v-\S+ +fail/,
   },
   {
@@ -96,7 +96,6 @@ export const VOLUMES: readonly Situation[] = [
     target: "pod/web",
     // The objects are as they should be: only who looks at the machine can tell.
     cause: /Pod \S+\/web: Running/,
-    next: /(?:)/,
     doctor: /Pod \S+\/web +fail +claim data is not mounted at [\s\S]*next: Pod \S+\/web: delete the pod/,
   },
 ];

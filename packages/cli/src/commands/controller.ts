@@ -113,7 +113,22 @@ function countCalls(): { onCall: OnCall; families: () => ReturnType<Calls["famil
 }
 type Calls = ReturnType<typeof callMetrics>;
 
+/** Whose volumes are controlled: said before anything is reached. */
+function requireVolumes({ csiAddress, engine }: Options): void {
+  if (engine === true && csiAddress !== undefined) {
+    throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
+      next: "leave one of the two away",
+    });
+  }
+  if (engine !== true && csiAddress === undefined) {
+    throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
+      next: "name a driver's socket, --csi-address unix:///csi/csi.sock, or use --engine for Mooring's own volumes",
+    });
+  }
+}
+
 async function controller(options: Options): Promise<void> {
+  requireVolumes(options);
   const logger = openLogger(options.logLevel);
   const ready = await readyFile(options.readyFile);
   await ready.clear();
@@ -162,18 +177,9 @@ async function run(options: Options, around: Surroundings): Promise<void> {
   const { store, ready, logger, signal, onCall } = around;
   const shared = sidecarsOf(options, onCall);
   const { csiAddress: endpoint, engine, nodeGrace, leaseDuration } = options;
-  if (engine === true) {
-    if (endpoint === undefined)
-      return controlOwnVolumes({ store, logger, signal, ready, sidecars: shared, nodeGrace, leaseDuration });
-    throw new CommandError("--engine has a driver of its own, so there is none to reach at --csi-address", {
-      next: "leave one of the two away",
-    });
-  }
-  if (endpoint === undefined) {
-    throw new CommandError("whose volumes? Neither --csi-address nor --engine is given", {
-      next: "name a driver's socket, --csi-address unix:///csi/csi.sock, or use --engine for Mooring's own volumes",
-    });
-  }
+  // One of the two is given: see requireVolumes.
+  if (engine === true || endpoint === undefined)
+    return controlOwnVolumes({ store, logger, signal, ready, sidecars: shared, nodeGrace, leaseDuration });
   logger.info({ csiAddress: endpoint }, "reaching the driver");
   const sidecars = await startSidecars({
     ...shared,

@@ -52,6 +52,21 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
 }
 
+/** What a person can do about the error of a volume: some faults are mended only with their consent to lose data. */
+function afterError({ metadata: { name }, status }: Volume): string {
+  const kubectl = `kubectl describe volumes.storage.mooring.dev ${name}`;
+  switch (status?.salvage?.state) {
+    case "NeedsConsent": {
+      const consent = `{"spec":{"acceptDataLoss":"${status.salvage.faultedAt}"}}`;
+      return `restore a snapshot, or go on with what is left: kubectl patch volumes.storage.mooring.dev ${name} --type merge -p '${consent}'`;
+    }
+    case "Lost":
+      return `put its image back where it was, or restore a snapshot or a backup of it: ${kubectl}`;
+    default:
+      return `put right what it says, and it goes on by itself: ${kubectl}`;
+  }
+}
+
 /** Mooring's own volume: its state, its last error, and every ticket on it. */
 export async function explainVolume(context: Context, name: string): Promise<Finding> {
   const subject = `Volume ${name}`;
@@ -66,7 +81,8 @@ export async function explainVolume(context: Context, name: string): Promise<Fin
     ...(await tickets(context, volume)),
   ];
   if (status?.error !== undefined) {
-    return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children });
+    const next = afterError(volume);
+    return finding("failed", subject, `${status.error.code}: ${status.error.message}`, { children, next });
   }
   if (volume.metadata.deletionTimestamp !== undefined) {
     return finding("waiting", subject, "is being deleted: its image goes first, then its record", {
