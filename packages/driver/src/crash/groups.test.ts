@@ -146,10 +146,12 @@ describe("volume groups of a caller that never comes again after the kill", { co
 
 /** Calls one after the other until one is cut off; after it, what a caller who knows nothing of it does. */
 async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
-  const deleting = await cutOff(supervisor, ids);
+  const deleted = await cutOff(supervisor, ids);
   const sees = await supervisor.call(membersNow);
-  if (deleting) {
+  if (deleted !== undefined) {
     await vanish(supervisor, ids);
+    // The record of the group goes after its volumes: who deletes it again hears when that is done.
+    await supervisor.call((client) => client.volumeGroup.deleteVolumeGroup({ volumeGroupId: deleted }));
     return;
   }
   const { entries } = await supervisor.call((client) => client.volumeGroup.listVolumeGroups({}));
@@ -170,8 +172,8 @@ async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
   await supervisor.call((client) => client.volumeGroup.deleteVolumeGroup({ volumeGroupId: other }));
 }
 
-/** True when it was the deletion that was cut off. */
-async function cutOff(supervisor: Supervisor, volumeIds: string[]): Promise<boolean> {
+/** The group's id when it was the deletion that was cut off. */
+async function cutOff(supervisor: Supervisor, volumeIds: string[]): Promise<string | undefined> {
   let volumeGroupId = "";
   const calls: ((client: CsiClient) => Promise<unknown>)[] = [
     async ({ volumeGroup: groups }) => {
@@ -184,7 +186,7 @@ async function cutOff(supervisor: Supervisor, volumeIds: string[]): Promise<bool
   ];
   for (const [index, call] of calls.entries()) {
     if (await supervisor.once(call)) continue;
-    return index === calls.length - 1;
+    return index === calls.length - 1 ? volumeGroupId : undefined;
   }
   assert.fail("no call was cut off");
 }
