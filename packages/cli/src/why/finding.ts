@@ -30,9 +30,11 @@ export function result(root: Finding): FindingState {
   return states.includes("waiting") ? "waiting" : "ok";
 }
 
-/** The deepest findings that are not ok: the actual causes. */
+/** The deepest findings that are not ok: the actual causes. What waits below a failure waits because of it. */
 export function causes(root: Finding): Finding[] {
   const below = root.children.flatMap(causes);
+  if (root.state === "failed" && root.next !== undefined && below.every(({ state }) => state === "waiting"))
+    return [root];
   if (below.length > 0) return below;
   return root.state === "ok" ? [] : [root];
 }
