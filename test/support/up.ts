@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { RestStore } from "@mooring/store";
 import { eventually } from "./eventually.ts";
 import { nothingLeftOver } from "./left-over.ts";
+import { nothingSleeps, sleepersSocket } from "./sleepers.ts";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mooring.mjs", import.meta.url));
 
@@ -42,6 +43,11 @@ export class Up {
     return join(this.stateDir, "kubeconfig");
   }
 
+  /** Beside the state folder: nothing of ours is in there. */
+  get #sleepers(): string {
+    return `${this.stateDir}.sleepers`;
+  }
+
   get alive(): boolean {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
@@ -66,7 +72,10 @@ export class Up {
         readyFile,
         ...(this.#options.args ?? []),
       ]),
-      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...this.#options.env, ...env } },
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, ...sleepersSocket(this.#sleepers), ...this.#options.env, ...env },
+      },
     );
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) {
@@ -114,15 +123,24 @@ export class Up {
   }
 
   /**
-   * Stops cleanly and removes the state folder. A process that was killed has left its pods and mounts behind: the next
-   * one takes them over, and releases them when it stops.
+   * Stops cleanly and removes the state folder, after a look at whether anything has slept through its event. A process
+   * that was killed has left its pods and mounts behind: the next one takes them over, and releases them when it stops.
    */
   async dispose(): Promise<void> {
     try {
       if (this.#child?.signalCode !== null && this.#child !== undefined) await this.start();
+      if (this.alive) await nothingSleeps(this.#sleepers);
+    } finally {
+      await this.#remove();
+    }
+  }
+
+  async #remove(): Promise<void> {
+    try {
       await this.end("SIGTERM");
     } finally {
       await rm(this.stateDir, { recursive: true, force: true });
+      await rm(this.#sleepers, { force: true });
     }
   }
 }

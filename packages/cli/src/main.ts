@@ -24,6 +24,7 @@ let report = reportError;
 async function serving() {
   const commands = await import("./commands/serving.ts");
   report = commands.reportError;
+  await commands.answerForSleepers();
   return commands;
 }
 

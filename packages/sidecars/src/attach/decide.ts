@@ -6,8 +6,8 @@ import {
   type Node,
   type PersistentVolume,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { ATTACHED_NODE_ID, attacherFinalizer, NODE_IDS } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { chooseMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";

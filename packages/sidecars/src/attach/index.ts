@@ -3,16 +3,22 @@ import {
   hasFinalizer,
   isDeleting,
   type KubeVolumeAttachment,
-  runController,
-  WorkQueue,
+  type PersistentVolume,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { DONE, type SidecarController, sidecarController } from "../common/controller.ts";
 import { attacherFinalizer, PUBLISHED_VOLUME } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { AttachEffects } from "./apply.ts";
-import { type AttachView, attachRequestKey, decideAttach, type Published } from "./decide.ts";
+import {
+  type AttachStep,
+  type AttachView,
+  attachRequestKey,
+  decideAttach,
+  type Published,
+} from "./decide.ts";
 import { runReconciliation } from "./reconcile-published.ts";
 
 const volumeReleased = failpoint("sidecars/attach/volume-released");
@@ -31,83 +37,59 @@ export async function runAttach(
   signal: AbortSignal,
 ): Promise<void> {
   const options = { defaultFsType: "", reconcileMs: 60_000, ...given };
-  const { cluster, logger, concurrency } = context;
+  const { cluster } = context;
   const effects = new AttachEffects(context);
-  const queue = new WorkQueue();
-  effects.wake = (name) => queue.add(name);
-  const attachments = runController(
-    {
-      name: "attach",
-      queue,
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.attachments, ({ metadata }) => [metadata.name]),
-        source(cluster.volumes, ({ metadata }) =>
-          namesOf(cluster.attachments.byIndex("volume", metadata.name)),
-        ),
-        source(cluster.nodes, ({ metadata }) => namesOf(cluster.attachments.byIndex("node", metadata.name))),
-        source(cluster.csiNodes, ({ metadata }) =>
-          namesOf(cluster.attachments.byIndex("node", metadata.name)),
-        ),
-      ],
-      reconcile: (name) => reconcileAttachment(context, effects, options, name, signal),
-    },
-    signal,
+  const remembered = new Remembered(
+    (name) => cluster.attachments.get(name)?.metadata.uid,
+    (uid) => effects.forget(uid),
   );
-  const volumes = runController(
-    {
-      name: "attach/volumes",
-      logger,
-      sources: [
-        source(cluster.volumes, ({ metadata }) => [metadata.name]),
-        source(cluster.attachments, ({ spec }) => [spec.source.persistentVolumeName]),
-      ],
-      reconcile: (name) => releaseVolume(context, name),
+  const attachments = sidecarController(context, {
+    name: "attach",
+    sources: [source(cluster.attachments, ({ metadata }) => [metadata.name])],
+    watched: [cluster.volumes, cluster.nodes, cluster.csiNodes],
+    read: (name, from, fresh) => readAttachment(from, effects, options, name, fresh),
+    isGone: ({ attachment }: AttachView) => attachment === undefined,
+    decide: decideAttach,
+    apply(step: AttachStep, view, name) {
+      remembered.note(name, view.attachment?.metadata.uid ?? "");
+      return effects.apply(step, view, attachRequestKey(view));
     },
-    signal,
-  );
-  await Promise.all([attachments, volumes, runReconciliation(context, effects, options.reconcileMs, signal)]);
+    ended: (name) => remembered.ended(name),
+  });
+  effects.wake = (name) => attachments.add(name);
+  const volumes = sidecarController(context, volumeReleases(context));
+  await Promise.all([
+    attachments.run(signal),
+    volumes.run(signal),
+    runReconciliation(context, effects, options.reconcileMs, signal),
+  ]);
 }
 
-const namesOf = (attachments: KubeVolumeAttachment[]) => attachments.map(({ metadata }) => metadata.name);
-
-async function reconcileAttachment(
+async function readAttachment(
   { cluster, driver }: SidecarContext,
   effects: AttachEffects,
   { defaultFsType }: AttachOptions,
   name: string,
-  signal: AbortSignal,
-) {
-  let uid: string | undefined;
-  const look = async (fresh: boolean): Promise<AttachView> => {
-    const attachment = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
-    const volumeName = attachment?.spec.source.persistentVolumeName ?? "";
-    const volume =
-      fresh && volumeName !== ""
-        ? await cluster.volumes.refresh(volumeName)
-        : cluster.volumes.get(volumeName);
-    uid = attachment?.metadata.uid ?? uid;
-    const view: AttachView = {
-      driver: driver.info,
-      attachment,
-      volume,
-      csiNode: cluster.csiNodes.get(attachment?.spec.nodeName ?? ""),
-      node: cluster.nodes.get(attachment?.spec.nodeName ?? ""),
-      recorded: recordedOn(attachment),
-      answer: effects.answers.get(uid ?? ""),
-      verify: effects.verify.has(uid ?? ""),
-      defaultFsType,
-      pauseMs: 0,
-    };
-    return { ...view, pauseMs: effects.pauses.remaining(uid ?? "", attachRequestKey(view)) };
+  fresh: boolean,
+): Promise<AttachView> {
+  const attachment = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
+  const volumeName = attachment?.spec.source.persistentVolumeName ?? "";
+  const volume =
+    fresh && volumeName !== "" ? await cluster.volumes.refresh(volumeName) : cluster.volumes.get(volumeName);
+  const uid = attachment?.metadata.uid ?? "";
+  const view: AttachView = {
+    driver: driver.info,
+    attachment,
+    volume,
+    csiNode: cluster.csiNodes.get(attachment?.spec.nodeName ?? ""),
+    node: cluster.nodes.get(attachment?.spec.nodeName ?? ""),
+    recorded: recordedOn(attachment),
+    answer: effects.answers.get(uid),
+    verify: effects.verify.has(uid),
+    defaultFsType,
+    pauseMs: 0,
   };
-  const result = await runSteps(
-    { look, decide: decideAttach, apply: (step, view) => effects.apply(step, view, attachRequestKey(view)) },
-    signal,
-  );
-  if (uid !== undefined && cluster.attachments.get(name)?.metadata.uid !== uid) effects.forget(uid);
-  return result;
+  return { ...view, pauseMs: effects.pauses.remaining(uid, attachRequestKey(view)) };
 }
 
 function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | undefined {
@@ -115,12 +97,36 @@ function recordedOn(attachment: KubeVolumeAttachment | undefined): Published | u
   return text === undefined ? undefined : (JSON.parse(text) as Published);
 }
 
+interface ReleaseView {
+  volume: PersistentVolume | undefined;
+  /** Nothing is attached any more. */
+  free: boolean;
+}
+
 /** A volume under deletion waits for its last attachment (K8S-041, K8S-042). */
-async function releaseVolume({ cluster, driver, store }: SidecarContext, name: string): Promise<void> {
-  const volume = cluster.volumes.get(name);
+function volumeReleases({
+  cluster,
+  driver,
+  store,
+}: SidecarContext): SidecarController<ReleaseView, { do: "release-volume" }> {
   const finalizer = attacherFinalizer(driver.info.name);
-  if (volume === undefined || !isDeleting(volume) || !hasFinalizer(volume, finalizer)) return;
-  if (cluster.attachments.byIndex("volume", name).length > 0) return;
-  await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [finalizer] });
-  volumeReleased();
+  return {
+    name: "attach/volumes",
+    concurrency: 4,
+    sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
+    watched: [cluster.attachments],
+    read(name, from) {
+      const volume = from.cluster.volumes.get(name);
+      if (volume === undefined || !isDeleting(volume) || !hasFinalizer(volume, finalizer))
+        return { volume, free: false };
+      return { volume, free: from.cluster.attachments.byIndex("volume", name).length === 0 };
+    },
+    isGone: ({ volume }) => volume === undefined,
+    decide: ({ free }) => (free ? { do: "release-volume" } : DONE),
+    async apply(_, { volume }) {
+      if (volume === undefined) return;
+      await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [finalizer] });
+      volumeReleased();
+    },
+  };
 }

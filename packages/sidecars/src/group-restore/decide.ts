@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
-import { DONE, type Rest } from "../common/steps.ts";
+import { DONE, type Rest } from "../common/controller.ts";
 import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { assess } from "./assess.ts";
 import { claimFor } from "./claim-for.ts";

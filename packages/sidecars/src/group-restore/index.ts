@@ -2,18 +2,17 @@ import {
   keyOf,
   listAll,
   type PersistentVolumeClaim,
-  runController,
   type VolumeGroupSnapshot,
   type VolumeSnapshot,
   VolumeSnapshots,
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
-import { groupOf } from "../common/group-of.ts";
+import { sidecarController } from "../common/controller.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
-import { RESTORE_LABEL, type VolumeGroupRestore } from "../kube/group-restore.ts";
+import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { applyGroupRestore, Refusals } from "./apply.ts";
 import { claimNameFor } from "./claim-names.ts";
 import { decideGroupRestore } from "./decide.ts";
@@ -21,49 +20,23 @@ import { preflight } from "./preflight.ts";
 import { Troubles } from "./troubles.ts";
 import type { GroupRestoreView, MemberView } from "./view.ts";
 
-const keysOf = (restores: VolumeGroupRestore[]): string[] => restores.map(keyOf);
-
 /** Makes the claims of VolumeGroupRestores whose group snapshot is of the driver. */
 export function runGroupRestore(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   const restorer = new GroupRestorer(context);
-  const restores = cluster.groupRestores;
-  const ofGroup = (group: string) => keysOf(restores.byIndex("group", group));
-  return runController(
-    {
-      name: "group-restore",
-      logger,
-      concurrency,
-      sources: [
-        source(restores, (restore) => [keyOf(restore)]),
-        source(cluster.groups, (snapshot) => ofGroup(keyOf(snapshot))),
-        source(cluster.groupContents, ({ spec }) =>
-          ofGroup(keyOf({ metadata: spec.volumeGroupSnapshotRef })),
-        ),
-        source(cluster.snapshots, (snapshot) => groupOf(snapshot).flatMap(ofGroup)),
-        source(cluster.contents, ({ spec }) => {
-          const snapshot = cluster.snapshots.get(keyOf({ metadata: spec.volumeSnapshotRef }));
-          return snapshot === undefined ? [] : groupOf(snapshot).flatMap(ofGroup);
-        }),
-        source(cluster.claims, (claim) => keysOf(concerned(context, claim))),
-        source(cluster.classes, () => keysOf(restores.list())),
-      ],
-      reconcile: (key) => restorer.reconcile(key, signal),
-    },
-    signal,
-  );
-}
-
-/** The restore that made a claim, and those that are held up because the claim has the name of one of theirs. */
-function concerned(
-  { cluster: { groupRestores } }: SidecarContext,
-  { metadata }: PersistentVolumeClaim,
-): VolumeGroupRestore[] {
-  const maker = groupRestores.get(
-    keyOf({ metadata: { ...metadata, name: metadata.labels?.[RESTORE_LABEL] ?? "" } }),
-  );
-  const heldUp = groupRestores.byIndex("failedIn", metadata.namespace ?? "");
-  return maker === undefined ? heldUp : [maker, ...heldUp];
+  return sidecarController(context, {
+    name: "group-restore",
+    sources: [source(cluster.groupRestores, (restore) => [keyOf(restore)])],
+    watched: [
+      ...[cluster.groups, cluster.groupContents, cluster.snapshots],
+      ...[cluster.contents, cluster.claims, cluster.classes],
+    ],
+    read: (key, from, fresh) => restorer.read(key, from, fresh),
+    isGone: ({ restore }: GroupRestoreView) => restore === undefined,
+    decide: decideGroupRestore,
+    apply: (step: GroupRestoreStep, view, key) => restorer.apply(step, view, key),
+    ended: (key) => restorer.remembered.ended(key),
+  }).run(signal);
 }
 
 /** The watches of several kinds are not in step: before something is called missing, the server has to say so. */
@@ -82,43 +55,47 @@ function claimsMade(
   return status?.members?.flatMap(({ claimName }) => claims.get(claimName) ?? []) ?? [];
 }
 
+type GroupRestoreStep = Parameters<typeof applyGroupRestore>[3];
+
 class GroupRestorer {
   readonly #context: SidecarContext;
   readonly #refusals: Refusals;
   readonly #troubles: Troubles;
+  readonly remembered: Remembered;
 
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#refusals = new Refusals(new Backoff({ ...context.retry, now: context.now }));
     this.#troubles = new Troubles(context.store, context.now);
+    this.remembered = new Remembered(
+      (key) => context.cluster.groupRestores.get(key)?.metadata.uid,
+      (uid) => {
+        this.#refusals.forget(uid);
+        this.#troubles.forget(uid);
+      },
+    );
   }
 
-  async reconcile(key: string, signal: AbortSignal) {
-    const { cluster } = this.#context;
-    let uid = "";
-    const look = async (fresh: boolean): Promise<GroupRestoreView> => {
-      const restore = fresh ? await cluster.groupRestores.refresh(key) : cluster.groupRestores.get(key);
-      uid = restore?.metadata.uid ?? uid;
-      const view = await this.#view(restore, uid, fresh);
-      return fresh || !isFailing(view) ? view : this.#view(restore, uid, true);
-    };
-    const apply = async (step: Parameters<typeof applyGroupRestore>[3], { restore }: GroupRestoreView) => {
-      if (restore !== undefined) await applyGroupRestore(this.#context, this.#refusals, restore, step);
-    };
-    const result = await runSteps({ look, decide: decideGroupRestore, apply }, signal);
-    if (cluster.groupRestores.get(key)?.metadata.uid !== uid) {
-      this.#refusals.forget(uid);
-      this.#troubles.forget(uid);
-    }
-    return result;
+  async read(key: string, from: SidecarContext, fresh: boolean): Promise<GroupRestoreView> {
+    const { groupRestores } = from.cluster;
+    const restore = fresh ? await groupRestores.refresh(key) : groupRestores.get(key);
+    const view = await this.#view(from, restore, fresh);
+    return fresh || !isFailing(view) ? view : this.#view(from, restore, true);
+  }
+
+  async apply(step: GroupRestoreStep, { restore }: GroupRestoreView, key: string): Promise<void> {
+    if (restore === undefined) return;
+    this.remembered.note(key, restore.metadata.uid ?? "");
+    await applyGroupRestore(this.#context, this.#refusals, restore, step);
   }
 
   async #view(
+    from: SidecarContext,
     restore: VolumeGroupRestore | undefined,
-    uid: string,
     fresh: boolean,
   ): Promise<GroupRestoreView> {
-    const { cluster, driver, now } = this.#context;
+    const { cluster, driver, now } = from;
+    const uid = restore?.metadata.uid ?? "";
     const base = {
       driver: driver.info.name,
       now: rfc3339(now()),
@@ -139,74 +116,81 @@ class GroupRestorer {
       metadata: { ...restore.metadata, name: restore.spec.source.volumeGroupSnapshotName },
     });
     const groupSnapshot = fresh ? await cluster.groups.refresh(group) : cluster.groups.get(group);
-    if (fresh) await this.#refreshSnapshots(restore);
-    const members = this.#members(restore, group);
-    const claims = await this.#claims(restore, members, fresh);
+    if (fresh) await refreshSnapshots(from, restore);
+    const members = membersOf(from, restore, group);
+    const claims = await claimsOf(from, { restore, members }, fresh);
     return {
       ...base,
       restore,
       groupSnapshot,
-      content: await this.#content(groupSnapshot, fresh),
+      content: await contentOf(from, groupSnapshot, fresh),
       members,
       claims,
       troubles: await this.#troubles.of(uid, claimsMade(restore, claims)),
     };
   }
+}
 
-  async #content(groupSnapshot: VolumeGroupSnapshot | undefined, fresh: boolean) {
-    const name = groupSnapshot?.status?.boundVolumeGroupSnapshotContentName;
-    const { groupContents } = this.#context.cluster;
-    if (name === undefined) return undefined;
-    return fresh ? groupContents.refresh(name) : groupContents.get(name);
+async function contentOf(
+  { cluster: { groupContents } }: SidecarContext,
+  groupSnapshot: VolumeGroupSnapshot | undefined,
+  fresh: boolean,
+) {
+  const name = groupSnapshot?.status?.boundVolumeGroupSnapshotContentName;
+  if (name === undefined) return undefined;
+  return fresh ? groupContents.refresh(name) : groupContents.get(name);
+}
+
+async function refreshSnapshots(
+  { cluster, store }: SidecarContext,
+  { metadata: { namespace = "" } }: VolumeGroupRestore,
+): Promise<void> {
+  const { items } = await listAll(store, VolumeSnapshots, { namespace });
+  for (const snapshot of items) cluster.snapshots.wrote(snapshot);
+  for (const { status } of items) {
+    const content = status?.boundVolumeSnapshotContentName;
+    if (content !== undefined && cluster.contents.get(content) === undefined)
+      await cluster.contents.refresh(content);
   }
+}
 
-  async #refreshSnapshots({ metadata: { namespace = "" } }: VolumeGroupRestore): Promise<void> {
-    const { cluster, store } = this.#context;
-    const { items } = await listAll(store, VolumeSnapshots, { namespace });
-    for (const snapshot of items) cluster.snapshots.wrote(snapshot);
-    for (const { status } of items) {
-      const content = status?.boundVolumeSnapshotContentName;
-      if (content !== undefined && cluster.contents.get(content) === undefined)
-        await cluster.contents.refresh(content);
+/** The members of the group snapshot as it is, and those that the plan was made of. */
+function membersOf(
+  { cluster: { contents, snapshots } }: SidecarContext,
+  restore: VolumeGroupRestore,
+  group: string,
+): MemberView[] {
+  const planned = (restore.status?.members ?? []).flatMap(({ snapshotUID }) =>
+    snapshots.byIndex("uid", snapshotUID),
+  );
+  const all = new Map<string, VolumeSnapshot>();
+  for (const snapshot of [...snapshots.byIndex("memberOf", group), ...planned])
+    all.set(keyOf(snapshot), snapshot);
+  return [...all.values()].map((snapshot) => ({
+    snapshot,
+    content: contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? ""),
+  }));
+}
+
+/** Source claims and claims with the names of restored ones: what a plan is made from, and what has become of it. */
+async function claimsOf(
+  { cluster: { claims } }: SidecarContext,
+  { members, restore }: { members: readonly MemberView[]; restore: VolumeGroupRestore },
+  fresh: boolean,
+): Promise<Map<string, PersistentVolumeClaim>> {
+  const names = new Set(restore.status?.members?.map(({ claimName }) => claimName));
+  if (restore.status?.members === undefined) {
+    for (const { snapshot } of members) {
+      const source = snapshot.spec.source.persistentVolumeClaimName ?? snapshot.metadata.name;
+      const overrides = restore.spec.members?.find(({ claim }) => claim === source);
+      names.add(source).add(claimNameFor(restore, source, overrides));
     }
   }
-
-  /** The members of the group snapshot as it is, and those that the plan was made of. */
-  #members(restore: VolumeGroupRestore, group: string): MemberView[] {
-    const { snapshots, contents } = this.#context.cluster;
-    const planned = (restore.status?.members ?? []).flatMap(({ snapshotUID }) =>
-      snapshots.byIndex("uid", snapshotUID),
-    );
-    const all = new Map<string, VolumeSnapshot>();
-    for (const snapshot of [...snapshots.byIndex("memberOf", group), ...planned])
-      all.set(keyOf(snapshot), snapshot);
-    return [...all.values()].map((snapshot) => ({
-      snapshot,
-      content: contents.get(snapshot.status?.boundVolumeSnapshotContentName ?? ""),
-    }));
+  const found = new Map<string, PersistentVolumeClaim>();
+  for (const name of names) {
+    const key = keyOf({ metadata: { ...restore.metadata, name } });
+    const claim = fresh ? await claims.refresh(key) : claims.get(key);
+    if (claim !== undefined) found.set(name, claim);
   }
-
-  /** Source claims and claims with the names of restored ones: what a plan is made from, and what has become of it. */
-  async #claims(
-    restore: VolumeGroupRestore,
-    members: readonly MemberView[],
-    fresh: boolean,
-  ): Promise<Map<string, PersistentVolumeClaim>> {
-    const { claims } = this.#context.cluster;
-    const names = new Set(restore.status?.members?.map(({ claimName }) => claimName));
-    if (restore.status?.members === undefined) {
-      for (const { snapshot } of members) {
-        const source = snapshot.spec.source.persistentVolumeClaimName ?? snapshot.metadata.name;
-        const overrides = restore.spec.members?.find(({ claim }) => claim === source);
-        names.add(source).add(claimNameFor(restore, source, overrides));
-      }
-    }
-    const found = new Map<string, PersistentVolumeClaim>();
-    for (const name of names) {
-      const key = keyOf({ metadata: { ...restore.metadata, name } });
-      const claim = fresh ? await claims.refresh(key) : claims.get(key);
-      if (claim !== undefined) found.set(name, claim);
-    }
-    return found;
-  }
+  return found;
 }

@@ -4,13 +4,13 @@ import {
   type VolumeGroupSnapshotClass,
   type VolumeGroupSnapshotContent,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import {
   FROZEN_GROUP_PARAMETERS,
   GROUP_BEING_CREATED,
   GROUP_BEING_DELETED,
   GROUP_CONTENT_FINALIZER,
 } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { type CallFailure, provesNoGroupMade } from "../csi/codes.ts";
 import { type SecretRef, TemplateError } from "../secrets/references.ts";
 import { type CutGroup, faultOf, isOnRecord } from "./cut-group.ts";

@@ -1,9 +1,10 @@
-import { failpoint, isDeleting, runController, type VolumeGroupSnapshotContent } from "@mooring/store";
+import { failpoint, isDeleting, type VolumeGroupSnapshotContent } from "@mooring/store";
 import { ContentCalls } from "../common/content-calls.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { GROUP_BEING_CREATED, GROUP_CONTENT_FINALIZER, RESERVED_PARAMETERS } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
@@ -44,75 +45,65 @@ export async function runGroupSnapshotContent(
 ): Promise<void> {
   const options = { namePrefix: "groupsnapshot", extraCreateMetadata: false, ...given };
   const cutter = new GroupCutter(context, options, signal);
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   await cluster.groupContents.informer.synced(signal);
   // What an earlier life has left marked may have been cut.
   for (const { metadata } of cluster.groupContents.list())
     if (metadata.annotations?.[GROUP_BEING_CREATED] !== undefined)
       cutter.calls.uncertainty.note(metadata.uid ?? "");
-  await runController(
-    {
-      name: "group-snapshot-content",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.groupContents, ({ metadata }) => [metadata.name]),
-        source(cluster.groupClasses, ({ metadata }) =>
-          cluster.groupContents.byIndex("className", metadata.name).map((content) => content.metadata.name),
-        ),
-      ],
-      reconcile: (name) => cutter.reconcile(name),
-    },
-    signal,
-  );
+  await sidecarController(context, {
+    name: "group-snapshot-content",
+    sources: [source(cluster.groupContents, ({ metadata }) => [metadata.name])],
+    watched: [cluster.groupClasses],
+    read: (name, from, fresh) => cutter.read(name, from, fresh),
+    isGone: ({ content }: GroupContentView) => content === undefined,
+    decide: decideGroupContent,
+    apply: (step: GroupContentStep, view, name) => cutter.apply(step, view, name),
+    ended: (name) => cutter.remembered.ended(name),
+  }).run(signal);
 }
 
 class GroupCutter {
   readonly #context: SidecarContext;
   readonly #options: GroupSnapshotOptions;
-  readonly #signal: AbortSignal;
   readonly calls: ContentCalls<VolumeGroupSnapshotContent, GroupAnswer>;
+  readonly remembered: Remembered;
 
   constructor(context: SidecarContext, options: GroupSnapshotOptions, signal: AbortSignal) {
     this.#context = context;
     this.#options = options;
-    this.#signal = signal;
     this.calls = new ContentCalls(context, context.cluster.groupContents, signal);
-  }
-
-  async reconcile(name: string) {
-    const { cluster, driver } = this.#context;
-    let uid = "";
-    const look = async (fresh: boolean): Promise<GroupContentView> => {
-      const content = fresh ? await cluster.groupContents.refresh(name) : cluster.groupContents.get(name);
-      uid = content?.metadata.uid ?? uid;
-      const view: GroupContentView = {
-        driver: driver.info.name,
-        content,
-        groupClass: cluster.groupClasses.get(content?.spec.volumeGroupSnapshotClassName ?? ""),
-        namePrefix: this.#options.namePrefix,
-        answer: this.calls.answers.get(uid),
-        mayExist: this.calls.uncertainty.has(uid),
-        pauseMs: 0,
-      };
-      const deleting = content !== undefined && isDeleting(content);
-      const handle = content?.status?.volumeGroupSnapshotHandle ?? "";
-      const polled = deleting ? 0 : this.calls.polls.remaining(uid, handle);
-      const paused = this.calls.pauses.remaining(uid, groupContentRequestKey(view));
-      return { ...view, pauseMs: Math.max(polled, paused) };
-    };
-    const result = await runSteps(
-      { look, decide: decideGroupContent, apply: (step, view) => this.#apply(step, view, uid) },
-      this.#signal,
+    this.remembered = new Remembered(
+      (name) => context.cluster.groupContents.get(name)?.metadata.uid,
+      (uid) => this.calls.forget(uid),
     );
-    if (cluster.groupContents.get(name)?.metadata.uid !== uid) this.calls.forget(uid);
-    return result;
   }
 
-  async #apply(step: GroupContentStep, view: GroupContentView, uid: string): Promise<void> {
+  async read(name: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<GroupContentView> {
+    const content = fresh ? await cluster.groupContents.refresh(name) : cluster.groupContents.get(name);
+    const uid = content?.metadata.uid ?? "";
+    const view: GroupContentView = {
+      driver: driver.info.name,
+      content,
+      groupClass: cluster.groupClasses.get(content?.spec.volumeGroupSnapshotClassName ?? ""),
+      namePrefix: this.#options.namePrefix,
+      answer: this.calls.answers.get(uid),
+      mayExist: this.calls.uncertainty.has(uid),
+      pauseMs: 0,
+    };
+    const deleting = content !== undefined && isDeleting(content);
+    const handle = content?.status?.volumeGroupSnapshotHandle ?? "";
+    const polled = deleting ? 0 : this.calls.polls.remaining(uid, handle);
+    const paused = this.calls.pauses.remaining(uid, groupContentRequestKey(view));
+    return { ...view, pauseMs: Math.max(polled, paused) };
+  }
+
+  async apply(step: GroupContentStep, view: GroupContentView, name: string): Promise<void> {
     const { driver, store, cluster } = this.#context;
     const { content } = view;
     if (content === undefined) return;
+    const uid = content.metadata.uid ?? "";
+    this.remembered.note(name, uid);
     const requestKey = groupContentRequestKey(view);
     const change = (what: Parameters<typeof patchMetadata>[3]) =>
       patchMetadata(store, cluster.groupContents, content, what);

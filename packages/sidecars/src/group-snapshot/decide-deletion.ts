@@ -1,6 +1,6 @@
 import { hasFinalizer, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_BEING_DELETED, GROUP_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { nextReclaims, nextReleaseWrites, nextSnapshotDeletes } from "./member-writes.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, refersTo, report } from "./view.ts";
 

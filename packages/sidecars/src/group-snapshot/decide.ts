@@ -4,8 +4,8 @@ import {
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_FINALIZER } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
 import { decideCreation } from "./decide-creation.ts";

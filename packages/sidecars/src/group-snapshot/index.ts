@@ -1,15 +1,11 @@
-import { failpoint, isDeleting, keyOf, runController, type VolumeGroupSnapshot } from "@mooring/store";
+import { failpoint, isDeleting, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
-import {
-  CLAIM_SOURCE_FINALIZER,
-  GROUP_BEING_DELETED,
-  GROUP_FINALIZER,
-  MEMBER_OF_UID,
-} from "../common/names.ts";
+import { CLAIM_SOURCE_FINALIZER, GROUP_BEING_DELETED, GROUP_FINALIZER } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
 import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
 import { inParallel, writeMembers } from "./apply-members.ts";
@@ -30,77 +26,57 @@ const gaps = {
 
 /** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   const binder = new GroupBinder(context);
-  const inNamespace = (namespace = "") => cluster.groups.byIndex("namespace", namespace);
-  // What has a content does not look at claims any more, and there may be many of those.
-  const unbound = (namespace: string | undefined) =>
-    keysOf(inNamespace(namespace).filter(({ status }) => !status?.boundVolumeGroupSnapshotContentName));
-  const imported = (namespace: string) =>
-    keysOf(inNamespace(namespace).filter(({ spec }) => spec.source.volumeGroupSnapshotContentName));
-  const controller = runController(
-    {
-      name: "group-snapshot",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.groups, (group) => [keyOf(group)]),
-        source(cluster.groupContents, ({ metadata, spec }) => [
-          keyOf({ metadata: spec.volumeGroupSnapshotRef }),
-          ...keysOf(cluster.groups.byIndex("content", metadata.name)),
-        ]),
-        source(cluster.groupClasses, ({ metadata }) => [
-          ...keysOf(cluster.groups.byIndex("className", metadata.name)),
-          ...keysOf(cluster.groups.byIndex("className", "")),
-        ]),
-        source(cluster.claims, ({ metadata }) => unbound(metadata.namespace)),
-        source(cluster.volumes, ({ spec }) => unbound(spec?.claimRef?.namespace)),
-        source(cluster.snapshots, (snapshot) => {
-          const name = groupOwnerOf(snapshot)?.name;
-          return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];
-        }),
-        source(cluster.contents, ({ metadata, spec }) => [
-          ...keysOf(cluster.groups.byIndex("uid", metadata.annotations?.[MEMBER_OF_UID] ?? "")),
-          ...(spec.source.snapshotHandle === undefined ? [] : imported(spec.volumeSnapshotRef.namespace)),
-        ]),
-      ],
-      reconcile: (key) => binder.reconcile(key, signal),
-    },
-    signal,
-  );
-  await Promise.all([controller, runGroupClaimProtection(context, signal)]);
+  const controller = sidecarController(context, {
+    name: "group-snapshot",
+    sources: [
+      source(cluster.groups, (group) => [keyOf(group)]),
+      // Also of groups that are gone: their members have nobody else to take care of them.
+      source(cluster.snapshots, (snapshot) => {
+        const name = groupOwnerOf(snapshot)?.name;
+        return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];
+      }),
+    ],
+    watched: [cluster.groupContents, cluster.groupClasses, cluster.claims, cluster.volumes, cluster.contents],
+    read: (key, from, fresh) => binder.read(key, from, fresh),
+    isGone: ({ group }: GroupSnapshotView, key) =>
+      group === undefined && cluster.snapshots.byIndex("groupName", key).length === 0,
+    decide: decideGroupSnapshot,
+    apply: (step: GroupSnapshotStep, view, key) => binder.apply(step, view, key),
+    ended: (key) => binder.remembered.ended(key),
+  });
+  await Promise.all([controller.run(signal), runGroupClaimProtection(context, signal)]);
 }
-
-const keysOf = (groups: VolumeGroupSnapshot[]): string[] => groups.map(keyOf);
 
 class GroupBinder {
   readonly #context: SidecarContext;
   readonly #pauses: Backoff;
+  readonly remembered: Remembered;
 
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#pauses = new Backoff({ ...context.retry, now: context.now });
+    this.remembered = new Remembered(
+      (key) => context.cluster.groups.get(key)?.metadata.uid,
+      (uid) => this.#pauses.reset(uid),
+    );
   }
 
-  async reconcile(key: string, signal: AbortSignal) {
-    let uid = "";
-    const look = async (fresh: boolean) => {
-      const view = await lookAtGroup(this.#context, key, { fresh });
-      uid = view.group?.metadata.uid ?? uid;
-      return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
-    };
-    const apply = (step: GroupSnapshotStep, view: GroupSnapshotView) => this.#apply(step, view, uid);
-    const result = await runSteps({ look, decide: decideGroupSnapshot, apply }, signal);
-    if (this.#context.cluster.groups.get(key) === undefined) this.#pauses.reset(uid);
-    return result;
+  async read(key: string, from: SidecarContext, fresh: boolean): Promise<GroupSnapshotView> {
+    const view = await lookAtGroup(from, key, { fresh });
+    const uid = view.group?.metadata.uid ?? "";
+    return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
   }
 
-  async #apply(step: GroupSnapshotStep, view: GroupSnapshotView, uid: string): Promise<void> {
+  async apply(step: GroupSnapshotStep, view: GroupSnapshotView, key: string): Promise<void> {
     const { store, cluster, events } = this.#context;
     const { content, group } = view;
     // Members of a group that is gone have nobody else to take care of them.
     if (step.do === "write-members") return writeMembers(this.#context, step.writes);
     if (group === undefined) return;
+    const uid = group.metadata.uid ?? "";
+    this.remembered.note(key, uid);
     const name = `${group.metadata.namespace}/${group.metadata.name}`;
     switch (step.do) {
       case "add-finalizer":

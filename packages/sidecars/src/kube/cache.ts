@@ -13,11 +13,29 @@ export type Indexers<T> = Record<string, (object: T) => string[]>;
 /** What we wrote ourselves and the watch has not yet told us. */
 type Written<T> = { object: T } | { goneUid: string | undefined };
 
+/** A controller's picture of one kind. */
+export interface ObjectCache<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly informer: Informer<T>;
+  get(key: string): T | undefined;
+  /** Objects of an index, each as {@link get} sees it. */
+  byIndex(index: string, value: string): T[];
+  list(): T[];
+  /** Asks the server and believes it. */
+  refresh(key: string, signal?: AbortSignal): Promise<T | undefined>;
+  /** Notes the answer to a write. */
+  wrote(object: T): T;
+  /** Notes that an object is gone. */
+  gone(object: T): void;
+  /** Notes what a delete left: an object without finalizers is gone, others wait. */
+  deleted(left: T): void;
+}
+
 /**
- * A controller's picture of one kind: the informer's cache, plus the answers to our own writes until the watch has
+ * The informer's cache, plus the answers to our own writes until the watch has
  * caught up. Without them a loop that looks again after its own step would see the world before the step.
  */
-export class ObjectCache<T extends KubeObject> {
+export class WrittenCache<T extends KubeObject> implements ObjectCache<T> {
   readonly resource: Resource<T>;
   readonly informer: Informer<T>;
   readonly #store: ObjectStore;
@@ -41,7 +59,6 @@ export class ObjectCache<T extends KubeObject> {
     return known?.metadata.uid === written.goneUid ? undefined : known;
   }
 
-  /** Objects of an index, each as {@link get} sees it. */
   byIndex(index: string, value: string): T[] {
     const matches = (object: T) => this.#indexers[index]?.(object).includes(value) ?? false;
     return this.#current(this.informer.byIndex(index, value), matches).filter(matches);
@@ -51,7 +68,6 @@ export class ObjectCache<T extends KubeObject> {
     return this.#current(this.informer.list(), () => true);
   }
 
-  /** Asks the server and believes it. */
   async refresh(key: string, signal?: AbortSignal): Promise<T | undefined> {
     try {
       return this.wrote(await this.#store.get(this.resource, parseKey(key), signal));
@@ -64,7 +80,6 @@ export class ObjectCache<T extends KubeObject> {
     }
   }
 
-  /** Notes the answer to a write. */
   wrote(object: T): T {
     const key = keyOf(object);
     const known = this.informer.get(key);
@@ -72,14 +87,12 @@ export class ObjectCache<T extends KubeObject> {
     return object;
   }
 
-  /** Notes that an object is gone. */
   gone(object: T): void {
     const key = keyOf(object);
     if (this.informer.get(key) === undefined) this.#written.delete(key);
     else this.#written.set(key, { goneUid: object.metadata.uid });
   }
 
-  /** Notes what a delete left: an object without finalizers is gone, others wait. */
   deleted(left: T): void {
     if ((left.metadata.finalizers ?? []).length === 0) this.gone(left);
     else this.wrote(left);

@@ -53,10 +53,23 @@ import {
 } from "../volume-group/api.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { WANTED_GROUP } from "../volume-group/names.ts";
-import { type Indexers, ObjectCache } from "./cache.ts";
+import { type Indexers, type ObjectCache, WrittenCache } from "./cache.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
+
+export interface ClusterScope {
+  driver: string;
+  /** Where the records and capacities of the driver are. */
+  namespace: string;
+  logger: Logger;
+}
+
+export interface CacheOptions<T extends KubeObject> {
+  namespace?: string;
+  labelSelector?: string;
+  indexers?: Indexers<T>;
+}
 
 /**
  * One cache per kind, shared by every controller of the process and started when the first one asks for it. Indexes
@@ -64,23 +77,14 @@ const some = (value: string | undefined): string[] => (value ? [value] : []);
  */
 export class Cluster {
   readonly store: ObjectStore;
-  readonly #driver: string;
-  readonly #namespace: string;
-  readonly #logger: Logger;
+  readonly scope: ClusterScope;
   readonly signal: AbortSignal;
   readonly #caches = new Map<string, unknown>();
   readonly #running: Promise<void>[] = [];
 
-  /** `namespace`: where the records and capacities of the driver are. */
-  constructor(
-    store: ObjectStore,
-    { driver, namespace, logger }: { driver: string; namespace: string; logger: Logger },
-    signal: AbortSignal,
-  ) {
+  constructor(store: ObjectStore, scope: ClusterScope, signal: AbortSignal) {
     this.store = store;
-    this.#driver = driver;
-    this.#namespace = namespace;
-    this.#logger = logger;
+    this.scope = scope;
     this.signal = signal;
   }
 
@@ -90,7 +94,7 @@ export class Cluster {
   }
 
   get claims(): ObjectCache<PersistentVolumeClaim> {
-    return this.#cache(PersistentVolumeClaims, () => ({
+    return this.cacheOf(PersistentVolumeClaims, () => ({
       indexers: {
         uid: (claim) => some(claim.metadata.uid),
         namespace: (claim) => some(claim.metadata.namespace),
@@ -121,7 +125,7 @@ export class Cluster {
   }
 
   get volumes(): ObjectCache<PersistentVolume> {
-    return this.#cache(PersistentVolumes, () => ({
+    return this.cacheOf(PersistentVolumes, () => ({
       indexers: {
         claimUid: (volume) => some(volume.spec?.claimRef?.uid),
         handle: ({ spec }) =>
@@ -132,15 +136,15 @@ export class Cluster {
   }
 
   get classes(): ObjectCache<StorageClass> {
-    return this.#cache(StorageClasses);
+    return this.cacheOf(StorageClasses);
   }
 
   get attributesClasses(): ObjectCache<VolumeAttributesClass> {
-    return this.#cache(VolumeAttributesClasses);
+    return this.cacheOf(VolumeAttributesClasses);
   }
 
   get attachments(): ObjectCache<KubeVolumeAttachment> {
-    return this.#cache(KubeVolumeAttachments, () => ({
+    return this.cacheOf(KubeVolumeAttachments, () => ({
       indexers: {
         volume: ({ spec }) => some(spec.source.persistentVolumeName),
         node: ({ spec }) => some(spec.nodeName),
@@ -149,22 +153,22 @@ export class Cluster {
   }
 
   get nodes(): ObjectCache<Node> {
-    return this.#cache(Nodes);
+    return this.cacheOf(Nodes);
   }
 
   get csiDrivers(): ObjectCache<CSIDriver> {
-    return this.#cache(CSIDrivers);
+    return this.cacheOf(CSIDrivers);
   }
 
   get csiNodes(): ObjectCache<CSINode> {
-    return this.#cache(CSINodes);
+    return this.cacheOf(CSINodes);
   }
 
   /** Unsettled CreateVolume calls of the driver. */
   get records(): ObjectCache<ConfigMap> {
-    return this.#cache(ConfigMaps, () => ({
-      namespace: this.#namespace,
-      labelSelector: recordSelector(this.#driver),
+    return this.cacheOf(ConfigMaps, () => ({
+      namespace: this.scope.namespace,
+      labelSelector: recordSelector(this.scope.driver),
       indexers: {
         uid: (record) => some(intentOf(record)?.claim.uid),
         source: (record) => {
@@ -177,14 +181,14 @@ export class Cluster {
 
   /** Capacity objects of the driver. */
   get capacities(): ObjectCache<CSIStorageCapacity> {
-    return this.#cache(CSIStorageCapacities, () => ({
-      namespace: this.#namespace,
-      labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.#driver}`,
+    return this.cacheOf(CSIStorageCapacities, () => ({
+      namespace: this.scope.namespace,
+      labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.scope.driver}`,
     }));
   }
 
   get snapshots(): ObjectCache<VolumeSnapshot> {
-    return this.#cache(VolumeSnapshots, () => ({
+    return this.cacheOf(VolumeSnapshots, () => ({
       indexers: {
         uid: (snapshot) => some(snapshot.metadata.uid),
         /** `ns/name` of the source claim. */
@@ -212,7 +216,7 @@ export class Cluster {
   }
 
   get contents(): ObjectCache<VolumeSnapshotContent> {
-    return this.#cache(VolumeSnapshotContents, () => ({
+    return this.cacheOf(VolumeSnapshotContents, () => ({
       indexers: {
         className: ({ spec }) => some(spec.volumeSnapshotClassName),
         group: ({ metadata }) => some(metadata.annotations?.[MEMBER_OF_UID]),
@@ -223,11 +227,11 @@ export class Cluster {
   }
 
   get snapshotClasses(): ObjectCache<VolumeSnapshotClass> {
-    return this.#cache(VolumeSnapshotClasses);
+    return this.cacheOf(VolumeSnapshotClasses);
   }
 
   get groups(): ObjectCache<VolumeGroupSnapshot> {
-    return this.#cache(VolumeGroupSnapshots, () => ({
+    return this.cacheOf(VolumeGroupSnapshots, () => ({
       indexers: {
         uid: (group) => some(group.metadata.uid),
         namespace: ({ metadata }) => some(metadata.namespace),
@@ -242,7 +246,7 @@ export class Cluster {
   }
 
   get groupContents(): ObjectCache<VolumeGroupSnapshotContent> {
-    return this.#cache(VolumeGroupSnapshotContents, () => ({
+    return this.cacheOf(VolumeGroupSnapshotContents, () => ({
       indexers: {
         className: ({ spec }) => some(spec.volumeGroupSnapshotClassName),
         /** `driver:volume handle` of every source. */
@@ -252,11 +256,11 @@ export class Cluster {
   }
 
   get groupClasses(): ObjectCache<VolumeGroupSnapshotClass> {
-    return this.#cache(VolumeGroupSnapshotClasses);
+    return this.cacheOf(VolumeGroupSnapshotClasses);
   }
 
   get groupRestores(): ObjectCache<VolumeGroupRestore> {
-    return this.#cache(VolumeGroupRestores, () => ({
+    return this.cacheOf(VolumeGroupRestores, () => ({
       indexers: {
         group: ({ metadata, spec }) => [
           keyOf({ metadata: { ...metadata, name: spec.source.volumeGroupSnapshotName } }),
@@ -268,7 +272,7 @@ export class Cluster {
   }
 
   get volumeGroups(): ObjectCache<VolumeGroup> {
-    return this.#cache(VolumeGroups, () => ({
+    return this.cacheOf(VolumeGroups, () => ({
       indexers: {
         namespace: ({ metadata }) => some(metadata.namespace),
         /** The empty string: those that take a default class. */
@@ -280,7 +284,7 @@ export class Cluster {
   }
 
   get volumeGroupContents(): ObjectCache<VolumeGroupContent> {
-    return this.#cache(VolumeGroupContents, () => ({
+    return this.cacheOf(VolumeGroupContents, () => ({
       indexers: {
         group: ({ spec }) => [keyOf({ metadata: spec.volumeGroupRef })],
         groupUid: ({ spec }) => some(spec.volumeGroupRef.uid),
@@ -289,19 +293,20 @@ export class Cluster {
   }
 
   get volumeGroupClasses(): ObjectCache<VolumeGroupClass> {
-    return this.#cache(VolumeGroupClasses);
+    return this.cacheOf(VolumeGroupClasses);
   }
 
-  #cache<T extends KubeObject>(
+  /** The one cache of a kind. `more` is asked once, when the cache is made. */
+  cacheOf<T extends KubeObject>(
     resource: Resource<T>,
-    more: () => { namespace?: string; labelSelector?: string; indexers?: Indexers<T> } = () => ({}),
+    more: () => CacheOptions<T> = () => ({}),
   ): ObjectCache<T> {
     const id = `${resource.group}/${resource.plural}`;
     const known = this.#caches.get(id) as ObjectCache<T> | undefined;
     if (known !== undefined) return known;
     const options = more();
-    const informer = createInformer(this.store, resource, { ...options, logger: this.#logger });
-    const cache = new ObjectCache(this.store, resource, informer, options.indexers);
+    const informer = createInformer(this.store, resource, { ...options, logger: this.scope.logger });
+    const cache = new WrittenCache(this.store, resource, informer, options.indexers);
     this.#caches.set(id, cache);
     this.#running.push(informer.run(this.signal));
     return cache;

@@ -4,8 +4,8 @@ import {
   type PersistentVolumeClaim,
   type VolumeAttributesClass,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { MODIFY_SECRET_NAME, MODIFY_SECRET_NAMESPACE } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import type { SecretRef } from "../secrets/references.ts";
 

@@ -1,6 +1,6 @@
 import type { CSIDriver, CSINode, Node } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { NODE_IDS } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import type { Segments } from "../topology/terms.ts";
 
 /** What the driver says about the node that it runs on (NodeGetInfo). */

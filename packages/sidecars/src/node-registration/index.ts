@@ -1,15 +1,6 @@
-import {
-  type CSIDriver,
-  CSIDrivers,
-  type CSINode,
-  CSINodes,
-  failpoint,
-  runController,
-  WorkQueue,
-} from "@mooring/store";
+import { type CSIDriver, CSIDrivers, type CSINode, CSINodes, failpoint } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
+import { sidecarController } from "../common/controller.ts";
 import { objectKey, patchMetadata } from "../kube/patch.ts";
 import {
   type CsiNodeEntry,
@@ -41,7 +32,7 @@ export async function runNodeRegistration(
   given: Partial<RegistrationOptions>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { cluster, driver, logger } = context;
+  const { cluster, driver } = context;
   let info: NodeInfo | undefined;
   const known = async (): Promise<NodeInfo> => {
     info ??= await nodeInfo(context, signal);
@@ -50,42 +41,32 @@ export async function runNodeRegistration(
   const { csiDriver: overrides = {}, replaceMs = 10_000 } = given;
   const described = typeof overrides === "function" ? overrides(driver.info.name) : overrides;
   const last = new LastSeen(context.now, replaceMs);
-  const look = async (fresh: boolean): Promise<RegistrationView> => {
-    const csiDriver = fresh
-      ? await cluster.csiDrivers.refresh(driver.info.name)
-      : cluster.csiDrivers.get(driver.info.name);
-    return {
-      driver: driver.info.name,
-      nodeName,
-      info: await known(),
-      knowsDriver: !driver.info.controllerElsewhere,
-      node: fresh ? await cluster.nodes.refresh(nodeName) : cluster.nodes.get(nodeName),
-      csiNode: fresh ? await cluster.csiNodes.refresh(nodeName) : cluster.csiNodes.get(nodeName),
-      csiDriver,
-      putBackInMs: last.see(csiDriver),
-    };
-  };
-  const apply = (step: RegistrationStep, view: RegistrationView) =>
-    applyStep(context, step, view, last.object ?? csiDriverFor(context, described));
-  const isThis = ({ metadata }: { metadata: { name: string } }) =>
-    metadata.name === nodeName ? ["node"] : [];
-  // There may be no object yet whose change could begin the work.
-  const queue = new WorkQueue();
-  queue.add("node");
-  await runController(
-    {
-      name: "node-registration",
-      logger,
-      sources: [
-        source(cluster.nodes, isThis),
-        source(cluster.csiNodes, isThis),
-        source(cluster.csiDrivers, ({ metadata }) => (metadata.name === driver.info.name ? ["node"] : [])),
-      ],
-      queue,
-      reconcile: () => runSteps({ look, decide: decideRegistration, apply }, signal),
+  await sidecarController(context, {
+    name: "node-registration",
+    sources: [],
+    // There may be no object yet whose change could begin the work.
+    keys: () => ["node"],
+    watched: [cluster.nodes, cluster.csiNodes, cluster.csiDrivers],
+    async read(_, from, fresh): Promise<RegistrationView> {
+      const { csiDrivers, csiNodes, nodes } = from.cluster;
+      const { name } = driver.info;
+      const csiDriver = fresh ? await csiDrivers.refresh(name) : csiDrivers.get(name);
+      return {
+        driver: name,
+        nodeName,
+        info: await known(),
+        knowsDriver: !driver.info.controllerElsewhere,
+        node: fresh ? await nodes.refresh(nodeName) : nodes.get(nodeName),
+        csiNode: fresh ? await csiNodes.refresh(nodeName) : csiNodes.get(nodeName),
+        csiDriver,
+        putBackInMs: last.see(csiDriver),
+      };
     },
-    signal,
-  );
+    isGone: () => false,
+    decide: decideRegistration,
+    apply: (step: RegistrationStep, view) =>
+      applyStep(context, step, view, last.object ?? csiDriverFor(context, described)),
+  }).run(signal);
 }
 
 async function nodeInfo({ driver, timeoutMs }: SidecarContext, signal: AbortSignal): Promise<NodeInfo> {

@@ -1,7 +1,7 @@
 import { Code } from "@mooring/csi";
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import type { Intent, SourceRef } from "../common/create-volume/intent.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { type CallFailure, isCreateVolumeUncertain, provesNothingMade } from "../csi/codes.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 import { stillWanted, wantsVolume } from "./claim.ts";

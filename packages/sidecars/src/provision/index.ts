@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { keyOf, type PersistentVolumeClaim, runController, type VolumeSnapshotContent } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { intentOf } from "../common/create-volume/record.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { ProvisionEffects } from "./apply.ts";
-import { decideProvision } from "./decide.ts";
+import { decideProvision, type ProvisionStep, type ProvisionView } from "./decide.ts";
 import { PROVISION_DEFAULTS, type ProvisionOptions } from "./plan.ts";
 import { readClaim } from "./read.ts";
 
@@ -27,79 +26,36 @@ export async function runProvision(
   await records.informer.synced(signal);
   // What an earlier life has left open may have had its effect.
   for (const record of records.list()) effects.uncertainty.note(intentOf(record)?.claim.uid ?? "");
-  await runController(
-    {
-      name: "provision",
-      logger: context.logger,
-      concurrency: context.concurrency,
-      sources: sourcesOf(context),
-      reconcile: (uid) => reconcileClaim(context, options, effects, uid, signal),
+  await sidecarController<ProvisionView & { requestKey: string }, ProvisionStep>(context, {
+    name: "provision",
+    ...sourcesOf(context),
+    async read(uid, from, fresh) {
+      const { view, requestKey } = await readClaim(from, options, uid, effects.answers.get(uid), fresh);
+      const pauseMs = effects.pauses.remaining(uid, requestKey);
+      return { ...view, mayExist: effects.uncertainty.has(uid), pauseMs, requestKey };
     },
-    signal,
-  );
+    isGone: ({ claim, record }) => claim === undefined && record === undefined,
+    decide: decideProvision,
+    apply: (step, view, uid) => effects.apply(step, view, uid, view.requestKey),
+    ended: (uid) => {
+      if (context.cluster.claims.byIndex("uid", uid).length === 0) effects.pauses.reset(uid);
+    },
+  }).run(signal);
 }
 
-async function reconcileClaim(
-  context: SidecarContext,
-  options: ProvisionOptions,
-  effects: ProvisionEffects,
-  uid: string,
-  signal: AbortSignal,
-) {
-  if (uid === "") return undefined;
-  let requestKey = "";
-  const result = await runSteps(
-    {
-      look: async (fresh) => {
-        const sight = await readClaim(context, options, uid, effects.answers.get(uid), fresh);
-        requestKey = sight.requestKey;
-        const pauseMs = effects.pauses.remaining(uid, requestKey);
-        return { ...sight.view, mayExist: effects.uncertainty.has(uid), pauseMs };
-      },
-      decide: decideProvision,
-      apply: (step, view) => effects.apply(step, view, uid, requestKey),
-    },
-    signal,
-  );
-  if (result === undefined && context.cluster.claims.byIndex("uid", uid).length === 0)
-    effects.pauses.reset(uid);
-  return result;
-}
-
-/** Everything that a decision depends on wakes the claims that depend on it: nothing waits for a resync. */
+/** A record or a volume may outlive its claim: each brings its key by itself. */
 function sourcesOf({ cluster, driver, hasSnapshotKinds, hasAttributesClasses }: SidecarContext) {
-  const uidsOf = (claims: PersistentVolumeClaim[]) => claims.flatMap(({ metadata }) => metadata.uid ?? []);
-  const waitingFor = (kind: string, key: string) =>
-    uidsOf(cluster.claims.byIndex("pendingSource", `${kind}:${key}`));
-  const ofClass = (name: string) => uidsOf(cluster.claims.byIndex("pendingClass", name));
-  const ofDriver = () =>
-    cluster.classes
-      .list()
-      .filter(({ provisioner }) => provisioner === driver.info.name)
-      .flatMap(({ metadata }) => ofClass(metadata.name));
-  const ofContent = ({ spec: { volumeSnapshotRef: ref } }: VolumeSnapshotContent) =>
-    waitingFor("VolumeSnapshot", keyOf({ metadata: ref }));
-  return [
-    source(cluster.claims, (claim) => [
-      claim.metadata.uid ?? "",
-      ...waitingFor("PersistentVolumeClaim", keyOf(claim)),
-    ]),
-    source(cluster.records, (record) => [intentOf(record)?.claim.uid ?? ""]),
-    source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid ?? ""]),
-    source(cluster.classes, ({ metadata }) => ofClass(metadata.name)),
-    ...(hasAttributesClasses
-      ? [
-          source(cluster.attributesClasses, ({ metadata }) =>
-            uidsOf(cluster.claims.byIndex("pendingAttributesClass", metadata.name)),
-          ),
-        ]
-      : []),
-    ...(driver.info.topology ? [source(cluster.csiNodes, ofDriver), source(cluster.nodes, ofDriver)] : []),
-    ...(hasSnapshotKinds
-      ? [
-          source(cluster.snapshots, (snapshot) => waitingFor("VolumeSnapshot", keyOf(snapshot))),
-          source(cluster.contents, ofContent),
-        ]
-      : []),
-  ];
+  return {
+    sources: [
+      source(cluster.claims, ({ metadata }) => [metadata.uid]),
+      source(cluster.records, (record) => [intentOf(record)?.claim.uid]),
+      source(cluster.volumes, ({ spec }) => [spec?.claimRef?.uid]),
+    ],
+    watched: [
+      cluster.classes,
+      ...(hasAttributesClasses ? [cluster.attributesClasses] : []),
+      ...(driver.info.topology ? [cluster.csiNodes, cluster.nodes] : []),
+      ...(hasSnapshotKinds ? [cluster.snapshots, cluster.contents] : []),
+    ],
+  };
 }

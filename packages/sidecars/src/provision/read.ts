@@ -76,8 +76,10 @@ async function makePlan(
   fresh: boolean,
 ): Promise<Plan | undefined> {
   if (storageClass === undefined) return undefined;
-  const { cluster, driver, store } = context;
+  const { cluster, driver, hasAttributesClasses, store } = context;
   const attributes = claim.spec?.volumeAttributesClassName;
+  // The server is asked, as the class may be newer than the cache; its next change is to wake the claim.
+  if (hasAttributesClasses && attributes) cluster.attributesClasses.get(attributes);
   return plan({
     claim,
     storageClass,

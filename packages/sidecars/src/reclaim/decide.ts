@@ -1,6 +1,6 @@
 import { hasFinalizer, isDeleting, type KubeVolumeAttachment, type PersistentVolume } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { PV_FINALIZER } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 
 export interface ReclaimView {

@@ -1,9 +1,9 @@
-import { failpoint, getIfAny, type PersistentVolume, runController, StorageClasses } from "@mooring/store";
+import { failpoint, getIfAny, type PersistentVolume, StorageClasses } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PV_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { callFailure, leastPause } from "../csi/codes.ts";
 import { deleteObject, patchMetadata } from "../kube/patch.ts";
 import { readSecretIfAny } from "../secrets/read.ts";
@@ -21,19 +21,17 @@ const gaps = {
 export function runReclaim(context: SidecarContext, signal: AbortSignal): Promise<void> {
   const reclaimer = new Reclaimer(context);
   const { cluster } = context;
-  return runController(
-    {
-      name: "reclaim",
-      logger: context.logger,
-      concurrency: context.concurrency,
-      sources: [
-        source(cluster.volumes, ({ metadata }) => [metadata.name]),
-        source(cluster.attachments, ({ spec }) => [spec.source.persistentVolumeName ?? ""]),
-      ],
-      reconcile: (name) => reclaimer.reconcile(name, signal),
+  return sidecarController(context, {
+    name: "reclaim",
+    sources: [source(cluster.volumes, ({ metadata }) => [metadata.name])],
+    watched: [cluster.attachments],
+    read: (name, from, fresh) => reclaimer.read(name, from, fresh),
+    isGone: ({ volume }: ReclaimView) => volume === undefined,
+    decide: decideReclaim,
+    async apply(step: ReclaimStep, { volume }) {
+      if (volume !== undefined) await reclaimer.apply(step, volume, signal);
     },
-    signal,
-  );
+  }).run(signal);
 }
 
 class Reclaimer {
@@ -47,18 +45,8 @@ class Reclaimer {
     this.#pauses = new Backoff({ ...context.retry, now: context.now });
   }
 
-  async reconcile(name: string, signal: AbortSignal) {
-    const { cluster } = this.#context;
-    const look = async (fresh: boolean) =>
-      this.#view(fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name), name);
-    const apply = async (step: ReclaimStep, { volume }: ReclaimView) => {
-      if (volume !== undefined) await this.#apply(step, volume, signal);
-    };
-    return runSteps({ look, decide: decideReclaim, apply }, signal);
-  }
-
-  #view(volume: PersistentVolume | undefined, name: string): ReclaimView {
-    const { cluster, driver } = this.#context;
+  async read(name: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ReclaimView> {
+    const volume = fresh ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
     const uid = volume?.metadata.uid ?? "";
     return {
       driver: driver.info,
@@ -69,7 +57,7 @@ class Reclaimer {
     };
   }
 
-  async #apply(step: ReclaimStep, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async apply(step: ReclaimStep, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { store, cluster, events } = this.#context;
     const uid = volume.metadata.uid ?? "";
     switch (step.do) {

@@ -1,6 +1,6 @@
 import { isDeleting, type PersistentVolume, type PersistentVolumeClaim } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { chooseMode } from "../csi/access-modes.ts";
 import type { Capability } from "../csi/capability.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";

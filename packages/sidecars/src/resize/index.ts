@@ -4,13 +4,13 @@ import {
   keyOf,
   type PersistentVolume,
   type PersistentVolumeClaim,
-  runController,
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { PRE_RESIZE_CAPACITY } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
 import { toWire } from "../csi/capability.ts";
 import { callFailure, isExpandInfeasible, isUncertain, leastPause } from "../csi/codes.ts";
@@ -37,66 +37,51 @@ const gaps = {
 
 /** Expands volumes whose claims ask for more, up to the point where the node takes over. */
 export function runResize(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   const resizer = new Resizer(context, signal);
-  const claimOf = (volume: PersistentVolume | undefined) => {
-    const ref = volume?.spec?.claimRef;
-    return ref?.name === undefined ? [] : [`${ref.namespace}/${ref.name}`];
-  };
-  return runController(
-    {
-      name: "resize",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : [])),
-        source(cluster.volumes, claimOf),
-        source(cluster.attachments, ({ spec }) =>
-          claimOf(cluster.volumes.get(spec.source.persistentVolumeName ?? "")),
-        ),
-      ],
-      reconcile: (key) => resizer.reconcile(key),
-    },
-    signal,
-  );
+  return sidecarController(context, {
+    name: "resize",
+    sources: [source(cluster.claims, (claim) => (claim.spec?.volumeName ? [keyOf(claim)] : []))],
+    watched: [cluster.volumes, cluster.attachments],
+    read: (key, from, fresh) => resizer.read(key, from, fresh),
+    isGone: ({ claim }: ResizeView) => claim === undefined,
+    decide: decideResize,
+    apply: (step: ResizeStep, view, key) => resizer.apply(step, view, key),
+    ended: (key) => resizer.remembered.ended(key),
+  }).run(signal);
 }
 
 class Resizer {
   readonly #context: SidecarContext;
   readonly #signal: AbortSignal;
   readonly #pauses: Backoff;
+  readonly remembered: Remembered;
   readonly #answers = new Map<string, ResizeAnswer>();
 
   constructor(context: SidecarContext, signal: AbortSignal) {
     this.#context = context;
     this.#signal = signal;
     this.#pauses = new Backoff({ ...context.retry, now: context.now });
+    this.remembered = new Remembered(
+      (key) => context.cluster.claims.get(key)?.metadata.uid,
+      (uid) => this.#forget(uid),
+    );
   }
 
-  async reconcile(key: string) {
-    const { cluster } = this.#context;
-    let uid = "";
-    const look = async (fresh: boolean): Promise<ResizeView> => {
-      const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
-      const name = claim?.spec?.volumeName ?? "";
-      const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
-      uid = claim?.metadata.uid ?? uid;
-      const view: ResizeView = {
-        driver: this.#context.driver.info,
-        claim,
-        volume,
-        attachedTo: cluster.attachments.byIndex("volume", name).map(({ spec }) => spec.nodeName),
-        answer: this.#answers.get(uid),
-        pauseMs: 0,
-      };
-      return { ...view, pauseMs: this.#pauses.remaining(uid, resizeRequestKey(view)) };
+  async read(key: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ResizeView> {
+    const claim = fresh ? await cluster.claims.refresh(key) : cluster.claims.get(key);
+    const name = claim?.spec?.volumeName ?? "";
+    const volume = fresh && name !== "" ? await cluster.volumes.refresh(name) : cluster.volumes.get(name);
+    const uid = claim?.metadata.uid ?? "";
+    const view: ResizeView = {
+      driver: driver.info,
+      claim,
+      volume,
+      attachedTo: cluster.attachments.byIndex("volume", name).map(({ spec }) => spec.nodeName),
+      answer: this.#answers.get(uid),
+      pauseMs: 0,
     };
-    const result = await runSteps(
-      { look, decide: decideResize, apply: (step, view) => this.#apply(step, view, uid) },
-      this.#signal,
-    );
-    if (cluster.claims.get(key)?.metadata.uid !== uid) this.#forget(uid);
-    return result;
+    return { ...view, pauseMs: this.#pauses.remaining(uid, resizeRequestKey(view)) };
   }
 
   #forget(uid: string): void {
@@ -104,9 +89,11 @@ class Resizer {
     this.#pauses.reset(uid);
   }
 
-  async #apply(step: ResizeStep, view: ResizeView, uid: string): Promise<void> {
+  async apply(step: ResizeStep, view: ResizeView, key: string): Promise<void> {
     const { claim, volume } = view;
     if (claim === undefined || volume === undefined) return;
+    const uid = claim.metadata.uid ?? "";
+    this.remembered.note(key, uid);
     const { store, cluster } = this.#context;
     switch (step.do) {
       case "announce":

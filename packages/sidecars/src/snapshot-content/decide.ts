@@ -4,6 +4,7 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { isMemberContent } from "../common/group-member.ts";
 import {
   BEING_CREATED,
@@ -13,7 +14,6 @@ import {
   SNAPSHOT_SECRET_NAME,
   SNAPSHOT_SECRET_NAMESPACE,
 } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { type CallFailure, isUncertain, provesNothingMade } from "../csi/codes.ts";
 import {
   type SecretRef,

@@ -1,9 +1,10 @@
-import { failpoint, runController, type VolumeSnapshotContent } from "@mooring/store";
+import { failpoint, type VolumeSnapshotContent } from "@mooring/store";
 import { ContentCalls } from "../common/content-calls.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import { BEING_CREATED, CONTENT_FINALIZER, RESERVED_PARAMETERS } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import { createSnapshot, inspectSnapshot } from "./calls.ts";
@@ -42,75 +43,65 @@ export async function runSnapshotContent(
 ): Promise<void> {
   const options = { namePrefix: "snapshot", extraCreateMetadata: false, ...given };
   const cutter = new SnapshotCutter(context, options, signal);
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   await cluster.contents.informer.synced(signal);
   // What an earlier life has left marked may have been cut.
   for (const { metadata } of cluster.contents.list())
     if (metadata.annotations?.[BEING_CREATED] !== undefined)
       cutter.calls.uncertainty.note(metadata.uid ?? "");
-  await runController(
-    {
-      name: "snapshot-content",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.contents, ({ metadata }) => [metadata.name]),
-        source(cluster.snapshotClasses, ({ metadata }) =>
-          cluster.contents.byIndex("className", metadata.name).map((content) => content.metadata.name),
-        ),
-      ],
-      reconcile: (name) => cutter.reconcile(name),
-    },
-    signal,
-  );
+  await sidecarController(context, {
+    name: "snapshot-content",
+    sources: [source(cluster.contents, ({ metadata }) => [metadata.name])],
+    watched: [cluster.snapshotClasses],
+    read: (name, from, fresh) => cutter.read(name, from, fresh),
+    isGone: ({ content }: ContentView) => content === undefined,
+    decide: decideContent,
+    apply: (step: ContentStep, view, name) => cutter.apply(step, view, name),
+    ended: (name) => cutter.remembered.ended(name),
+  }).run(signal);
 }
 
 class SnapshotCutter {
   readonly #context: SidecarContext;
   readonly #options: SnapshotOptions;
-  readonly #signal: AbortSignal;
   readonly calls: ContentCalls<VolumeSnapshotContent, ContentAnswer>;
+  readonly remembered: Remembered;
 
   constructor(context: SidecarContext, options: SnapshotOptions, signal: AbortSignal) {
     this.#context = context;
     this.#options = options;
-    this.#signal = signal;
     this.calls = new ContentCalls(context, context.cluster.contents, signal);
-  }
-
-  async reconcile(name: string) {
-    const { cluster, driver } = this.#context;
-    let uid = "";
-    const look = async (fresh: boolean): Promise<ContentView> => {
-      const content = fresh ? await cluster.contents.refresh(name) : cluster.contents.get(name);
-      uid = content?.metadata.uid ?? uid;
-      const view: ContentView = {
-        driver: driver.info.name,
-        content,
-        snapshotClass: cluster.snapshotClasses.get(content?.spec.volumeSnapshotClassName ?? ""),
-        namePrefix: this.#options.namePrefix,
-        answer: this.calls.answers.get(uid),
-        mayExist: this.calls.uncertainty.has(uid),
-        pauseMs: 0,
-      };
-      const polled = this.calls.polls.remaining(uid, content?.status?.snapshotHandle ?? "");
-      return {
-        ...view,
-        pauseMs: Math.max(polled, this.calls.pauses.remaining(uid, contentRequestKey(view))),
-      };
-    };
-    const result = await runSteps(
-      { look, decide: decideContent, apply: (step, view) => this.#apply(step, view, uid) },
-      this.#signal,
+    this.remembered = new Remembered(
+      (name) => context.cluster.contents.get(name)?.metadata.uid,
+      (uid) => this.calls.forget(uid),
     );
-    if (cluster.contents.get(name)?.metadata.uid !== uid) this.calls.forget(uid);
-    return result;
   }
 
-  async #apply(step: ContentStep, view: ContentView, uid: string): Promise<void> {
+  async read(name: string, { cluster, driver }: SidecarContext, fresh: boolean): Promise<ContentView> {
+    const content = fresh ? await cluster.contents.refresh(name) : cluster.contents.get(name);
+    const uid = content?.metadata.uid ?? "";
+    const view: ContentView = {
+      driver: driver.info.name,
+      content,
+      snapshotClass: cluster.snapshotClasses.get(content?.spec.volumeSnapshotClassName ?? ""),
+      namePrefix: this.#options.namePrefix,
+      answer: this.calls.answers.get(uid),
+      mayExist: this.calls.uncertainty.has(uid),
+      pauseMs: 0,
+    };
+    const polled = this.calls.polls.remaining(uid, content?.status?.snapshotHandle ?? "");
+    return {
+      ...view,
+      pauseMs: Math.max(polled, this.calls.pauses.remaining(uid, contentRequestKey(view))),
+    };
+  }
+
+  async apply(step: ContentStep, view: ContentView, name: string): Promise<void> {
     const { store, cluster } = this.#context;
     const { content } = view;
     if (content === undefined) return;
+    const uid = content.metadata.uid ?? "";
+    this.remembered.note(name, uid);
     const requestKey = contentRequestKey(view);
     switch (step.do) {
       case "add-finalizer":

@@ -1,16 +1,15 @@
 import {
-  type ControllerSource,
   failpoint,
   hasFinalizer,
   isDeleting,
   keyOf,
   type PersistentVolumeClaim,
-  runController,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { DONE, sidecarController } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
 import { BEING_CREATED, CLAIM_SOURCE_FINALIZER, GROUP_BEING_CREATED } from "../common/names.ts";
 import { source } from "../common/source.ts";
@@ -41,59 +40,40 @@ export function needsClaim(
 
 /** Lets source claims go when no unfinished snapshot needs them, seen anew after every change. */
 export function runClaimProtection(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster } = context;
-  const claimOf = (snapshot: VolumeSnapshot | undefined): string[] => {
-    const name = snapshot?.spec.source.persistentVolumeClaimName;
-    return name === undefined ? [] : [keyOf({ metadata: { ...snapshot?.metadata, name } })];
-  };
-  return runController(
-    {
-      name: "snapshot/claims",
-      logger: context.logger,
-      sources: [
-        source(cluster.claims, (claim) => [keyOf(claim)]),
-        source(cluster.snapshots, claimOf),
-        source(cluster.contents, ({ spec }) =>
-          claimOf(cluster.snapshots.get(keyOf({ metadata: spec.volumeSnapshotRef }))),
-        ),
-        // Where groups may need a claim, nothing is let go before they are known.
-        ...(context.hasGroupKinds ? groupSources(context) : []),
-      ],
-      reconcile: (key) => releaseClaim(context, key),
-    },
-    signal,
-  );
+  return claimReleaser(context, "snapshot/claims", context.hasGroupKinds).run(signal);
 }
 
-/** The same after every change of a group snapshot. */
+/** The same where groups are served. */
 export function runGroupClaimProtection(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  return runController(
-    {
-      name: "group-snapshot/claims",
-      logger: context.logger,
-      sources: [source(context.cluster.claims, (claim) => [keyOf(claim)]), ...groupSources(context)],
-      reconcile: (key) => releaseClaim(context, key),
-    },
-    signal,
-  );
+  return claimReleaser(context, "group-snapshot/claims", true).run(signal);
 }
 
-function groupSources({ cluster, driver }: SidecarContext): ControllerSource[] {
-  const claimsIn = (namespace = "") => cluster.claims.byIndex("namespace", namespace).map(keyOf);
-  return [
-    source(cluster.groups, ({ metadata }) => claimsIn(metadata.namespace)),
-    source(cluster.groupContents, ({ spec }) =>
-      spec.driver === driver.info.name ? claimsIn(spec.volumeGroupSnapshotRef.namespace) : [],
-    ),
-  ];
+/** Where groups may need a claim, nothing is let go before they are known. */
+function claimReleaser(context: SidecarContext, name: string, withGroups: boolean) {
+  const { claims, contents, groupContents, groups, snapshots, volumes } = context.cluster;
+  return sidecarController<ClaimView, { do: "release" }>(context, {
+    name,
+    concurrency: 4,
+    sources: [source(claims, (claim) => [keyOf(claim)])],
+    watched: [contents, snapshots, volumes, ...(withGroups ? [groups, groupContents] : [])],
+    read: (key, from) => readClaim({ ...from, hasGroupKinds: withGroups }, key),
+    isGone: ({ claim }) => claim === undefined,
+    decide: ({ claim, free }) => (claim !== undefined && free ? { do: "release" } : DONE),
+    apply: (_, { claim }, key) => release(context, key, claim),
+  });
 }
 
-async function releaseClaim(context: SidecarContext, key: string): Promise<void> {
-  const { cluster, driver, store } = context;
+interface ClaimView {
+  claim: PersistentVolumeClaim | undefined;
+  /** It is ours to let go, and nothing needs it any more. */
+  free: boolean;
+}
+
+function readClaim({ cluster, driver, hasGroupKinds }: SidecarContext, key: string): ClaimView {
   const claim = cluster.claims.get(key);
-  if (claim === undefined || !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return;
+  if (claim === undefined || !hasFinalizer(claim, CLAIM_SOURCE_FINALIZER)) return { claim, free: false };
   const volume = cluster.volumes.get(claim.spec?.volumeName ?? "")?.spec?.csi;
-  if (volume !== undefined && volume.driver !== driver.info.name) return;
+  if (volume !== undefined && volume.driver !== driver.info.name) return { claim, free: false };
   const needed = cluster.snapshots
     .byIndex("claim", key)
     .some(
@@ -101,27 +81,33 @@ async function releaseClaim(context: SidecarContext, key: string): Promise<void>
         !isGroupMember(snapshot) &&
         needsClaim(snapshot, cluster.contents.get(contentNameOf(snapshot)), isDeleting(claim)),
     );
-  if (needed) return;
-  if (context.hasGroupKinds && groupNeedsClaim(cluster, claim, volume)) return;
+  return { claim, free: !needed && !(hasGroupKinds && groupNeedsClaim(cluster, claim, volume)) };
+}
+
+async function release(
+  context: SidecarContext,
+  key: string,
+  claim: PersistentVolumeClaim | undefined,
+): Promise<void> {
+  const { cluster, store } = context;
+  if (claim === undefined) return;
   await onceAtATime(context, key, async () => {
     await patchMetadata(store, cluster.claims, claim, { removeFinalizers: [CLAIM_SOURCE_FINALIZER] });
     released();
   });
 }
 
-const underWay = new WeakMap<SidecarContext, Set<string>>();
+const underWay = new WeakMap<SidecarContext, Map<string, Promise<void>>>();
 
 /** Both controllers look at a claim at the same moment; what one of them is doing, the other need not ask for again. */
-async function onceAtATime(context: SidecarContext, key: string, work: () => Promise<void>): Promise<void> {
-  const keys = underWay.get(context) ?? new Set();
+function onceAtATime(context: SidecarContext, key: string, work: () => Promise<void>): Promise<void> {
+  const keys = underWay.get(context) ?? new Map<string, Promise<void>>();
   underWay.set(context, keys);
-  if (keys.has(key)) return;
-  keys.add(key);
-  try {
-    await work();
-  } finally {
-    keys.delete(key);
-  }
+  const running = keys.get(key);
+  if (running !== undefined) return running;
+  const begun = work().finally(() => keys.delete(key));
+  keys.set(key, begun);
+  return begun;
 }
 
 /** A group snapshot needs its claims from before its content is made until the driver has cut it. */

@@ -7,6 +7,7 @@ import {
   type VolumeSnapshotClass,
   type VolumeSnapshotContent,
 } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { isGroupMember } from "../common/group-member.ts";
 import {
   BEING_DELETED,
@@ -16,7 +17,6 @@ import {
   SNAPSHOT_FINALIZER,
   SNAPSHOT_SOURCE_FINALIZER,
 } from "../common/names.ts";
-import { DONE, type Rest } from "../common/steps.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { contentFor, contentNameFor } from "./content-for.ts";
 import { sameStatus, statusFor } from "./status.ts";

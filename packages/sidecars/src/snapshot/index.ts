@@ -2,22 +2,21 @@ import {
   failpoint,
   isDeleting,
   keyOf,
-  type PersistentVolumeClaim,
-  runController,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
   VolumeSnapshotContents,
 } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
 import {
   BEING_DELETED,
   CLAIM_SOURCE_FINALIZER,
   SNAPSHOT_BOUND_FINALIZER,
   SNAPSHOT_FINALIZER,
 } from "../common/names.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
 import { rfc3339 } from "../common/time.ts";
 import { deleteObject, objectKey, patchMetadata, patchStatus } from "../kube/patch.ts";
 import { runClaimProtection } from "./claim-protection.ts";
@@ -37,64 +36,43 @@ const gaps = {
 
 /** Binds VolumeSnapshots of the driver to contents, and undoes that. */
 export async function runSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster, concurrency, logger } = context;
+  const { cluster } = context;
   const binder = new SnapshotBinder(context);
-  const ofClaim = (claim: PersistentVolumeClaim) => keysOf(cluster.snapshots.byIndex("claim", keyOf(claim)));
-  const controller = runController(
-    {
-      name: "snapshot",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.snapshots, (snapshot) => [keyOf(snapshot)]),
-        source(cluster.contents, (content) => [
-          keyOf({ metadata: content.spec.volumeSnapshotRef }),
-          ...keysOf(cluster.snapshots.byIndex("content", content.metadata.name)),
-        ]),
-        source(cluster.snapshotClasses, ({ metadata }) => [
-          ...keysOf(cluster.snapshots.byIndex("className", metadata.name)),
-          ...keysOf(cluster.snapshots.byIndex("className", "")),
-        ]),
-        source(cluster.claims, ofClaim),
-        source(cluster.volumes, ({ spec }) =>
-          spec?.claimRef?.name === undefined
-            ? []
-            : keysOf(cluster.snapshots.byIndex("claim", `${spec.claimRef.namespace}/${spec.claimRef.name}`)),
-        ),
-      ],
-      reconcile: (key) => binder.reconcile(key, signal),
-    },
-    signal,
-  );
-  await Promise.all([controller, runClaimProtection(context, signal)]);
+  const controller = sidecarController(context, {
+    name: "snapshot",
+    sources: [source(cluster.snapshots, (snapshot) => [keyOf(snapshot)])],
+    watched: [cluster.contents, cluster.snapshotClasses, cluster.claims, cluster.volumes],
+    read: (key, from, fresh) => binder.read(key, from, fresh),
+    isGone: ({ snapshot }: SnapshotView) => snapshot === undefined,
+    decide: decideSnapshot,
+    apply: (step: SnapshotStep, view, key) => binder.apply(step, view, key),
+    ended: (key) => binder.remembered.ended(key),
+  });
+  await Promise.all([controller.run(signal), runClaimProtection(context, signal)]);
 }
-
-const keysOf = (snapshots: VolumeSnapshot[]): string[] => snapshots.map(keyOf);
 
 class SnapshotBinder {
   readonly #context: SidecarContext;
   readonly #pauses: Backoff;
+  readonly remembered: Remembered;
 
   constructor(context: SidecarContext) {
     this.#context = context;
     this.#pauses = new Backoff({ ...context.retry, now: context.now });
+    this.remembered = new Remembered(
+      (key) => context.cluster.snapshots.get(key)?.metadata.uid,
+      (uid) => this.#pauses.reset(uid),
+    );
   }
 
-  async reconcile(key: string, signal: AbortSignal) {
-    let uid = "";
-    const look = async (fresh: boolean) => {
-      const view = await this.#view(key, fresh);
-      uid = view.snapshot?.metadata.uid ?? uid;
-      return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
-    };
-    const apply = (step: SnapshotStep, view: SnapshotView) => this.#apply(step, view, uid);
-    const result = await runSteps({ look, decide: decideSnapshot, apply }, signal);
-    if (this.#context.cluster.snapshots.get(key) === undefined) this.#pauses.reset(uid);
-    return result;
+  async read(key: string, from: SidecarContext, fresh: boolean): Promise<SnapshotView> {
+    const view = await this.#view(key, from, fresh);
+    const uid = view.snapshot?.metadata.uid ?? "";
+    return { ...view, pauseMs: this.#pauses.remaining(uid, requestKeyOf(view)) };
   }
 
-  async #view(key: string, fresh: boolean): Promise<SnapshotView> {
-    const { cluster, driver, now } = this.#context;
+  async #view(key: string, from: SidecarContext, fresh: boolean): Promise<SnapshotView> {
+    const { cluster, driver, now } = from;
     const snapshot = fresh ? await cluster.snapshots.refresh(key) : cluster.snapshots.get(key);
     const claimName = snapshot?.spec.source.persistentVolumeClaimName;
     const claimKey =
@@ -104,7 +82,7 @@ class SnapshotBinder {
     return {
       driver: driver.info.name,
       snapshot,
-      content: snapshot === undefined ? undefined : await this.#content(snapshot, fresh),
+      content: snapshot === undefined ? undefined : await readContent(from, snapshot, fresh),
       snapshotClass: cluster.snapshotClasses.get(snapshot?.spec.volumeSnapshotClassName ?? ""),
       classes: cluster.snapshotClasses.list(),
       claim,
@@ -114,18 +92,12 @@ class SnapshotBinder {
     };
   }
 
-  /** Before a snapshot goes without its content, the server itself has to say that there is none. */
-  async #content(snapshot: VolumeSnapshot, fresh: boolean): Promise<VolumeSnapshotContent | undefined> {
-    const { contents } = this.#context.cluster;
-    const name = contentNameOf(snapshot);
-    const known = contents.get(name);
-    return fresh || (known === undefined && isDeleting(snapshot)) ? contents.refresh(name) : known;
-  }
-
-  async #apply(step: SnapshotStep, view: SnapshotView, uid: string): Promise<void> {
+  async apply(step: SnapshotStep, view: SnapshotView, key: string): Promise<void> {
     const { store, cluster, events } = this.#context;
     const { claim, content, snapshot } = view;
     if (snapshot === undefined) return;
+    const uid = snapshot.metadata.uid ?? "";
+    this.remembered.note(key, uid);
     const name = `${snapshot.metadata.namespace}/${snapshot.metadata.name}`;
     switch (step.do) {
       case "set-class": {
@@ -213,6 +185,17 @@ class SnapshotBinder {
     const error = { message, time: view.now };
     await this.#writeStatus(snapshot, { ...snapshot.status, readyToUse: false, error });
   }
+}
+
+/** Before a snapshot goes without its content, the server itself has to say that there is none. */
+async function readContent(
+  { cluster: { contents } }: SidecarContext,
+  snapshot: VolumeSnapshot,
+  fresh: boolean,
+): Promise<VolumeSnapshotContent | undefined> {
+  const name = contentNameOf(snapshot);
+  const known = contents.get(name);
+  return fresh || (known === undefined && isDeleting(snapshot)) ? contents.refresh(name) : known;
 }
 
 const MESSAGES = {

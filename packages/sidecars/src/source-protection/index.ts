@@ -1,17 +1,15 @@
 import {
-  type ConfigMap,
   failpoint,
   hasFinalizer,
   isDeleting,
   type KubeObject,
   keyOf,
   type PersistentVolumeClaim,
-  runController,
   type VolumeSnapshot,
 } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { DONE, sidecarController } from "../common/controller.ts";
 import { intentOf } from "../common/create-volume/record.ts";
-import { dataSourceOf } from "../common/data-source.ts";
 import { CLONE_SOURCE_FINALIZER, SNAPSHOT_SOURCE_FINALIZER } from "../common/names.ts";
 import { source } from "../common/source.ts";
 import type { ObjectCache } from "../kube/cache.ts";
@@ -25,64 +23,80 @@ type Kind = "PersistentVolumeClaim" | "VolumeSnapshot";
 
 /** Releases sources of clones and restores as soon as no copy of them is under way. */
 export async function runSourceProtection(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster, hasSnapshotKinds } = context;
-  const claims = watchSources(context, "PersistentVolumeClaim", cluster.claims, signal, {
-    finalizer: CLONE_SOURCE_FINALIZER,
-    isOurs: (claim) => isClaimOurs(context, claim),
-  });
-  const snapshots = hasSnapshotKinds
-    ? watchSources(context, "VolumeSnapshot", cluster.snapshots, signal, {
-        finalizer: SNAPSHOT_SOURCE_FINALIZER,
-        isOurs: (snapshot) => isSnapshotOurs(context, snapshot),
-      })
+  const claims = watchSources(
+    context,
+    {
+      kind: "PersistentVolumeClaim",
+      cacheIn: ({ cluster }) => cluster.claims,
+      finalizer: CLONE_SOURCE_FINALIZER,
+      isOurs: isClaimOurs,
+    },
+    signal,
+  );
+  const snapshots = context.hasSnapshotKinds
+    ? watchSources(
+        context,
+        {
+          kind: "VolumeSnapshot",
+          cacheIn: ({ cluster }) => cluster.snapshots,
+          finalizer: SNAPSHOT_SOURCE_FINALIZER,
+          isOurs: isSnapshotOurs,
+        },
+        signal,
+      )
     : Promise.resolve();
   await Promise.all([claims, snapshots]);
 }
 
+interface Sources<T extends KubeObject> {
+  kind: Kind;
+  cacheIn(context: SidecarContext): ObjectCache<T>;
+  finalizer: string;
+  isOurs(context: SidecarContext, object: T): boolean;
+}
+
 function watchSources<T extends KubeObject>(
   context: SidecarContext,
-  kind: Kind,
-  cache: ObjectCache<T>,
+  { kind, cacheIn, finalizer, isOurs }: Sources<T>,
   signal: AbortSignal,
-  { finalizer, isOurs }: { finalizer: string; isOurs: (object: T) => boolean },
 ): Promise<void> {
+  const cache = cacheIn(context);
   const { cluster, store } = context;
-  const reconcile = async (key: string): Promise<void> => {
-    const object = cache.get(key);
-    if (object === undefined) return;
-    const running = cluster.records.byIndex("source", `${kind}:${key}`);
-    const free = maySourceGo({
-      guarded: hasFinalizer(object, finalizer),
-      ours: isOurs(object),
-      deleting: isDeleting(object),
-      running: running.filter((record) => intentOf(record)?.source?.uid === object.metadata.uid).length,
-      waiting: cluster.claims.byIndex("pendingSource", `${kind}:${key}`).length,
-    });
-    if (!free) return;
-    await patchMetadata(store, cache, object, { removeFinalizers: [finalizer] });
-    released();
-  };
-  const sourceKeys = (claim: PersistentVolumeClaim) => {
-    const of = dataSourceOf(claim);
-    return of.kind === kind ? [keyOf({ metadata: of })] : [];
-  };
-  const recordKeys = (record: ConfigMap) => {
-    const of = intentOf(record)?.source;
-    return of?.kind === kind ? [keyOf({ metadata: of })] : [];
-  };
-  return runController(
-    {
-      name: `source-protection/${kind}`,
-      logger: context.logger,
-      sources: [
-        source(cache, (object) => [keyOf(object)]),
-        source(cluster.claims, sourceKeys),
-        source(cluster.records, recordKeys),
-      ],
-      reconcile,
+  return sidecarController<SourceView<T>, { do: "release" }>(context, {
+    name: `source-protection/${kind}`,
+    concurrency: 4,
+    sources: [source(cache, (object) => [keyOf(object)])],
+    watched: [
+      ...(kind === "VolumeSnapshot" ? [cluster.contents] : []),
+      ...[cluster.claims, cluster.records, cluster.volumes],
+    ],
+    read(key, from) {
+      const object = cacheIn(from).get(key);
+      if (object === undefined || !hasFinalizer(object, finalizer)) return { object, free: false };
+      const running = from.cluster.records.byIndex("source", `${kind}:${key}`);
+      const free = maySourceGo({
+        guarded: true,
+        ours: isOurs(from, object),
+        deleting: isDeleting(object),
+        running: running.filter((record) => intentOf(record)?.source?.uid === object.metadata.uid).length,
+        waiting: from.cluster.claims.byIndex("pendingSource", `${kind}:${key}`).length,
+      });
+      return { object, free };
     },
-    signal,
-  );
+    isGone: ({ object }) => object === undefined,
+    decide: ({ free }) => (free ? { do: "release" } : DONE),
+    async apply(_, { object }) {
+      if (object === undefined) return;
+      await patchMetadata(store, cache, object, { removeFinalizers: [finalizer] });
+      released();
+    },
+  }).run(signal);
+}
+
+interface SourceView<T> {
+  object: T | undefined;
+  /** Nothing is being made from it any more. */
+  free: boolean;
 }
 
 function isClaimOurs({ cluster, driver }: SidecarContext, claim: PersistentVolumeClaim): boolean {

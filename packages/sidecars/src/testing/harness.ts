@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import {
   getIfAny,
   type KubeObject,
   LocalStore,
+  lastingSleepers,
   type ObjectKey,
   type ObjectStore,
   type Resource,
@@ -69,12 +71,15 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   const kube = runMiniKube(store, world.signal);
   let running: Sidecars | undefined;
   t.after(async () => {
+    // Whatever the test has done, nothing that is due sleeps through its event.
+    const sleepers = stop.signal.aborted ? [] : await lastingSleepers();
     stop.abort();
     world.abort();
     await Promise.allSettled([running?.done, kube]);
     await driver.stop();
     await store.close();
     await rm(folder, { recursive: true, force: true });
+    assert.deepEqual(sleepers, [], "nothing asks for what is due");
   });
   running = await begin();
   const harness: Harness = {

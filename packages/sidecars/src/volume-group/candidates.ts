@@ -1,8 +1,8 @@
 import { keyOf, type LabelRequirement, type PersistentVolumeClaim } from "@mooring/store";
 import type { Cluster } from "../kube/cluster.ts";
 import type { VolumeGroup } from "./api.ts";
-import { contentOf, isInGroupOf } from "./concerned-by.ts";
 import { concerns, requirementsOf, takesWhatIsThere } from "./concerns.ts";
+import { contentOf, isInGroupOf } from "./in-group.ts";
 
 /**
  * The claims that a look at the group looks at. They come from indexes, not from everything in the namespace: a namespace of

@@ -1,5 +1,5 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
-import { DONE } from "../common/steps.ts";
+import { DONE } from "../common/controller.ts";
 import type { VolumeGroupContent } from "./api.ts";
 import { objectionTo } from "./assess-claim.ts";
 import { isFor } from "./content-for.ts";

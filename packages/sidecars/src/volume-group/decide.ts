@@ -1,5 +1,5 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
-import { DONE } from "../common/steps.ts";
+import { DONE } from "../common/controller.ts";
 import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { contentFor, isFor } from "./content-for.ts";
 import { decideBound } from "./decide-bound.ts";

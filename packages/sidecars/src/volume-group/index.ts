@@ -1,19 +1,14 @@
-import {
-  keyOf,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  parseKey,
-  runController,
-} from "@mooring/store";
+import { keyOf, parseKey } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
+import { sidecarController } from "../common/controller.ts";
+import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
-import { runSteps } from "../common/steps.ts";
-import type { VolumeGroupContent } from "./api.ts";
 import { VolumeGroupSteps } from "./apply.ts";
-import { concernedBy } from "./concerned-by.ts";
 import { decideVolumeGroup } from "./decide.ts";
 import { VolumeGroupReader } from "./read.ts";
+import type { VolumeGroupStep } from "./step.ts";
 import { StorageMemory } from "./storage-memory.ts";
+import type { VolumeGroupView } from "./view.ts";
 
 export interface VolumeGroupOptions {
   /** Milliseconds between two looks at what is in a group on the storage system; default 300,000. */
@@ -29,64 +24,39 @@ export function runVolumeGroup(
   { driftMs = 300_000 }: Partial<VolumeGroupOptions>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { cluster, concurrency, logger, now, retry } = context;
+  const { cluster, now, retry } = context;
   const memory = new StorageMemory({ ...retry, now, periodMs: driftMs });
-  const reader = new VolumeGroupReader(context, memory);
   const steps = new VolumeGroupSteps(context, memory, signal);
-  const wake = concernedBy(cluster);
-  const groupKeys = (keys: string[]) => keys.map((key) => GROUP + key);
-  const contentKey = ({ metadata }: VolumeGroupContent) => CONTENT + metadata.name;
-  const ofClaim = (claim: PersistentVolumeClaim) => [
-    ...groupKeys(wake.groupsOf(claim)),
-    ...wake.contentsOf(claim).map(contentKey),
-  ];
-  // By then the content that is gone cannot say its uid.
-  const uids = new Map<string, string>();
-  const content = (key: string) =>
-    key.startsWith(CONTENT)
-      ? cluster.volumeGroupContents.get(parseKey(key.slice(CONTENT.length)).name)
-      : undefined;
-  return runController(
-    {
-      name: "volume-group",
-      logger,
-      concurrency,
-      sources: [
-        source(cluster.volumeGroups, (group) => [
-          GROUP + keyOf(group),
-          ...cluster.volumeGroupContents.byIndex("group", keyOf(group)).map(contentKey),
-        ]),
-        source(cluster.volumeGroupContents, (content) => [
-          contentKey(content),
-          ...groupKeys(wake.groupsOfContent(content)),
-        ]),
-        source(cluster.volumeGroupClasses, ({ metadata }) => groupKeys(wake.groupsOfClass(metadata.name))),
-        source(cluster.claims, ofClaim),
-        source(cluster.volumes, (volume) => claimOf(context, volume).flatMap(ofClaim)),
-      ],
-      reconcile: async (key) => {
-        const uid = content(key)?.metadata.uid;
-        if (uid !== undefined) uids.set(key, uid);
-        const look = key.startsWith(GROUP)
-          ? (fresh: boolean) => reader.ofGroup(key.slice(GROUP.length), fresh)
-          : (fresh: boolean) => reader.ofContent(parseKey(key.slice(CONTENT.length)).name, fresh);
-        const result = await runSteps(
-          { look, decide: decideVolumeGroup, apply: (step, view) => steps.apply(step, view) },
-          signal,
-        );
-        if (content(key) === undefined) {
-          memory.forget(uids.get(key) ?? "");
-          uids.delete(key);
-        }
-        return result;
-      },
+  const uidNow = (key: string) =>
+    key.startsWith(CONTENT) ? cluster.volumeGroupContents.get(nameIn(key))?.metadata.uid : undefined;
+  const remembered = new Remembered(uidNow, (uid) => memory.forget(uid));
+  return sidecarController(context, {
+    name: "volume-group",
+    sources: [
+      source(cluster.volumeGroups, (group) => [GROUP + keyOf(group)]),
+      source(cluster.volumeGroupContents, ({ metadata }) => [CONTENT + metadata.name]),
+    ],
+    watched: [cluster.volumeGroupClasses, cluster.claims, cluster.volumes],
+    read(key, from, fresh) {
+      const reader = new VolumeGroupReader(from, memory);
+      return key.startsWith(GROUP)
+        ? reader.ofGroup(key.slice(GROUP.length), fresh)
+        : reader.ofContent(nameIn(key), fresh);
     },
-    signal,
-  );
+    isGone: (_: VolumeGroupView, key) =>
+      key.startsWith(GROUP)
+        ? cluster.volumeGroups.get(key.slice(GROUP.length)) === undefined
+        : cluster.volumeGroupContents.get(nameIn(key)) === undefined,
+    decide: decideVolumeGroup,
+    apply: (step: VolumeGroupStep, view) => steps.apply(step, view),
+    ended(key) {
+      const uid = uidNow(key);
+      if (uid === undefined) remembered.ended(key);
+      else remembered.note(key, uid);
+    },
+  }).run(signal);
 }
 
-function claimOf({ cluster }: SidecarContext, { spec }: PersistentVolume): PersistentVolumeClaim[] {
-  const { name = "", namespace = "" } = spec?.claimRef ?? {};
-  const claim = cluster.claims.get(keyOf({ metadata: { name, namespace } }));
-  return claim === undefined ? [] : [claim];
+function nameIn(contentKey: string): string {
+  return parseKey(contentKey.slice(CONTENT.length)).name;
 }

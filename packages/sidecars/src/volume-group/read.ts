@@ -3,7 +3,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
 import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
-import { contentOf } from "./concerned-by.ts";
+import { contentOf } from "./in-group.ts";
 import { lockOf } from "./lock.ts";
 import { DEFAULT_VOLUME_GROUP_CLASS } from "./names.ts";
 import type { StorageMemory } from "./storage-memory.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { DONE, type Rest } from "../common/steps.ts";
+import { DONE, type Rest } from "../common/controller.ts";
 import type { GroupMember } from "./api.ts";
 import { newsOf } from "./news.ts";
 import { type Conditions, statusOf } from "./status.ts";

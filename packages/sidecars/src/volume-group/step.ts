@@ -1,5 +1,5 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
-import type { Rest } from "../common/steps.ts";
+import type { Rest } from "../common/controller.ts";
 import type { VolumeGroupContent } from "./api.ts";
 import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
