@@ -58,7 +58,7 @@ const startNode = () =>
 const CLASS = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
-metadata: {name: mooring}
+metadata: {name: at-once}
 provisioner: csi.mooring.dev
 allowVolumeExpansion: true
 `;
@@ -66,7 +66,7 @@ const CLAIM = `
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data, namespace: default}
-spec: {accessModes: [ReadWriteOnce], storageClassName: mooring, resources: {requests: {storage: 64Mi}}}
+spec: {accessModes: [ReadWriteOnce], storageClassName: at-once, resources: {requests: {storage: 64Mi}}}
 `;
 const SNAPSHOT = `
 apiVersion: snapshot.storage.k8s.io/v1
