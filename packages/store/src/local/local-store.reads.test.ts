@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Widget, Widgets, widget } from "../contract/kinds.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../object/status-error.ts";
 import { openStore } from "../testing/open-store.ts";
 
 const revisionOf = (object: Widget | undefined) => Number(object?.metadata.resourceVersion);
@@ -48,4 +49,24 @@ test("a list shows exactly its revision, a read never less than was acknowledged
   await Promise.all(NAMES.map(write));
   writing = false;
   for (const count of await Promise.all(reading)) assert.ok(count > 1);
+});
+
+test("who is refused reads what the refusal is founded on", async (t) => {
+  const store = await openStore(t);
+  const at = { namespace: "default", name: "a" };
+  const made = await store.create(Widgets, widget("a", { size: 1 }));
+  const first = store.update(Widgets, { ...made, spec: { size: 2 } });
+  await assert.rejects(store.update(Widgets, { ...made, spec: { size: 3 } }), isConflict);
+  assert.deepEqual((await store.get(Widgets, at)).spec, { size: 2 });
+  await first;
+
+  const gone = store.delete(Widgets, at);
+  await assert.rejects(store.delete(Widgets, at), isNotFound);
+  await assert.rejects(store.get(Widgets, at), isNotFound);
+  await gone;
+
+  const again = store.create(Widgets, widget("a", { size: 4 }));
+  await assert.rejects(store.create(Widgets, widget("a", { size: 5 })), isAlreadyExists);
+  assert.deepEqual((await store.get(Widgets, at)).spec, { size: 4 });
+  await again;
 });

@@ -160,10 +160,69 @@ export class LocalStore implements ObjectStore {
     return watchJson(source, selection, resource, options);
   }
 
-  async create<T extends KubeObject>(
+  create<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
     options: WriteOptions & AdmittedWrite = {},
+  ): Promise<T> {
+    return this.#told(() => this.#create(resource, object, options));
+  }
+
+  update<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: WriteOptions & AdmittedWrite = {},
+  ): Promise<T> {
+    return this.#told(() => this.#replace<T>(resource, plain(object), options));
+  }
+
+  updateStatus<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: WriteOptions & AdmittedWrite = {},
+  ): Promise<T> {
+    return this.#told(() => this.#replace<T>(resource, plain(object), options, "status"));
+  }
+
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options: WriteOptions & AdmittedWrite & { subresource?: string } = {},
+  ): Promise<T> {
+    return this.#told(() => this.#patch(resource, key, patch, options));
+  }
+
+  delete<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options: DeleteOptions = {},
+  ): Promise<T> {
+    return this.#told(async () => {
+      const at = this.#locate(resource, key);
+      const current = this.#current(at);
+      const decision = decideDelete(current, options, this.#context(at, options), this.#clock());
+      return this.#carryOut<T>(at, decision, options);
+    });
+  }
+
+  /**
+   * A refusal is told when what it is founded on can be read: whoever meets a conflict and reads again would else see the
+   * object from before, and meet the same conflict until the disk has caught up.
+   */
+  async #told<T>(write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      await this.#timeline.settled().catch(() => {});
+      throw error;
+    }
+  }
+
+  #create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: WriteOptions & AdmittedWrite,
   ): Promise<T> {
     const definition = this.#definition(resource);
     const input = plain(object);
@@ -179,27 +238,11 @@ export class LocalStore implements ObjectStore {
     );
   }
 
-  async update<T extends KubeObject>(
-    resource: Resource<T>,
-    object: T,
-    options: WriteOptions & AdmittedWrite = {},
-  ): Promise<T> {
-    return this.#replace<T>(resource, plain(object), options);
-  }
-
-  async updateStatus<T extends KubeObject>(
-    resource: Resource<T>,
-    object: T,
-    options: WriteOptions & AdmittedWrite = {},
-  ): Promise<T> {
-    return this.#replace<T>(resource, plain(object), options, "status");
-  }
-
-  async patch<T extends KubeObject>(
+  #patch<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
     patch: Patch,
-    options: WriteOptions & AdmittedWrite & { subresource?: string } = {},
+    options: WriteOptions & AdmittedWrite & { subresource?: string },
   ): Promise<T> {
     const at = this.#locate(resource, key);
     if (patch.type === "apply") return this.#apply<T>(at, patch, options);
@@ -213,17 +256,6 @@ export class LocalStore implements ObjectStore {
     this.#checkKey(at, wanted);
     const context = this.#context(at, options, options.subresource);
     return this.#carryOut<T>(at, decideUpdate(wanted, current, context), options);
-  }
-
-  async delete<T extends KubeObject>(
-    resource: Resource<T>,
-    key: ObjectKey,
-    options: DeleteOptions = {},
-  ): Promise<T> {
-    const at = this.#locate(resource, key);
-    const current = this.#current(at);
-    const decision = decideDelete(current, options, this.#context(at, options), this.#clock());
-    return this.#carryOut<T>(at, decision, options);
   }
 
   #replace<T>(
