@@ -10,6 +10,7 @@ import {
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
+  type Resource,
 } from "@mooring/store";
 import { currentPart } from "@mooring/store/testing";
 import { startSidecars } from "../start.ts";
@@ -21,13 +22,15 @@ import { boundPair, volumeGroup } from "./testing/objects.ts";
 import { at, startWorld, type World } from "./testing/world.ts";
 
 const SIZES = {
-  everyday: { claims: 40, groups: 6, changes: 1_000 },
-  rest: { claims: 200, groups: 20, changes: 4_000 },
-  all: { claims: 200, groups: 20, changes: 4_000 },
+  everyday: { claims: 30, groups: 5, changes: 2_000 },
+  rest: { claims: 200, groups: 20, changes: 6_000 },
+  all: { claims: 200, groups: 20, changes: 6_000 },
   deep: { claims: 1_000, groups: 60, changes: 100_000 },
 };
 /** Changes between two moments at which everything has to be as it should. */
 const LAP = 500;
+/** Changes that are asked for at once; the operators work on the burst before meanwhile. */
+const BURST = 50;
 
 /** Numbers that the same seed gives again. */
 function dice(seed: number): (below: number) => number {
@@ -53,6 +56,7 @@ class Churn {
   readonly #w: World;
   readonly #size: (typeof SIZES)["deep"];
   readonly #roll: (below: number) => number;
+  readonly #under = new Map<string, Promise<void>>();
   readonly restarts: (() => Promise<void>)[];
   restarted = 0;
   faults = 0;
@@ -64,9 +68,9 @@ class Churn {
     this.restarts = restarts;
   }
 
-  async makeClaim(number: number): Promise<void> {
+  async makeClaim(number: number, team = this.#team()): Promise<void> {
     const { store } = this.#w;
-    const { claim, volume } = boundPair(`c${number}`, { team: this.#team() });
+    const { claim, volume } = boundPair(`c${number}`, { team });
     const { uid: _uid, ...metadata } = claim.metadata;
     const made: PersistentVolumeClaim | undefined = await store
       .create<PersistentVolumeClaim>(PersistentVolumeClaims, { ...claim, metadata })
@@ -94,22 +98,48 @@ class Churn {
     return `g${this.#roll(this.#size.groups + 2)}`;
   }
 
-  async change(): Promise<void> {
-    const { store } = this.#w;
+  async burst(): Promise<void> {
+    await Promise.all(Array.from({ length: BURST }, () => this.#change()));
+  }
+
+  #change(): Promise<void> {
     const kind = this.#roll(1_000);
     const claim = this.#roll(this.#size.claims);
     const group = this.#roll(this.#size.groups);
-    if (kind < 800) return this.#w.label(`c${claim}`, { team: this.#team() }).catch(forgive);
-    if (kind < 880) return void (await store.delete(PersistentVolumeClaims, at(`c${claim}`)).catch(forgive));
-    if (kind < 960) return this.makeClaim(claim);
-    if (kind < 970) return void (await store.delete(VolumeGroups, at(`g${group}`)).catch(forgive));
-    if (kind < 985) return this.makeGroup(group);
-    if (kind < 998) return this.#fault();
-    this.restarted += 1;
-    await this.restarts[this.#roll(this.restarts.length)]?.();
+    if (kind < 960) return this.#inTurn(`c${claim}`, this.#changeOfClaim(kind, claim));
+    if (kind < 985) return this.#inTurn(`g${group}`, this.#changeOfGroup(kind, group));
+    if (kind < 996) return this.#fault();
+    const restart = this.restarts[this.#roll(this.restarts.length)];
+    return this.#inTurn("restart", async () => {
+      await restart?.();
+      this.restarted += 1;
+    });
   }
 
-  #fault(): void {
+  #changeOfClaim(kind: number, number: number): () => Promise<void> {
+    const name = `c${number}`;
+    const team = this.#team();
+    if (kind < 800) return () => this.#w.label(name, { team }).catch(forgive);
+    if (kind < 880) return () => this.#remove(PersistentVolumeClaims, name);
+    return () => this.makeClaim(number, team);
+  }
+
+  #changeOfGroup(kind: number, number: number): () => Promise<void> {
+    return kind < 970 ? () => this.#remove(VolumeGroups, `g${number}`) : () => this.makeGroup(number);
+  }
+
+  /** Changes of one object come in their order: a claim that is made takes two of them. */
+  #inTurn(what: string, change: () => Promise<void>): Promise<void> {
+    const done = (this.#under.get(what) ?? Promise.resolve()).then(change);
+    this.#under.set(what, done);
+    return done;
+  }
+
+  async #remove(kind: Resource, name: string): Promise<void> {
+    await this.#w.store.delete(kind, at(name)).catch(forgive);
+  }
+
+  async #fault(): Promise<void> {
     const codes = [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.INTERNAL, Code.ABORTED];
     const methods = [
       "ModifyVolumeGroupMembership",
@@ -168,13 +198,8 @@ class Churn {
 
   async end(): Promise<void> {
     const { driver, store, until } = this.#w;
-    const remove = async () => {
-      for (const kind of [VolumeGroups, PersistentVolumeClaims] as const)
-        for (const { metadata } of (await store.list<VolumeGroup | PersistentVolumeClaim>(kind as never))
-          .items)
-          await store.delete(kind as never, at(metadata.name)).catch(forgive);
-    };
-    await remove();
+    for (const kind of [VolumeGroups, PersistentVolumeClaims] as readonly Resource[])
+      for (const { metadata } of (await store.list(kind)).items) await this.#remove(kind, metadata.name);
     const left = async () => {
       const lists = await Promise.all([
         store.list(VolumeGroups),
@@ -226,7 +251,7 @@ test("two operators, claims and groups that come, change and go, faults and rest
   for (let group = 0; group < size.groups; group += 1) await churn.makeGroup(group);
   for (let number = 0; number < size.claims; number += 1) await churn.makeClaim(number);
   for (let done = 0; done < size.changes; done += LAP) {
-    for (let index = 0; index < LAP; index += 1) await churn.change();
+    for (let index = 0; index < LAP; index += BURST) await churn.burst();
     w.driver.faults.clear();
     await w.until(
       `all is well (seed ${seed})`,
