@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers, sample } from "@mooring/store/testing";
+import { covers, sample, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import type { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
@@ -52,14 +52,14 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       await kubectl.run("delete", "pod", name);
       return log;
     };
+    const ready = (name: string) =>
+      kubectl.run("wait", "--for=jsonpath={.status.readyToUse}=true", `vgs/${name}`, "--timeout=120s");
     const nothingLeft = async (): Promise<void> => {
-      for (const kind of TRACES)
-        assert.equal((await kubectl.run("get", kind, "-A", "-o", "name")).trim(), "");
+      assert.equal((await kubectl.run("get", TRACES.join(), "-A", "-o", "name")).trim(), "");
     };
     const labels = { group: "database" };
-    await kubectl.apply(labelled("data", labels));
-    await kubectl.apply(labelled("log", labels));
-    await kubectl.apply(labelled("other", {}));
+    const claims = [labelled("data", labels), labelled("log", labels), labelled("other", {})];
+    await kubectl.apply(claims.join("\n---\n"));
 
     await t.test(
       "two claims under a writer are cut at one moment, and restored to claims of their own",
@@ -70,7 +70,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         await shows(["pod", "writer"], "{.status.phase}", "Running");
         const acknowledged = await written(kubectl, 5);
         await kubectl.apply(groupSnapshot("monday", { selector: { matchLabels: labels } }));
-        await shows(["volumegroupsnapshot", "monday"], "{.status.readyToUse}", "true");
+        await ready("monday");
         await kubectl.run("delete", "pod", "writer");
         const members = await kubectl.run(
           "get",
@@ -85,10 +85,10 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
           .split("\n")
           .map((line) => line.split(" "));
         assert.deepEqual(rows.map(([, of]) => of).sort(), ["data", "log"]);
-        for (const [name, of] of rows)
-          await kubectl.apply(JSON.stringify(claim("default", `old-${of}`, { snapshot: name ?? "" })));
+        const old = rows.map(([name, of]) => claim("default", `old-${of}`, { snapshot: name ?? "" }));
         const mounts = { "/data": "old-data", "/log": "old-log" };
-        await kubectl.apply(JSON.stringify(pod("default", "reader", "cat /log/n /data/n", mounts)));
+        const reader = pod("default", "reader", "cat /log/n /data/n", mounts);
+        await kubectl.apply([...old, reader].map((each) => JSON.stringify(each)).join("\n---\n"));
         const [log = 0, data = 0] = (await finished("reader")).trim().split(/\s+/).map(Number);
         assert.ok(data >= acknowledged, `${data} is before ${acknowledged}, which was on disk`);
         assert.ok(log === data || log === data + 1, `log ${log} and data ${data} are of one moment`);
@@ -104,17 +104,13 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       const content = await field(["vgs", "monday"], "{.status.boundVolumeGroupSnapshotContentName}");
       for (const version of ["v1", "v1beta2", "v1beta1"]) {
         const kind = `volumegroupsnapshotcontents.${version}.groupsnapshot.storage.k8s.io`;
-        assert.equal(
-          await field([kind, content], "{.apiVersion}"),
-          `groupsnapshot.storage.k8s.io/${version}`,
-        );
-        const pairs = await field(
-          [kind, content],
-          "{.status.volumeSnapshotHandlePairList[*].snapshotHandle}",
-        );
-        const infos = await field([kind, content], "{.status.volumeSnapshotInfoList[*].snapshotHandle}");
-        assert.equal(pairs.split(" ").length, 2);
-        assert.equal(pairs, infos);
+        const seen = JSON.parse(await kubectl.run("get", kind, content, "-o", "json"));
+        assert.equal(seen.apiVersion, `groupsnapshot.storage.k8s.io/${version}`);
+        const handles = (list: { snapshotHandle: string }[]) =>
+          list.map(({ snapshotHandle }) => snapshotHandle);
+        const pairs = handles(seen.status.volumeSnapshotHandlePairList);
+        assert.equal(pairs.length, 2);
+        assert.deepEqual(pairs, handles(seen.status.volumeSnapshotInfoList));
       }
     });
 
@@ -143,10 +139,10 @@ deletionPolicy: Retain`);
           '"keep"',
         ),
       );
-      await shows(["vgs", "kept"], "{.status.readyToUse}", "true");
+      await ready("kept");
       const content = await field(["vgs", "kept"], "{.status.boundVolumeGroupSnapshotContentName}");
-      const handle = await field(["vgsc", content], "{.status.volumeGroupSnapshotHandle}");
-      const members = await field(["vgsc", content], "{.status.volumeSnapshotInfoList[*].snapshotHandle}");
+      const list = "{.status.volumeGroupSnapshotHandle} {.status.volumeSnapshotInfoList[*].snapshotHandle}";
+      const [handle, ...members] = (await field(["vgsc", content], list)).split(" ");
       await kubectl.run("delete", "vgs", "kept");
       await kubectl.run("delete", "vgsc", content);
       await kubectl.run("delete", "volumesnapshotcontents", "--all");
@@ -168,40 +164,48 @@ deletionPolicy: Retain`);
             source: {
               groupSnapshotHandles: {
                 volumeGroupSnapshotHandle: handle,
-                volumeSnapshotHandles: members.split(" "),
+                volumeSnapshotHandles: members,
               },
             },
             volumeGroupSnapshotRef: { name: "back", namespace: "default" },
           },
         }),
       );
-      await shows(["vgs", "back"], "{.status.readyToUse}", "true");
+      await ready("back");
       assert.equal((await kubectl.run("get", "volumesnapshots", "-o", "name")).trim().split("\n").length, 2);
       await kubectl.run("delete", "vgs", "back");
       await nothingLeft();
     });
 
-    await t.test("what cannot be a group says why, on the object and to `mooring why`", async () => {
-      await kubectl.apply(groupSnapshot("nobody", { selector: { matchLabels: { group: "nobody" } } }));
-      await shows(["vgs", "nobody"], "{.status.error.message}", /no claim of the namespace matches/);
-      await kubectl.apply(labelled("late", { group: "late" }, "none"));
-      await kubectl.apply(groupSnapshot("early", { selector: { matchLabels: { group: "late" } } }));
-      await shows(["vgs", "early"], "{.status.error.message}", /claim late is not bound/);
-      const why = await mooring("why", "vgs/early", "--kubeconfig", up.kubeconfig);
-      assert.match(why.stdout, /PersistentVolumeClaim default\/late: StorageClass none does not exist/);
-      await kubectl.run("delete", "vgs", "nobody", "early");
-      await kubectl.run("delete", "pvc", "late");
-      await gone("pvc", "late");
-    });
+    await t.test(
+      "what cannot be a group says why, on the object and to `mooring why`",
+      thorough(),
+      async () => {
+        await kubectl.apply(groupSnapshot("nobody", { selector: { matchLabels: { group: "nobody" } } }));
+        await shows(["vgs", "nobody"], "{.status.error.message}", /no claim of the namespace matches/);
+        await kubectl.apply(labelled("late", { group: "late" }, "none"));
+        await kubectl.apply(groupSnapshot("early", { selector: { matchLabels: { group: "late" } } }));
+        await shows(["vgs", "early"], "{.status.error.message}", /claim late is not bound/);
+        const why = await mooring("why", "vgs/early", "--kubeconfig", up.kubeconfig);
+        assert.match(why.stdout, /PersistentVolumeClaim default\/late: StorageClass none does not exist/);
+        await kubectl.run("delete", "vgs", "nobody", "early");
+        await kubectl.run("delete", "pvc", "late");
+        await gone("pvc", "late");
+      },
+    );
 
-    await t.test("killed while a group is cut, and started again: it gets ready, and goes", async () => {
-      await kubectl.apply(groupSnapshot("crash", { selector: { matchLabels: labels } }));
-      await up.end("SIGKILL");
-      await up.start();
-      await shows(["vgs", "crash"], "{.status.readyToUse}", "true");
-      await kubectl.run("delete", "vgs", "crash");
-      await nothingLeft();
-    });
+    await t.test(
+      "killed while a group is cut, and started again: it gets ready, and goes",
+      thorough(),
+      async () => {
+        await kubectl.apply(groupSnapshot("crash", { selector: { matchLabels: labels } }));
+        await up.end("SIGKILL");
+        await up.start();
+        await ready("crash");
+        await kubectl.run("delete", "vgs", "crash");
+        await nothingLeft();
+      },
+    );
 
     await kubectl.run("delete", "pvc", "--all");
     assert.equal(await up.end("SIGTERM"), 0);

@@ -28,8 +28,17 @@ export function titleOf({ pool, access, volumes, twoNodes, deadline }: Row): str
   return `${twoNodes ? "two nodes, " : ""}${pool}, ${access}, ${volumes}${end}`;
 }
 
-/** The rows of this run on a kind of pool. */
+/** The rows of this run on a kind of pool: every day one of all pools together. */
 export function rowsOf(pool: PoolType, twoNodes: boolean): readonly Row[] {
+  const rows = POOLS.flatMap((each) => rowsOn(each, twoNodes));
+  const chosen =
+    pattern === undefined
+      ? sample(rows, { everyday: 1 })
+      : rows.filter((row) => new RegExp(pattern).test(titleOf(row)));
+  return chosen.filter((row) => row.pool === pool);
+}
+
+function rowsOn(pool: PoolType, twoNodes: boolean): Row[] {
   const rows = ACCESS.flatMap((access) =>
     countsOf(access, twoNodes).map(
       (volumes): Row => ({ pool, access, volumes, twoNodes, deadline: "longest" }),
@@ -38,8 +47,7 @@ export function rowsOf(pool: PoolType, twoNodes: boolean): readonly Row[] {
   // How busy the machine is decides about these, so they have it to themselves: not every day.
   if (!twoNodes && currentPart() !== "everyday")
     rows.push({ pool, access: "mount", volumes: 8, twoNodes, deadline: "default" });
-  if (pattern !== undefined) return rows.filter((row) => new RegExp(pattern).test(titleOf(row)));
-  return sample(rows, { everyday: 1 });
+  return rows;
 }
 
 /** Fewer than four are not mixed on each of two nodes. */
@@ -61,11 +69,11 @@ export function snapshotsOf({ volumes }: Row): number {
   const wished = process.env["MOORING_GROUP_SNAPSHOTS"];
   if (wished !== undefined) return Number(wished);
   if (whole) return 200;
-  return volumes === 2 ? 3 : 2;
+  return volumes === 2 && currentPart() !== "everyday" ? 3 : 2;
 }
 
 /** Every so many sets one is restored as a user does it; the others are looked at where they are. */
-export const RESTORE_EVERY = whole ? 10 : 1;
+export const RESTORE_EVERY = whole ? 10 : currentPart() === "everyday" ? 2 : 1;
 
 /** `MOORING_GROUP_UNTIL`: a time as `Date.parse` takes it, after which no further set is begun. */
 export function timeIsUp(): boolean {
