@@ -11,6 +11,7 @@ export * from "./controller/reconciler/index.ts";
 export * from "./controller/run-controller.ts";
 export { waitFor } from "./controller/wait-for.ts";
 export { WorkQueue, type WorkQueueOptions } from "./controller/work-queue.ts";
+export { WrittenCache } from "./controller/written-cache.ts";
 export * from "./kinds/group-snapshot.ts";
 export * from "./kinds/kubernetes.ts";
 export * from "./kinds/snapshot.ts";

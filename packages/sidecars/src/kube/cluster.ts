@@ -37,6 +37,7 @@ import {
   type VolumeSnapshotContent,
   VolumeSnapshotContents,
   VolumeSnapshots,
+  WrittenCache,
 } from "@mooring/store";
 import { intentOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
@@ -53,7 +54,7 @@ import {
 } from "../volume-group/api.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { WANTED_GROUP } from "../volume-group/names.ts";
-import { type Indexers, type ObjectCache, WrittenCache } from "./cache.ts";
+import type { Indexers, ObjectCache } from "./cache.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
@@ -306,7 +307,7 @@ export class Cluster {
     if (known !== undefined) return known;
     const options = more();
     const informer = createInformer(this.store, resource, { ...options, logger: this.scope.logger });
-    const cache = new WrittenCache(this.store, resource, informer, options.indexers);
+    const cache = new WrittenCache(this.store, informer);
     this.#caches.set(id, cache);
     this.#running.push(informer.run(this.signal));
     return cache;

@@ -85,6 +85,11 @@ export class WorkQueue {
     return this.#ready.has(key) || this.#active.has(key);
   }
 
+  /** The key waits for its time. */
+  isPlanned(key: string): boolean {
+    return this.#later.has(key);
+  }
+
   /** Nothing is ready, and nobody works. */
   get idle(): boolean {
     return this.#ready.size === 0 && this.#active.size === 0;

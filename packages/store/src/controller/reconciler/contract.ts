@@ -63,8 +63,13 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   isGone?(view: View): boolean;
   /** Pure. */
   decide(view: View): Step | Outcome;
-  /** Makes one externally visible change. A Conflict it throws leads to a fresh read, other errors to back-off. */
-  apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<void>;
+  /**
+   * Makes one externally visible change. A Conflict it throws leads to a fresh read, other errors to back-off. It may
+   * answer {@link DONE} where what the change leads to asks for the key by itself: then nothing is read again now, and
+   * what was read is forgotten.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to answer
+  apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<typeof DONE | void>;
   /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
   /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */
@@ -81,6 +86,11 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   concurrency?: number;
   backoff?: WorkQueueOptions;
   logger?: Logger;
+  /**
+   * Some of what `read` looks at tells nobody of its changes, so decisions to wait name a time: a key that comes again
+   * at such a time is not forgotten before. Default: the times of waits are for time alone.
+   */
+  polls?: boolean;
   /** Milliseconds between two passes over all keys that look for forgotten work; default 30 minutes, ±20 %. */
   resyncMs?: number;
 }

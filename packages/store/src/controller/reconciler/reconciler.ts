@@ -105,7 +105,9 @@ export class Reconciler<View, Step extends { do: string }> {
 
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
   async forgotten(key: string): Promise<Step | undefined> {
-    const isComing = () => this.#queue.isBusy(key) || this.#queue.failures(key) > 0;
+    const { polls = false } = this.#options;
+    const isComing = () =>
+      this.#queue.isBusy(key) || this.#queue.failures(key) > 0 || (polls && this.#queue.isPlanned(key));
     if (isComing()) return undefined;
     const pass = this.#passes.get(key);
     const context = this.#context(key);
@@ -200,8 +202,12 @@ export class Reconciler<View, Step extends { do: string }> {
       }
       this.#counts.steps += 1;
       try {
-        await apply(step as Exclude<Step, Outcome>, view, context);
+        const answer = await apply(step as Exclude<Step, Outcome>, view, context);
         fresh = false;
+        if (answer !== undefined) {
+          this.#forget(key);
+          return this.#end(key, answer);
+        }
       } catch (error) {
         const waiting = waitsFor?.(error);
         if (waiting !== undefined) return waiting;
