@@ -56,15 +56,20 @@ export async function deleteObjects(
   return left;
 }
 
-/** Lets the definition go. */
-export async function release(store: ObjectStore, name: string, signal: AbortSignal): Promise<void> {
+/** Lets the definition go. Resolves with what is left of it; other finalizers may hold it. */
+export async function release(
+  store: ObjectStore,
+  name: string,
+  signal: AbortSignal,
+): Promise<CustomResourceDefinition | undefined> {
   const withoutFinalizer = (crd: CustomResourceDefinition): CustomResourceDefinition => {
     const finalizers = (crd.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
     return { ...crd, metadata: { ...crd.metadata, finalizers } };
   };
   try {
-    await mutate(store, CustomResourceDefinitions, { name }, withoutFinalizer, { signal });
+    return await mutate(store, CustomResourceDefinitions, { name }, withoutFinalizer, { signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
+    return undefined;
   }
 }

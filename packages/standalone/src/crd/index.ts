@@ -1,4 +1,4 @@
-export { type CrdControllerOptions, startCrdController } from "./controller.ts";
+export { type CrdControllerOptions, startCrdController } from "./controller/index.ts";
 export { customResourceDefinitions } from "./definition-kind.ts";
 export { bundledCrds, installCrds } from "./install.ts";
 export { type CustomResourceDefinition, CustomResourceDefinitions } from "./types.ts";

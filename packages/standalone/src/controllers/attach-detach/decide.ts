@@ -1,6 +1,7 @@
-import { isDeleting, type KubeVolumeAttachment, type Node } from "@mooring/store";
+import { DONE, isDeleting, type KubeVolumeAttachment, type Node, type Outcome, wait } from "@mooring/store";
 import { mayForceDetach } from "../lost-node.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
+import { type Problem, problemsOf } from "./problems.ts";
 
 /** Annotation on our attachments: the volume's handle, which no field of the object holds. */
 export const VOLUME_NAME_ANNOTATION = "storage.mooring.dev/unique-volume-name";
@@ -25,6 +26,7 @@ export interface NodeView {
   heldElsewhere: (volume: string) => readonly string[];
 }
 
+/** What is to happen on one node; see {@link decideNode}. */
 export interface NodePlan {
   create: WantedVolume[];
   /** What node.status.volumesAttached is to be; absent: as it is. */
@@ -84,6 +86,32 @@ export function decideNode(view: NodeView): NodePlan {
   const report = [...next].sort();
   if (view.node !== undefined && !sameList(report, [...reported].sort())) plan.report = report;
   return plan;
+}
+
+export type AttachDetachStep =
+  /** Tells the pods on the node what keeps their volumes from being attached. */
+  | { do: "report-problems"; problems: readonly Problem[] }
+  | { do: "create-attachments"; wanted: readonly WantedVolume[] }
+  /** node.status.volumesAttached, and the pods of what is new in it. */
+  | { do: "report-attached"; names: readonly string[]; attached: readonly WantedVolume[] }
+  | { do: "delete-attachments"; names: readonly string[] };
+
+/** Trouble that lasts is told again after so long. */
+export const REPEAT_MS = 60_000;
+
+/** The next write of a {@link NodePlan}. An attachment goes only once the node's list of what is attached is written. */
+export function decideStep(
+  view: NodeView & { isReported: (problem: Problem) => boolean },
+): AttachDetachStep | Outcome {
+  const plan = decideNode(view);
+  const problems = problemsOf(plan);
+  const untold = problems.filter((problem) => !view.isReported(problem));
+  if (untold.length > 0) return { do: "report-problems", problems: untold };
+  if (plan.create.length > 0) return { do: "create-attachments", wanted: plan.create };
+  if (plan.report !== undefined)
+    return { do: "report-attached", names: plan.report, attached: plan.attached };
+  if (plan.remove.length > 0) return { do: "delete-attachments", names: plan.remove };
+  return problems.length > 0 ? wait(REPEAT_MS) : DONE;
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

@@ -1,9 +1,24 @@
-import { keyOf, type PersistentVolume, type Pod } from "@mooring/store";
+import {
+  type Collection,
+  type CSIDriver,
+  type KubeVolumeAttachment,
+  keyOf,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+} from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
-import { claimNameOf, isFinished } from "../pod-claims.ts";
+import { claimNameOf, isFinished, type PlacedPod } from "../pod-claims.ts";
 import type { WantedVolume } from "./decide.ts";
 
-type Caches = Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers" | "attachments">;
+/** What is looked at, in caches or as a reader notes it. */
+export interface Caches {
+  pods: Collection<PlacedPod>;
+  claims: Collection<PersistentVolumeClaim>;
+  volumes: Collection<PersistentVolume>;
+  drivers: Collection<CSIDriver>;
+  attachments: Collection<KubeVolumeAttachment>;
+}
 
 /** Volumes that the node's pods need attached, each once. Pods that have ended need nothing. */
 export function wantedVolumes(view: Caches, nodeName: string): WantedVolume[] {
@@ -19,7 +34,7 @@ export function wantedVolumes(view: Caches, nodeName: string): WantedVolume[] {
 }
 
 /** The volumes that are bound, both ways, to the claims of a pod. */
-export function boundVolumes(view: Pick<Caches, "claims" | "volumes">, pod: Pod): PersistentVolume[] {
+export function boundVolumes(view: Pick<Caches, "claims" | "volumes">, pod: PlacedPod): PersistentVolume[] {
   return (pod.spec?.volumes ?? []).flatMap((each) => {
     const name = claimNameOf(pod, each);
     const claim = name === undefined ? undefined : view.claims.get(`${pod.metadata.namespace}/${name}`);
@@ -31,7 +46,11 @@ export function boundVolumes(view: Pick<Caches, "claims" | "volumes">, pod: Pod)
 }
 
 /** The pods of the node that use the volume: whom to tell about its attachment. */
-export function podsUsing(view: Pick<Caches, "pods" | "claims">, volume: string, nodeName: string): Pod[] {
+export function podsUsing(
+  view: Pick<ClusterView, "pods" | "claims">,
+  volume: string,
+  nodeName: string,
+): Pod[] {
   return view.claims
     .byIndex("volume", volume)
     .flatMap((claim) => view.pods.byIndex("claim", keyOf(claim)))

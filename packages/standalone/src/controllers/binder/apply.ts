@@ -1,56 +1,71 @@
 import {
   defined,
+  type EventRecorder,
   failpoint,
   type ObjectStore,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   PersistentVolumes,
+  type WrittenCache,
 } from "@mooring/store";
-import type { ClaimStep } from "./decide-claim.ts";
+import type { ActiveClaimStep } from "./decide-claim.ts";
 import type { VolumeStep } from "./decide-volume.ts";
 import * as names from "./names.ts";
+import type { Reports } from "./reports.ts";
 import { annotated, reserved } from "./reserve.ts";
 
 const passed = {
-  setClass: failpoint("standalone/binder/class-set"),
+  "set-class": failpoint("standalone/binder/class-set"),
   reserve: failpoint("standalone/binder/volume-reserved"),
-  markVolumeBound: failpoint("standalone/binder/volume-marked-bound"),
-  bindClaim: failpoint("standalone/binder/claim-bound"),
-  setBoundStatus: failpoint("standalone/binder/claim-status-bound"),
-  requestProvisioning: failpoint("standalone/binder/provisioning-requested"),
-  setPhase: failpoint("standalone/binder/phase-set"),
+  "mark-volume-bound": failpoint("standalone/binder/volume-marked-bound"),
+  "bind-claim": failpoint("standalone/binder/claim-bound"),
+  "set-bound-status": failpoint("standalone/binder/claim-status-bound"),
+  "request-provisioning": failpoint("standalone/binder/provisioning-requested"),
+  "set-phase": failpoint("standalone/binder/phase-set"),
   unreserve: failpoint("standalone/binder/volume-unreserved"),
-  resetReservation: failpoint("standalone/binder/reservation-reset"),
+  "reset-reservation": failpoint("standalone/binder/reservation-reset"),
 };
 
-/** Changes one object, and only if nobody else did since it was read. Resolves with the volume if that was it. */
+export interface BinderEffects {
+  store: ObjectStore;
+  events: EventRecorder;
+  volumes: WrittenCache<PersistentVolume>;
+  reports: Reports;
+}
+
+/** Changes one object, and only if nobody else did since it was read. */
 export async function applyClaimStep(
-  store: ObjectStore,
+  { store, events, volumes, reports }: BinderEffects,
   claim: PersistentVolumeClaim,
-  step: Exclude<ClaimStep, { do: "wait" }>,
-): Promise<PersistentVolume | undefined> {
-  let volume: PersistentVolume | undefined;
+  step: ActiveClaimStep,
+): Promise<void> {
+  if ("notice" in step && step.notice !== undefined) {
+    const { type, reason, message } = step.notice;
+    events.event(claim, type, reason, message);
+  }
   switch (step.do) {
-    case "setClass":
+    case "report":
+      return reports.note(claim, step.notice);
+    case "set-class":
       await store.update(PersistentVolumeClaims, {
         ...claim,
         spec: { ...claim.spec, storageClassName: step.name },
       });
       break;
     case "reserve":
-      volume = await store.update(PersistentVolumes, reserved(step.volume, claim));
+      volumes.wrote(await store.update(PersistentVolumes, reserved(step.volume, claim)));
       break;
-    case "markVolumeBound":
-      volume = await store.updateStatus(PersistentVolumes, withPhase(step.volume, "Bound"));
+    case "mark-volume-bound":
+      volumes.wrote(await store.updateStatus(PersistentVolumes, withPhase(step.volume, "Bound")));
       break;
-    case "bindClaim":
+    case "bind-claim":
       await store.update(PersistentVolumeClaims, bound(claim, step.volume));
       break;
-    case "setBoundStatus":
+    case "set-bound-status":
       await store.updateStatus(PersistentVolumeClaims, withBoundStatus(claim, step.volume));
       break;
-    case "requestProvisioning":
+    case "request-provisioning":
       await store.update(
         PersistentVolumeClaims,
         annotated(claim, {
@@ -59,7 +74,7 @@ export async function applyClaimStep(
         }),
       );
       break;
-    case "setPhase":
+    case "set-phase":
       await store.updateStatus(PersistentVolumeClaims, {
         ...claim,
         status: { ...claim.status, phase: step.phase },
@@ -67,23 +82,22 @@ export async function applyClaimStep(
       break;
   }
   passed[step.do]();
-  return volume;
 }
 
 export async function applyVolumeStep(
-  store: ObjectStore,
+  { store, volumes }: BinderEffects,
   volume: PersistentVolume,
   step: Exclude<VolumeStep, { do: "wait" }>,
 ): Promise<void> {
   switch (step.do) {
-    case "setPhase":
-      await store.updateStatus(PersistentVolumes, withPhase(volume, step.phase));
+    case "set-phase":
+      volumes.wrote(await store.updateStatus(PersistentVolumes, withPhase(volume, step.phase)));
       break;
     case "unreserve":
-      await store.update(PersistentVolumes, unreserved(volume));
+      volumes.wrote(await store.update(PersistentVolumes, unreserved(volume)));
       break;
-    case "resetReservation":
-      await store.update(PersistentVolumes, withoutUID(volume));
+    case "reset-reservation":
+      volumes.wrote(await store.update(PersistentVolumes, withoutUID(volume)));
       break;
   }
   passed[step.do]();

@@ -72,21 +72,21 @@ const ours = { claimRef: { namespace: "ns", name: "c", uid: "uid-c" } };
 test("the table of what follows for a claim", () => {
   covers("K8S-098");
   const rows: [title: string, step: ClaimStep, expected: string][] = [
-    ["a new claim gets a phase", decide(claimOf({}, { status: {} }), { storageClass: later }), "setPhase"],
+    ["a new claim gets a phase", decide(claimOf({}, { status: {} }), { storageClass: later }), "set-phase"],
     [
       "no class: the default one",
       decide(claimOf({ storageClassName: undefined } as never), {
         storageClass: undefined,
         defaultClass: fast,
       }),
-      "setClass",
+      "set-class",
     ],
     [
       "the empty class means none, not the default",
       decide(claimOf({ storageClassName: "" }), { storageClass: undefined, defaultClass: fast }),
       "wait FailedBinding",
     ],
-    ["nothing fits: ask the provisioner", decide(claimOf()), "requestProvisioning ExternalProvisioning"],
+    ["nothing fits: ask the provisioner", decide(claimOf()), "request-provisioning ExternalProvisioning"],
     [
       "asked already",
       decide(
@@ -107,12 +107,12 @@ test("the table of what follows for a claim", () => {
     [
       "delayed, node chosen: provision",
       decide(withAnnotations({ [names.SELECTED_NODE]: "n" }), { storageClass: later }),
-      "requestProvisioning ExternalProvisioning",
+      "request-provisioning ExternalProvisioning",
     ],
     [
       "delayed, reserved for it: bind",
       decide(claimOf(), { storageClass: later, candidates: [volumeOf("v", ours)] }),
-      "markVolumeBound",
+      "mark-volume-bound",
     ],
     ["a free volume: reserve it first", decide(claimOf(), { candidates: [volumeOf("v")] }), "reserve"],
     ["named and free", decide(claimOf({ volumeName: "v" }), { named: volumeOf("v") }), "reserve"],
@@ -132,17 +132,17 @@ test("the table of what follows for a claim", () => {
     [
       "second write: the volume's phase",
       decide(claimOf(), { candidates: [volumeOf("v", ours)] }),
-      "markVolumeBound",
+      "mark-volume-bound",
     ],
     [
       "third write: the claim",
       decide(claimOf(), { candidates: [volumeOf("v", ours, "Bound")] }),
-      "bindClaim",
+      "bind-claim",
     ],
     [
       "fourth write: the claim's status",
       decide(withAnnotations(bound, { volumeName: "v" }), { named: volumeOf("v", ours, "Bound") }),
-      "setBoundStatus",
+      "set-bound-status",
     ],
     [
       "done",
@@ -152,14 +152,14 @@ test("the table of what follows for a claim", () => {
     [
       "its volume is gone",
       decide(withAnnotations(bound, { volumeName: "v" }, "Bound")),
-      "setPhase ClaimLost",
+      "set-phase ClaimLost",
     ],
     [
       "its volume is another's",
       decide(withAnnotations(bound, { volumeName: "v" }, "Bound"), {
         named: volumeOf("v", { claimRef: { namespace: "ns", name: "d", uid: "uid-d" } }, "Bound"),
       }),
-      "setPhase ClaimMisbound",
+      "set-phase ClaimMisbound",
     ],
   ];
   for (const [title, step, expected] of rows) {
@@ -210,15 +210,15 @@ test("what follows for a volume from its claim", () => {
     claim: PersistentVolumeClaim | undefined,
     expected: string,
   ][] = [
-    ["new", volumeOf("v", {}, ""), undefined, "setPhase Available"],
+    ["new", volumeOf("v", {}, ""), undefined, "set-phase Available"],
     [
       "reserved by a person, claim not there",
       volumeOf("v", { claimRef: { namespace: "ns", name: "c" } }, ""),
       undefined,
-      "setPhase Available",
+      "set-phase Available",
     ],
-    ["bound", volumeOf("v", ours), claim, "setPhase Bound"],
-    ["its claim is gone", volumeOf("v", ours, "Bound"), undefined, "setPhase Released"],
+    ["bound", volumeOf("v", ours), claim, "set-phase Bound"],
+    ["its claim is gone", volumeOf("v", ours, "Bound"), undefined, "set-phase Released"],
     ["released stays so", volumeOf("v", ours, "Released"), undefined, "wait"],
     [
       "the claim took another: give back",
@@ -233,7 +233,7 @@ test("what follows for a volume from its claim", () => {
       "the claim took another: keep a person's reservation",
       volumeOf("v", ours),
       claimOf({ volumeName: "w" }),
-      "resetReservation",
+      "reset-reservation",
     ],
     [
       "the claim took another: made for it, so delete",
@@ -242,7 +242,7 @@ test("what follows for a volume from its claim", () => {
         metadata: { name: "v", annotations: { [names.PROVISIONED_BY]: "p" } },
       },
       claimOf({ volumeName: "w" }),
-      "setPhase Released",
+      "set-phase Released",
     ],
   ];
   for (const [title, volume, of, expected] of rows) {
@@ -275,9 +275,9 @@ function carryOut(
   switch (step.do) {
     case "reserve":
       return [claim, replace(reserved(step.volume, claim))];
-    case "markVolumeBound":
+    case "mark-volume-bound":
       return [claim, replace({ ...step.volume, status: { phase: "Bound" } })];
-    case "bindClaim":
+    case "bind-claim":
       return [
         {
           ...claim,
@@ -286,7 +286,7 @@ function carryOut(
         },
         volumes,
       ];
-    case "setBoundStatus":
+    case "set-bound-status":
       return [{ ...claim, status: { phase: "Bound" } }, volumes];
     default:
       return [claim, volumes];
@@ -317,7 +317,7 @@ test("whatever volumes there are: a bind ends, on one volume that fits, and no t
       for (let i = 0; i < claims; i += 1) {
         let claim = claimOf({}, { metadata: { name: `c${i}`, namespace: "ns", uid: `u${i}` } });
         let step = decide(claim, { candidates: volumes });
-        for (let rounds = 0; step.do !== "wait" && step.do !== "requestProvisioning"; rounds += 1) {
+        for (let rounds = 0; step.do !== "wait" && step.do !== "request-provisioning"; rounds += 1) {
           assert.ok(rounds < 5, `no end: ${step.do}`);
           [claim, volumes] = carryOut(step, claim, volumes);
           step = decide(claim, {

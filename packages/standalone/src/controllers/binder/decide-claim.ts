@@ -27,21 +27,37 @@ export interface Notice {
 
 /** The next write that brings a claim forward. Each is one object; afterwards everything is read again. */
 export type ClaimStep =
-  | { do: "setClass"; name: string }
+  | { do: "set-class"; name: string }
   | { do: "reserve"; volume: PersistentVolume }
-  | { do: "markVolumeBound"; volume: PersistentVolume }
-  | { do: "bindClaim"; volume: PersistentVolume }
-  | { do: "setBoundStatus"; volume: PersistentVolume }
-  | { do: "setPhase"; phase: "Pending" | "Lost"; notice?: Notice }
-  | { do: "requestProvisioning"; provisioner: string; notice?: Notice }
+  | { do: "mark-volume-bound"; volume: PersistentVolume }
+  | { do: "bind-claim"; volume: PersistentVolume }
+  | { do: "set-bound-status"; volume: PersistentVolume }
+  | { do: "set-phase"; phase: "Pending" | "Lost"; notice?: Notice }
+  | { do: "request-provisioning"; provisioner: string; notice?: Notice }
   | { do: "wait"; notice?: Notice };
+
+/** A step that something is done for. */
+export type ActiveClaimStep =
+  | Exclude<ClaimStep, { do: "wait" }>
+  /** Says in an event what the claim waits for. */
+  | { do: "report"; notice: Notice };
+
+/** As {@link decideClaim}, and first says what is waited for where that is news. */
+export function decideClaimAndReport(
+  view: ClaimView & { isReported: (notice: Notice) => boolean },
+): ActiveClaimStep | { do: "wait" } {
+  const step = decideClaim(view);
+  if (step.do !== "wait") return step;
+  const { notice } = step;
+  return notice === undefined || view.isReported(notice) ? { do: "wait" } : { do: "report", notice };
+}
 
 export function decideClaim(view: ClaimView): ClaimStep {
   const { claim } = view;
   const step = isComplete(claim) ? decideBound(view) : decideUnbound(view);
   // Every claim gets a phase before anything else may be said about it.
   if (step.do === "wait" && !isComplete(claim) && claim.status?.phase !== "Pending") {
-    return { do: "setPhase", phase: "Pending" };
+    return { do: "set-phase", phase: "Pending" };
   }
   return step;
 }
@@ -56,7 +72,7 @@ function decideUnbound(view: ClaimView): ClaimStep {
   // Nothing new for a claim that is going away.
   if (isDeleting(claim)) return { do: "wait" };
   if (claim.spec?.storageClassName === undefined && view.defaultClass !== undefined) {
-    return { do: "setClass", name: view.defaultClass.metadata.name };
+    return { do: "set-class", name: view.defaultClass.metadata.name };
   }
   const delayed = waitsForNode(view);
   const volume = findVolume(
@@ -99,7 +115,7 @@ function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep {
   const asked = [names.STORAGE_PROVISIONER, names.BETA_STORAGE_PROVISIONER].every(
     (name) => annotations[name] === provisioner,
   );
-  return asked ? { do: "wait", notice } : { do: "requestProvisioning", provisioner, notice };
+  return asked ? { do: "wait", notice } : { do: "request-provisioning", provisioner, notice };
 }
 
 /** Somebody has chosen a volume by name: a person, or this controller before it was interrupted. */
@@ -139,7 +155,7 @@ function decideBound(view: ClaimView): ClaimStep {
 
 function lost(claim: PersistentVolumeClaim, reason: string, message: string): ClaimStep {
   if (claim.status?.phase === "Lost") return { do: "wait" };
-  return { do: "setPhase", phase: "Lost", notice: { type: "Warning", reason, message } };
+  return { do: "set-phase", phase: "Lost", notice: { type: "Warning", reason, message } };
 }
 
 /**
@@ -148,9 +164,9 @@ function lost(claim: PersistentVolumeClaim, reason: string, message: string): Cl
  */
 function bind({ claim }: ClaimView, volume: PersistentVolume): ClaimStep {
   if (!volume.spec?.claimRef?.uid) return { do: "reserve", volume };
-  if (volume.status?.phase !== "Bound") return { do: "markVolumeBound", volume };
+  if (volume.status?.phase !== "Bound") return { do: "mark-volume-bound", volume };
   if (claim.spec?.volumeName !== volume.metadata.name || !isComplete(claim))
-    return { do: "bindClaim", volume };
-  if (claim.status?.phase !== "Bound") return { do: "setBoundStatus", volume };
+    return { do: "bind-claim", volume };
+  if (claim.status?.phase !== "Bound") return { do: "set-bound-status", volume };
   return { do: "wait" };
 }

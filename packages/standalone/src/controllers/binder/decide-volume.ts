@@ -8,11 +8,11 @@ export interface VolumeView {
 }
 
 export type VolumeStep =
-  | { do: "setPhase"; phase: "Available" | "Bound" | "Released" }
+  | { do: "set-phase"; phase: "Available" | "Bound" | "Released" }
   /** Takes back a reservation that this controller made, so that another claim may have the volume. */
   | { do: "unreserve" }
   /** Takes the uid out of a reservation that a person made. */
-  | { do: "resetReservation" }
+  | { do: "reset-reservation" }
   | { do: "wait" };
 
 /** What follows for a volume from its claim. Reclaiming by `Delete` is the provisioner's, once the phase is Released. */
@@ -32,10 +32,10 @@ function claimWentElsewhere(volume: PersistentVolume): VolumeStep {
   const dynamic = annotations[names.PROVISIONED_BY] !== undefined;
   if (dynamic && volume.spec?.persistentVolumeReclaimPolicy === "Delete") return setPhase(volume, "Released");
   return annotations[names.BOUND_BY_CONTROLLER] === undefined
-    ? { do: "resetReservation" }
+    ? { do: "reset-reservation" }
     : { do: "unreserve" };
 }
 
 function setPhase(volume: PersistentVolume, phase: "Available" | "Bound" | "Released"): VolumeStep {
-  return volume.status?.phase === phase ? { do: "wait" } : { do: "setPhase", phase };
+  return volume.status?.phase === phase ? { do: "wait" } : { do: "set-phase", phase };
 }

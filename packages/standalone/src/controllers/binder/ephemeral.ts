@@ -1,18 +1,30 @@
 import {
+  DONE,
   defined,
   failpoint,
   isAlreadyExists,
   isOwnedBy,
+  keyOf,
+  type Logger,
   type ObjectStore,
   ownerReferenceTo,
   type PersistentVolumeClaim,
   PersistentVolumeClaims,
   type Pod,
+  Reconciler,
+  source,
+  WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimNameOf, isFinished } from "../pod-claims.ts";
 
 const afterCreate = failpoint("standalone/binder/ephemeral-claim-created");
+
+export interface EphemeralOptions {
+  store: ObjectStore;
+  view: Pick<ClusterView, "claims" | "pods">;
+  logger: Logger;
+}
 
 /** The claims that a pod brings along (generic ephemeral volumes) and that do not exist yet. They go with the pod. */
 export function missingClaims(pod: Pod, exists: (key: string) => boolean): PersistentVolumeClaim[] {
@@ -39,17 +51,33 @@ export function missingClaims(pod: Pod, exists: (key: string) => boolean): Persi
   });
 }
 
-export async function createClaims(store: ObjectStore, view: ClusterView, key: string): Promise<void> {
-  const pod = view.pods.get(key);
-  if (pod === undefined) return;
-  for (const claim of missingClaims(pod, (name) => view.claims.get(name) !== undefined)) {
-    try {
-      await store.create(PersistentVolumeClaims, claim);
+type EphemeralStep = { do: "create-claim"; claim: PersistentVolumeClaim } | { do: "done" };
+
+/** Makes the claims that pods bring along. */
+export function ephemeralVolumes({
+  store,
+  view,
+  logger,
+}: EphemeralOptions): Reconciler<PersistentVolumeClaim[], EphemeralStep> {
+  const claims = new WrittenCache(store, view.claims);
+  return new Reconciler<PersistentVolumeClaim[], EphemeralStep>({
+    ...{ name: "ephemeral-volumes", store, logger },
+    sources: [source(view.pods, (pod) => [keyOf(pod)])],
+    watched: [view.claims],
+    async read(key, { reader, fresh }) {
+      const pod = reader.over(view.pods).get(key);
+      if (pod === undefined) return undefined;
+      if (fresh)
+        for (const { metadata } of missingClaims(pod, () => false)) await claims.refresh(keyOf({ metadata }));
+      return missingClaims(pod, (name) => reader.over(claims).get(name) !== undefined);
+    },
+    decide: ([claim]) => (claim === undefined ? DONE : { do: "create-claim", claim }),
+    async apply({ claim }) {
+      claims.wrote(await store.create(PersistentVolumeClaims, claim));
       afterCreate();
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
+    },
+    isOutdated: isAlreadyExists,
+  });
 }
 
 /** A claim of the right name that somebody else made is not the pod's: its data would be used, and deleted with it. */

@@ -1,15 +1,19 @@
 import {
+  DONE,
   defined,
+  type EventRecorder,
   failpoint,
   isConflict,
   isNotFound,
   type KubeObject,
   mutate,
   type ObjectStore,
+  type OwnerReference,
   type Resource,
   unsetFinalizer,
 } from "@mooring/store";
 import type { Step } from "./decide.ts";
+import type { ForeignReports } from "./foreign-reports.ts";
 import type { GraphNode } from "./graph.ts";
 import { objectKey, ownersOf } from "./identity.ts";
 
@@ -20,7 +24,9 @@ const finalizerRemoved = failpoint("standalone/garbage-collector/finalizer-remov
 
 export interface ApplyContext {
   store: ObjectStore;
+  events: EventRecorder;
   signal: AbortSignal;
+  reported: ForeignReports;
   /** The node of an identity; undefined when it has left the graph. */
   nodeOf(uid: string): GraphNode | undefined;
   /** Looks at this one again. */
@@ -29,18 +35,29 @@ export interface ApplyContext {
   observed(resource: Resource, object: KubeObject): void;
 }
 
-/** Makes one step true. An object that has gone or changed meanwhile is for the next look. */
-export async function apply(step: Step, node: GraphNode, context: ApplyContext): Promise<void> {
+export type ActiveStep = Exclude<Step, { do: "done" }>;
+
+/**
+ * Makes one step true. An object that has gone or changed meanwhile is for the next look, and what most steps lead to
+ * comes with the events of what was done.
+ */
+export async function apply(
+  step: ActiveStep,
+  node: GraphNode,
+  context: ApplyContext,
+): Promise<typeof DONE | undefined> {
   try {
     await applyOnce(step, node, context);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+  return step.do === "release-dependents" || step.do === "report-foreign-owners" ? undefined : DONE;
 }
 
-async function applyOnce(step: Step, node: GraphNode, context: ApplyContext): Promise<void> {
-  switch (step.type) {
-    case "none":
+async function applyOnce(step: ActiveStep, node: GraphNode, context: ApplyContext): Promise<void> {
+  switch (step.do) {
+    case "report-foreign-owners":
+      for (const reference of step.references) reportForeign(node, reference, context);
       return;
     case "collect-dependents":
       for (const uid of step.uids) context.touch(uid);
@@ -62,6 +79,19 @@ async function applyOnce(step: Step, node: GraphNode, context: ApplyContext): Pr
     case "delete":
       return remove(step.policy, node, context);
   }
+}
+
+function reportForeign(
+  { object }: GraphNode,
+  reference: OwnerReference,
+  { events, reported }: ApplyContext,
+): void {
+  const { apiVersion, kind, name, uid } = reference;
+  const namespace = object.metadata.namespace ?? "";
+  const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  const where = `does not exist in namespace ${JSON.stringify(namespace)}`;
+  events.event(object, "Warning", "OwnerRefInvalidNamespace", `ownerRef ${owner} ${where}`);
+  reported.note(object.metadata.uid, uid);
 }
 
 /** A dependent that is gone needs no release. */

@@ -49,7 +49,7 @@ test("no decision costs an object that has a living owner, no owner, or an owner
   fc.assert(
     fc.property(views, (view) => {
       const step = decide(view);
-      if (step.type !== "delete") return;
+      if (step.do !== "delete") return;
       assert.ok(view.owners.length > 0);
       assert.ok(view.owners.every((state) => state === "absent" || state === "waiting"));
       assert.equal(view.object.metadata.deletionTimestamp, undefined);
@@ -62,7 +62,7 @@ test("a finalizer goes only when its work is done", () => {
   fc.assert(
     fc.property(views, (view) => {
       const step = decide(view);
-      if (step.type !== "remove-finalizer") return;
+      if (step.do !== "remove-finalizer") return;
       assert.ok(isDeletingWith(view.object, step.finalizer));
       if (step.finalizer === ORPHAN) assert.equal(view.dependents.length, 0);
       else
@@ -76,7 +76,7 @@ test("dropped references are those of owners that are gone or going, and never a
   fc.assert(
     fc.property(views, (view) => {
       const step = decide(view);
-      if (step.type !== "drop-references") return;
+      if (step.do !== "drop-references") return;
       const kept = view.owners.filter((_, i) => !step.uids.includes(`owner-${i}`));
       assert.ok(kept.length > 0 && kept.every((state) => state === "solid"));
     }),

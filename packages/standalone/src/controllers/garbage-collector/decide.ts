@@ -1,4 +1,4 @@
-import type { OwnerReference } from "@mooring/store";
+import { DONE, type OwnerReference } from "@mooring/store";
 import { FOREGROUND, type Identity, isDeletingWith, ORPHAN, ownersOf } from "./identity.ts";
 
 /** What is known about the owner that a reference names. */
@@ -18,68 +18,71 @@ export interface View {
   /** The states of the object's owners, in the order of its references. */
   owners: readonly OwnerState[];
   dependents: readonly Identity[];
+  /** References across namespaces that nobody was told of yet. */
+  foreign?: readonly OwnerReference[];
 }
 
 export type Step =
-  | { type: "none" }
+  | { do: "done" }
   /** The finalizer has done its part. */
-  | { type: "remove-finalizer"; finalizer: typeof FOREGROUND | typeof ORPHAN }
+  | { do: "remove-finalizer"; finalizer: typeof FOREGROUND | typeof ORPHAN }
   /** Lets dependents live on without this owner. */
-  | { type: "release-dependents"; dependents: readonly Identity[] }
+  | { do: "release-dependents"; dependents: readonly Identity[] }
   /** Asks for the blocking dependents to be looked at. */
-  | { type: "collect-dependents"; uids: string[] }
+  | { do: "collect-dependents"; uids: string[] }
   /** Drops references to owners that are gone or leaving; others keep the object alive. */
-  | { type: "drop-references"; uids: string[] }
+  | { do: "drop-references"; uids: string[] }
   /** A circle of foreground deletions would wait for itself. */
-  | { type: "unblock"; uids: string[] }
-  | { type: "delete"; policy: "Foreground" | "Background" | "Orphan" };
+  | { do: "unblock"; uids: string[] }
+  /** Says in events which references cross a namespace: they count for nothing. */
+  | { do: "report-foreign-owners"; references: readonly OwnerReference[] }
+  | { do: "delete"; policy: "Foreground" | "Background" | "Orphan" };
 
 /** Dependents released side by side; the writes share a trip to the disk. */
 const BATCH = 64;
 
-const NONE: Step = { type: "none" };
-
 /** The next thing to do about one object. */
 export function decide(view: View): Step {
-  const { object } = view;
+  const { object, foreign = [] } = view;
+  if (foreign.length > 0) return { do: "report-foreign-owners", references: foreign };
   if (object.metadata.deletionTimestamp === undefined) return decideOwned(view);
   if (isDeletingWith(object, ORPHAN)) return decideOrphan(view);
-  return isDeletingWith(object, FOREGROUND) ? decideForeground(view) : NONE;
+  return isDeletingWith(object, FOREGROUND) ? decideForeground(view) : DONE;
 }
 
 function decideOrphan({ dependents }: View): Step {
-  if (dependents.length > 0) return { type: "release-dependents", dependents: dependents.slice(0, BATCH) };
-  return { type: "remove-finalizer", finalizer: ORPHAN };
+  if (dependents.length > 0) return { do: "release-dependents", dependents: dependents.slice(0, BATCH) };
+  return { do: "remove-finalizer", finalizer: ORPHAN };
 }
 
 function decideForeground({ object, dependents }: View): Step {
   const blocking = dependents.filter((dependent) => blocks(dependent, object.metadata.uid));
-  if (blocking.length === 0) return { type: "remove-finalizer", finalizer: FOREGROUND };
+  if (blocking.length === 0) return { do: "remove-finalizer", finalizer: FOREGROUND };
   const uids = blocking
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map(({ metadata }) => metadata.uid);
-  return uids.length === 0 ? NONE : { type: "collect-dependents", uids };
+  return uids.length === 0 ? DONE : { do: "collect-dependents", uids };
 }
 
 function decideOwned({ object, owners, dependents }: View): Step {
   const references = ownersOf(object);
-  if (references.length === 0 || owners.includes("unresolvable")) return NONE;
+  if (references.length === 0 || owners.includes("unresolvable")) return DONE;
   const inState = (...states: OwnerState[]) =>
     references.filter((_, index) => states.includes(owners[index] ?? "solid"));
   if (inState("solid").length > 0) {
     const leaving = inState("absent", "waiting");
-    return leaving.length === 0 ? NONE : { type: "drop-references", uids: leaving.map(({ uid }) => uid) };
+    return leaving.length === 0 ? DONE : { do: "drop-references", uids: leaving.map(({ uid }) => uid) };
   }
   const waiting = inState("waiting");
-  if (waiting.length === 0 || dependents.length === 0) return { type: "delete", policy: policyOf(object) };
+  if (waiting.length === 0 || dependents.length === 0) return { do: "delete", policy: policyOf(object) };
   const circular = waiting.filter(
     (reference) =>
       reference.blockOwnerDeletion === true &&
       dependents.some((dependent) => isDeletingWith(dependent, FOREGROUND)),
   );
-  if (circular.length > 0) return { type: "unblock", uids: circular.map(({ uid }) => uid) };
+  if (circular.length > 0) return { do: "unblock", uids: circular.map(({ uid }) => uid) };
   // The owner waits in the foreground, so its dependents wait for theirs, too.
-  return { type: "delete", policy: "Foreground" };
+  return { do: "delete", policy: "Foreground" };
 }
 
 /** What the object's own finalizers ask for; without any its dependents follow later. */

@@ -53,9 +53,13 @@ export class OwnerGraph {
     this.#touchDependents(uid);
   }
 
-  /** Everything that has owners or waits for the collector: what a start has to look at. */
   touchAll(): void {
-    for (const [uid, { object }] of this.#nodes) if (this.#needsLook(object)) this.#touch(uid);
+    for (const uid of this.waiting()) this.#touch(uid);
+  }
+
+  /** Everything that has owners to judge or waits for the collector: what a start has to look at. */
+  *waiting(): Generator<string> {
+    for (const [uid, { object }] of this.#nodes) if (this.#needsLook(object)) yield uid;
   }
 
   #needsLook(object: Identity): boolean {

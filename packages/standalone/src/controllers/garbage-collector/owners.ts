@@ -15,8 +15,6 @@ export interface OwnerLookup {
   kinds: KindRegistry;
   graph: OwnerGraph;
   signal: AbortSignal;
-  /** Told about references that cross a namespace. */
-  onForeignOwner(object: Identity, reference: OwnerReference): void;
 }
 
 /** Asks the store, not the graph: what a watch has not told yet must not cost an object. */
@@ -26,19 +24,19 @@ export async function ownerState(
   lookup: OwnerLookup,
 ): Promise<OwnerState> {
   const kind = kindOf(lookup.kinds, reference);
-  if (kind === undefined) return "unresolvable";
+  if (kind === undefined || isForeign(object, reference, lookup)) return "unresolvable";
   const { namespace } = object.metadata;
-  const known = lookup.graph.get(reference.uid)?.object.metadata;
-  const foreign =
-    kind.resource.namespaced &&
-    (namespace === undefined || (known !== undefined && known.namespace !== namespace));
-  if (foreign) {
-    lookup.onForeignOwner(object, reference);
-    return "unresolvable";
-  }
   const owner = await read(lookup, kind.resource, reference, namespace);
   if (owner === undefined || owner.metadata.uid !== reference.uid) return "absent";
   return isDeletingWith(owner, FOREGROUND) ? "waiting" : "solid";
+}
+
+/** The reference crosses a namespace. */
+export function isForeign(object: Identity, reference: OwnerReference, lookup: OwnerLookup): boolean {
+  if (kindOf(lookup.kinds, reference)?.resource.namespaced !== true) return false;
+  const { namespace } = object.metadata;
+  const known = lookup.graph.get(reference.uid)?.object.metadata;
+  return namespace === undefined || (known !== undefined && known.namespace !== namespace);
 }
 
 async function read(

@@ -23,6 +23,8 @@ import {
   type Step,
 } from "./decide.ts";
 
+export type ActiveStep = Exclude<Step, { do: "done" | "wait" }>;
+
 const contentDeleted = failpoint("standalone/namespace/content-deleted");
 const finalized = failpoint("standalone/namespace/finalized");
 
@@ -39,12 +41,9 @@ export interface ApplyContext {
 }
 
 /** Makes one step true. */
-export async function apply(step: Step, namespace: Namespace, context: ApplyContext): Promise<void> {
+export async function apply(step: ActiveStep, namespace: Namespace, context: ApplyContext): Promise<void> {
   const { name } = namespace.metadata;
-  switch (step.type) {
-    case "none":
-    case "wait":
-      return;
+  switch (step.do) {
     case "create-root-ca":
       return createRootCa(name, context);
     case "create-default-account":

@@ -28,7 +28,7 @@ const view = (overrides: Partial<View>): View => ({
 });
 
 const TABLE: [string, View, string][] = [
-  ["a complete namespace needs nothing", view({}), "none"],
+  ["a complete namespace needs nothing", view({}), "done"],
   ["the certificate comes first", view({ hasRootCa: false, hasDefaultAccount: false }), "create-root-ca"],
   ["then the account", view({ hasDefaultAccount: false }), "create-default-account"],
   [
@@ -46,16 +46,16 @@ const TABLE: [string, View, string][] = [
     view({ namespace: namespace(true), remnants: [remnant(Pods, "a", true)] }),
     "report",
   ],
-  ["a namespace of other finalizers is theirs", view({ namespace: namespace(true, ["other"]) }), "none"],
+  ["a namespace of other finalizers is theirs", view({ namespace: namespace(true, ["other"]) }), "done"],
 ];
 for (const [name, input, expected] of TABLE) {
-  test(`${name}: ${expected}`, () => assert.equal(decide(input).type, expected));
+  test(`${name}: ${expected}`, () => assert.equal(decide(input).do, expected));
 }
 
 test("pods go before what they use", () => {
   const remnants = [remnant(ConfigMaps, "used"), remnant(Pods, "user"), remnant(Pods, "leaving", true)];
   const step = decide(view({ namespace: namespace(true), remnants }));
-  assert.ok(step.type === "delete");
+  assert.ok(step.do === "delete");
   assert.deepEqual(
     step.remnants.map(({ uid }) => uid),
     ["user"],
@@ -65,10 +65,10 @@ test("pods go before what they use", () => {
 test("what was reported is not reported again", () => {
   const input = view({ namespace: namespace(true), remnants: [remnant(ConfigMaps, "held", true)] });
   const step = decide(input);
-  assert.ok(step.type === "report");
+  assert.ok(step.do === "report");
   const lastTransitionTime = "2026-01-01T00:00:00Z";
   input.namespace.status = { conditions: step.conditions.map((each) => ({ ...each, lastTransitionTime })) };
-  assert.equal(decide(input).type, "wait");
+  assert.equal(decide(input).do, "wait");
 });
 
 test("a namespace never goes before its content, and never loses content while it lives", () => {
@@ -86,8 +86,8 @@ test("a namespace never goes before its content, and never loses content while i
   fc.assert(
     fc.property(views, ({ deleting, ...rest }) => {
       const step = decide({ ...rest, namespace: namespace(deleting) });
-      if (step.type === "finalize") assert.ok(deleting && rest.remnants.length === 0);
-      if (step.type === "delete") assert.ok(deleting && step.remnants.every((each) => !each.deleting));
+      if (step.do === "finalize") assert.ok(deleting && rest.remnants.length === 0);
+      if (step.do === "delete") assert.ok(deleting && step.remnants.every((each) => !each.deleting));
     }),
     { numRuns: 2000 },
   );

@@ -5,6 +5,9 @@ export const KUBERNETES_FINALIZER = "kubernetes";
 export const ROOT_CA = "kube-root-ca.crt";
 export const DEFAULT_ACCOUNT = "default";
 
+const MIN_WAIT_MS = 100;
+const MAX_WAIT_MS = 5_000;
+
 /** One object that is left in a namespace. */
 export interface Remnant {
   resource: Resource;
@@ -20,37 +23,46 @@ export interface View {
   hasDefaultAccount: boolean;
   /** Looked at only while the namespace is being deleted. */
   remnants: readonly Remnant[];
+  /** Milliseconds since the deletion. */
+  deletingMs?: number;
 }
 
 export type Step =
-  | { type: "none" }
-  | { type: "create-root-ca" }
-  | { type: "create-default-account" }
-  | { type: "delete"; remnants: Remnant[] }
+  | { do: "done" }
+  | { do: "create-root-ca" }
+  | { do: "create-default-account" }
+  | { do: "delete"; remnants: Remnant[] }
   /** Says in the namespace's conditions what is in the way. */
-  | { type: "report"; conditions: ConditionState[] }
+  | { do: "report"; conditions: ConditionState[] }
   /** Everything has been asked to go; it takes its time. */
-  | { type: "wait" }
-  | { type: "finalize" };
+  | { do: "wait"; afterMs: number }
+  | { do: "finalize" };
 
 export type ConditionState = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** The next thing to do about one namespace. */
-export function decide({ namespace, hasRootCa, hasDefaultAccount, remnants }: View): Step {
+export function decide({ namespace, hasRootCa, hasDefaultAccount, remnants, deletingMs = 0 }: View): Step {
   if (namespace.metadata.deletionTimestamp === undefined) {
-    if (!hasRootCa) return { type: "create-root-ca" };
-    return hasDefaultAccount ? { type: "none" } : { type: "create-default-account" };
+    if (!hasRootCa) return { do: "create-root-ca" };
+    return hasDefaultAccount ? { do: "done" } : { do: "create-default-account" };
   }
-  if (!finalizersOf(namespace).includes(KUBERNETES_FINALIZER)) return { type: "none" };
-  if (remnants.length === 0) return { type: "finalize" };
+  if (!finalizersOf(namespace).includes(KUBERNETES_FINALIZER)) return { do: "done" };
+  if (remnants.length === 0) return { do: "finalize" };
   const next = nextToDelete(remnants);
-  if (next.length > 0) return { type: "delete", remnants: next };
+  if (next.length > 0) return { do: "delete", remnants: next };
   const conditions = conditionsOf(remnants);
-  return isReported(namespace, conditions) ? { type: "wait" } : { type: "report", conditions };
+  return isReported(namespace, conditions)
+    ? { do: "wait", afterMs: pauseFor(deletingMs) }
+    : { do: "report", conditions };
 }
 
 export function finalizersOf(namespace: Namespace): string[] {
   return namespace.spec?.finalizers ?? [];
+}
+
+/** Content with finalizers may stay for long: look less often the longer it takes. */
+function pauseFor(deletingMs: number): number {
+  return Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, deletingMs / 5));
 }
 
 /** Pods first: they use what else is in the namespace. */

@@ -2,21 +2,18 @@ import {
   type ConfigMap,
   ConfigMaps,
   createInformer,
-  getIfAny,
-  isNotFound,
   type Logger,
   Namespaces,
   type ObjectStore,
-  type ReconcileResult,
-  runController,
+  Reconciler,
   type ServiceAccount,
   ServiceAccounts,
   source,
 } from "@mooring/store";
 import type { KindRegistry } from "../../apiserver/kind-info.ts";
 import { apply } from "./apply.ts";
-import { contentsOf } from "./contents.ts";
-import { DEFAULT_ACCOUNT, decide, ROOT_CA } from "./decide.ts";
+import { DEFAULT_ACCOUNT, decide, ROOT_CA, type Step, type View } from "./decide.ts";
+import { readNamespace } from "./read.ts";
 
 export interface NamespaceControllerOptions {
   store: ObjectStore;
@@ -29,8 +26,8 @@ export interface NamespaceControllerOptions {
   clock?: () => number;
 }
 
-const MIN_WAIT_MS = 100;
-const MAX_WAIT_MS = 5_000;
+/** Deletes of a namespace come in rounds: what goes may take more with it. */
+const MOST_STEPS = 500;
 
 /**
  * Gives every namespace its service account `default` and its root certificate, and empties namespaces that are being
@@ -45,59 +42,18 @@ export async function startNamespaceController(
   const configMaps = createInformer<ConfigMap>(store, ConfigMaps, named(ROOT_CA));
   const accounts = createInformer<ServiceAccount>(store, ServiceAccounts, named(DEFAULT_ACCOUNT));
   const running = [namespaces, configMaps, accounts].map((informer) => informer.run(signal));
-  const inNamespace = (object: { metadata: { namespace?: string } }) => [object.metadata.namespace ?? ""];
-
-  const reconcile = async (name: string): Promise<ReconcileResult | undefined> => {
-    for (;;) {
-      const namespace = await getIfAny(store, Namespaces, { name }, signal);
-      if (namespace === undefined) return undefined;
-      const { deletionTimestamp } = namespace.metadata;
-      const step = decide({
-        namespace,
-        hasRootCa: await has(store, ConfigMaps, name, ROOT_CA),
-        hasDefaultAccount: await has(store, ServiceAccounts, name, DEFAULT_ACCOUNT),
-        remnants: deletionTimestamp === undefined ? [] : await contentsOf(store, kinds, name, signal),
-      });
-      if (step.type === "none") return undefined;
-      if (step.type === "wait")
-        return { requeueAfterMs: waitFor(clock() - Date.parse(deletionTimestamp ?? "")) };
+  const from = { store, kinds, clock, namespaces, configMaps, accounts };
+  const controller = new Reconciler<View, Step>({
+    ...{ name: "namespace", store, logger, polls: true, mostSteps: MOST_STEPS },
+    sources: [source(namespaces, ({ metadata }) => [metadata.name])],
+    watched: [configMaps, accounts],
+    read: (name, context) => readNamespace(name, from, context),
+    decide,
+    apply(step, { namespace }) {
       const now = `${new Date(clock()).toISOString().slice(0, 19)}Z`;
-      await apply(step, namespace, { store, signal, caPem, now });
-    }
-  };
-  const controller = runController(
-    {
-      name: "namespace",
-      sources: [
-        source(namespaces, ({ metadata }) => [metadata.name]),
-        source(configMaps, inNamespace),
-        source(accounts, inNamespace),
-      ],
-      logger,
-      reconcile,
+      return apply(step, namespace, { store, signal, caPem, now });
     },
-    signal,
-  );
+  }).run(signal);
   await Promise.all([namespaces, configMaps, accounts].map((informer) => informer.synced(signal)));
   return { done: Promise.all([controller, ...running]).then(() => {}) };
-}
-
-/** Content with finalizers may stay for long: look less often the longer it takes. */
-function waitFor(elapsedMs: number): number {
-  return Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, elapsedMs / 5));
-}
-
-async function has(
-  store: ObjectStore,
-  resource: typeof ConfigMaps | typeof ServiceAccounts,
-  namespace: string,
-  name: string,
-): Promise<boolean> {
-  try {
-    await store.get<ConfigMap | ServiceAccount>(resource, { namespace, name });
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
 }

@@ -1,16 +1,16 @@
 import {
   type EventRecorder,
   failpoint,
-  isConflict,
   isNotFound,
   type Node,
   Nodes,
   type ObjectStore,
   type Pod,
   Pods,
+  type WrittenCache,
 } from "@mooring/store";
 import { FENCED_CONDITION } from "../lost-node.ts";
-import type { NodeLifeStep } from "./decide.ts";
+import type { NodeLifePod, NodeLifeStep } from "./decide.ts";
 
 const gaps = {
   marked: failpoint("standalone/node-lifecycle/marked"),
@@ -22,26 +22,20 @@ const gaps = {
 export interface NodeLifeEffects {
   store: ObjectStore;
   events: EventRecorder;
+  nodes: WrittenCache<Node>;
+  pods: WrittenCache<Pod>;
   /** RFC 3339. */
   now: string;
 }
 
 /** Every write is upon the version that was decided about: whoever was faster, above all the kubelet, is right. */
 export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
-  try {
-    await write(step, node, effects);
-  } catch (error) {
-    if (!isConflict(error) && !isNotFound(error)) throw error;
-  }
-}
-
-async function write(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): Promise<void> {
-  const { store, events } = effects;
+  const { store, events, nodes } = effects;
   const { name } = node.metadata;
   switch (step.do) {
     case "mark-unknown": {
       const said = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: step.message };
-      await store.updateStatus(Nodes, withCondition(node, said, effects.now));
+      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
       gaps.marked();
       return events.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
@@ -52,21 +46,21 @@ async function write(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): 
         reason: step.fenced ? "AgentFenced" : "AgentNotFenced",
         message: step.fenced ? "volumes of Mooring's driver cannot be written from this node any more" : "",
       };
-      await store.updateStatus(Nodes, withCondition(node, said, effects.now));
+      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
       return gaps.marked();
     }
     case "taint":
-      await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } });
+      nodes.wrote(await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } }));
       return gaps.tainted();
     case "evict":
-      await remove(store, step.pod, {});
+      await remove(effects, step.pod, {});
       gaps.evicted();
       return events.event(
         ...[step.pod, "Normal" as const, "TaintManagerEviction"],
         `Marking for deletion: node ${name} is tainted ${step.taint}`,
       );
     case "remove":
-      await remove(store, step.pod, { gracePeriodSeconds: 0 });
+      await remove(effects, step.pod, { gracePeriodSeconds: 0 });
       gaps.removed();
       return events.event(
         step.pod,
@@ -77,10 +71,23 @@ async function write(step: NodeLifeStep, node: Node, effects: NodeLifeEffects): 
   }
 }
 
-async function remove(store: ObjectStore, pod: Pod, grace: { gracePeriodSeconds?: number }): Promise<void> {
+async function remove(
+  { store, pods }: NodeLifeEffects,
+  pod: NodeLifePod,
+  grace: { gracePeriodSeconds?: number },
+): Promise<void> {
   const { namespace = "", name, uid } = pod.metadata;
   const preconditions = uid === undefined ? {} : { preconditions: { uid } };
-  await store.delete(Pods, { namespace, name }, { ...grace, ...preconditions });
+  try {
+    const left = await store.delete(Pods, { namespace, name }, { ...grace, ...preconditions });
+    // It stays until its kubelet has ended it, or somebody has taken the last finalizer away.
+    if (left.metadata.deletionTimestamp !== undefined && grace.gracePeriodSeconds !== 0) pods.wrote(left);
+    else if ((left.metadata.finalizers ?? []).length > 0) pods.wrote(left);
+    else pods.gone({ ...left, metadata: pod.metadata });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    pods.gone(pod);
+  }
 }
 
 type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];

@@ -1,4 +1,4 @@
-import { isDeleting, type Node, type Pod } from "@mooring/store";
+import { DONE, defined, isDeleting, type Node, type Outcome, type Pod } from "@mooring/store";
 import { conditionOf, FENCED_CONDITION, isFenced, isOutOfService, isReady } from "../lost-node.ts";
 import { isStopped } from "../node-stopped.ts";
 import { isFinished } from "../pod-claims.ts";
@@ -7,10 +7,25 @@ import { type Taint, tolerationMs } from "../scheduler/taints.ts";
 const NOT_READY = "node.kubernetes.io/not-ready";
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
+/** Of a pod what decisions look at: the rest of it changes often. */
+export type NodeLifePod = Pick<Pod, "apiVersion" | "kind" | "metadata" | "spec" | "status">;
+
+/** The same, as a projection for `reader.over`. */
+export function nodeLifePod({ apiVersion, kind, metadata, spec, status }: Pod): NodeLifePod {
+  const { name, namespace, uid, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const { tolerations } = spec ?? {};
+  return {
+    ...{ apiVersion, kind },
+    metadata: { name, ...defined({ namespace, uid, deletionTimestamp, deletionGracePeriodSeconds }) },
+    spec: { containers: [], ...defined({ tolerations }) },
+    status: isFinished({ ...defined({ status }) }) ? { phase: status?.phase ?? "" } : {},
+  };
+}
+
 /** Everything that a decision about a node may depend on. */
 export interface NodeLifeView {
   node: Node;
-  pods: readonly Pod[];
+  pods: readonly NodeLifePod[];
   /** For how long its lease has not been renewed, by the observer's clock; undefined: it never had one. */
   silentMs: number | undefined;
   graceMs: number;
@@ -27,9 +42,14 @@ export type NodeLifeStep =
   | { do: "mark-fenced"; fenced: boolean }
   | { do: "taint"; taints: Taint[] }
   /** Deletes a pod as a person would: it is gone when its kubelet has ended it. */
-  | { do: "evict"; pod: Pod; taint: string }
+  | { do: "evict"; pod: NodeLifePod; taint: string }
   /** Removes the object of a pod that nothing runs of any more. */
-  | { do: "remove"; pod: Pod; because: string };
+  | { do: "remove"; pod: NodeLifePod; because: string };
+
+/** The next of them: what follows from a write shows when all is read again. Time alone is told once a second. */
+export function decideStep(view: NodeLifeView): NodeLifeStep | Outcome {
+  return decideNodeLife(view)[0] ?? DONE;
+}
 
 /**
  * What to do about a node and its pods: first what is said of the node, one write at a time, then what follows for its
@@ -96,7 +116,7 @@ function whyRemovable(view: NodeLifeView): string | undefined {
 }
 
 /** The first taint that the pod does not bear, or not for so long. */
-function evictingTaint(view: NodeLifeView, pod: Pod): Taint | undefined {
+function evictingTaint(view: NodeLifeView, pod: NodeLifePod): Taint | undefined {
   const { node, now } = view;
   return (node.spec?.taints ?? []).find((taint) => {
     if (taint.effect !== "NoExecute") return false;

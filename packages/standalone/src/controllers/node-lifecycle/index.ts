@@ -1,17 +1,22 @@
-import { isFencedNode, NodeAgents } from "@mooring/engine";
+import { NodeAgents } from "@mooring/engine";
 import {
   createInformer,
   delay,
   EventRecorder,
+  isConflict,
+  isNotFound,
   Leases,
   type Logger,
-  type Node,
   type ObjectStore,
+  Reconciler,
+  source,
+  WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { apply } from "./apply.ts";
-import { decideNodeLife } from "./decide.ts";
+import { decideStep, type NodeLifeStep, type NodeLifeView } from "./decide.ts";
 import { Heartbeats } from "./heartbeats.ts";
+import { readNode } from "./read.ts";
 
 export interface NodeLifecycleOptions {
   store: ObjectStore;
@@ -28,7 +33,10 @@ export interface NodeLifecycleOptions {
 const LEASE_NAMESPACE = "kube-node-lease";
 const LOOK_EVERY_MS = 1000;
 
-/** Says which nodes are lost, and moves pods off them as their taints and tolerations say. */
+/** Marks, taints, and one step for each of the pods that a node may have. */
+const MOST_STEPS = 1_000;
+
+/** Says which nodes are lost, and moves pods off them as their taints and tolerations say. Keys are names of nodes. */
 export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise<{ done: Promise<void> }> {
   const { store, view, sinceBoot, graceMs, logger, signal } = options;
   const agents = createInformer(store, NodeAgents, { logger });
@@ -37,35 +45,31 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   await Promise.all([agents.synced(signal), leases.synced(signal)]);
   const events = new EventRecorder(store, { component: "node-controller", logger });
   const heartbeats = new Heartbeats(graceMs / 2);
-
-  async function reconcile(node: Node, silentMs: number | undefined): Promise<void> {
-    const { name } = node.metadata;
-    const now = Date.now();
-    const agent = agents.get(name);
-    // One that said good-bye has its own word for that.
-    const agentFenced = agent?.status?.state === "Fenced" && isFencedNode(agent);
-    const pods = view.pods.byIndex("node", name);
-    const steps = decideNodeLife({ node, pods, silentMs, graceMs, agentFenced, now });
-    const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
-    for (const step of steps) {
+  let silence = heartbeats.look(leases.list(), sinceBoot());
+  const nodes = new WrittenCache(store, view.nodes);
+  const pods = new WrittenCache(store, view.pods);
+  const from = { nodes, pods, agents, graceMs, silentMs: (name: string) => silence.get(name) };
+  const controller = new Reconciler<NodeLifeView, NodeLifeStep>({
+    ...{ name: "node-lifecycle", store, logger, mostSteps: MOST_STEPS },
+    sources: [source(view.nodes, ({ metadata }) => [metadata.name])],
+    watched: [view.pods, agents],
+    read: (name, context) => readNode(name, from, context),
+    decide: decideStep,
+    async apply(step, { node, now }) {
       const pod = "pod" in step ? { pod: step.pod.metadata.name } : {};
-      logger.info({ node: name, step: step.do, ...pod }, "a node's pods are looked after");
-      await apply(step, node, { store, events, now: time });
-    }
-  }
-
-  const done = (async () => {
+      logger.info({ node: node.metadata.name, step: step.do, ...pod }, "a node's pods are looked after");
+      const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
+      await apply(step, node, { store, events, nodes, pods, now: time });
+    },
+    isOutdated: (error) => isConflict(error) || isNotFound(error),
+  });
+  async function watchTime(): Promise<void> {
     while (!signal.aborted) {
-      const silence = heartbeats.look(leases.list(), sinceBoot());
-      for (const node of view.nodes.list()) {
-        await reconcile(node, silence.get(node.metadata.name)).catch((error: unknown) =>
-          logger.warn({ err: error, node: node.metadata.name }, "cannot look after a node"),
-        );
-      }
+      silence = heartbeats.look(leases.list(), sinceBoot());
+      for (const node of view.nodes.list()) controller.add(node.metadata.name);
       await delay(LOOK_EVERY_MS, signal).catch(() => {});
     }
-    await Promise.all(informers);
-    await events.flush();
-  })();
+  }
+  const done = Promise.all([controller.run(signal), watchTime(), ...informers]).then(() => events.flush());
   return { done };
 }

@@ -185,11 +185,11 @@ test("a claim that waits for its first consumer gets the node that can have the 
   };
   const nodes = [nodeOf("a", { labels: { zone: "a" } }), nodeOf("b", { labels: { zone: "b" } })];
   const step = run({ claims: [claimOf({ storageClass: allowed })], nodes });
-  assert.deepEqual([step.do, "node" in step ? step.node : ""], ["selectNode", "b"]);
+  assert.deepEqual([step.do, "node" in step ? step.node : ""], ["select-node", "b"]);
   const waiting = run({ claims: [claimOf({ storageClass: allowed }, { [SELECTED_NODE]: "b" })], nodes });
   assert.equal(waiting.do, "wait");
   const moved = run({ claims: [claimOf({ storageClass: allowed }, { [SELECTED_NODE]: "a" })], nodes });
-  assert.equal(moved.do, "unselectNode");
+  assert.equal(moved.do, "unselect-node");
 });
 
 test("a chosen node stays chosen although another one is emptier now", () => {

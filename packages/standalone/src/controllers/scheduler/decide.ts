@@ -1,17 +1,21 @@
 import {
   type CSIStorageCapacity,
+  DONE,
   defined,
   type Node,
+  type Outcome,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
   parseQuantity,
   type StorageClass,
+  wait,
 } from "@mooring/store";
 import { findVolume } from "../binder/match.ts";
 import { NO_PROVISIONER, SELECTED_NODE } from "../binder/names.ts";
 import { isReady } from "../lost-node.ts";
 import { allowsTopology, selectsNode } from "../node-selector.ts";
+import { isFinished } from "../pod-claims.ts";
 import { hasCapacity } from "./capacity.ts";
 import { type Amounts, lacking, requestsOf } from "./requests.ts";
 import { untolerated } from "./taints.ts";
@@ -54,12 +58,70 @@ export interface SchedulingView {
 export type SchedulingStep =
   | { do: "bind"; node: string }
   /** Asks the binder (static volume) or the provisioner to make the claim's volume reachable from the node. */
-  | { do: "selectNode"; node: string; claim: PersistentVolumeClaim; volume?: PersistentVolume }
+  | { do: "select-node"; node: string; claim: PersistentVolumeClaim; volume?: PersistentVolume }
   /** The choice of node does not hold any more. */
-  | { do: "unselectNode"; claim: PersistentVolumeClaim }
+  | { do: "unselect-node"; claim: PersistentVolumeClaim }
   /** Something else is on its way; the pod is seen again when it changes. */
   | { do: "wait"; message: string }
   | { do: "reject"; message: string };
+
+/** Pods that ask for another scheduler are not ours. */
+export const SCHEDULER = "default-scheduler";
+/** How long an unschedulable pod waits at most when nothing seems to change. */
+export const RETRY_MS = 60_000;
+
+export interface PodView {
+  /** Undefined: nothing to place, or nothing of ours. */
+  pod: Pod | undefined;
+  /** What there is to place it on. */
+  placing: SchedulingView | undefined;
+  /** An event said so not long ago. */
+  isReported: (message: string) => boolean;
+}
+
+export type PodStep =
+  | Exclude<SchedulingStep, { do: "wait" | "reject" }>
+  /** The pod's condition `PodScheduled`; an event as well where that is news. */
+  | { do: "report-unschedulable"; reason: "SchedulingGated" | "Unschedulable"; message: string };
+
+/** The next step for a pod without a node. */
+export function decidePod({ pod, placing, isReported }: PodView): PodStep | Outcome {
+  if (pod === undefined) return DONE;
+  if (placing === undefined) {
+    const message = "Scheduling is blocked due to non-empty scheduling gates";
+    const reason = "SchedulingGated";
+    return saysUnscheduled(pod, reason, message) ? DONE : { do: "report-unschedulable", reason, message };
+  }
+  const step = decide(placing);
+  if (step.do === "wait") return wait(RETRY_MS);
+  if (step.do !== "reject") return step;
+  const { message } = step;
+  const reason = "Unschedulable";
+  // The condition says it all the time; an event only when it is news, or after a while.
+  return saysUnscheduled(pod, reason, message) && isReported(message)
+    ? wait(RETRY_MS)
+    : { do: "report-unschedulable", reason, message };
+}
+
+function saysUnscheduled({ status }: Pod, reason: string, message: string): boolean {
+  return (status?.conditions ?? []).some(
+    (each) =>
+      each.type === "PodScheduled" &&
+      each.status === "False" &&
+      each.reason === reason &&
+      each.message === message,
+  );
+}
+
+export function isWaiting(pod: Pod): boolean {
+  const { metadata, spec } = pod;
+  return (
+    !spec?.nodeName &&
+    metadata.deletionTimestamp === undefined &&
+    !isFinished(pod) &&
+    (spec?.schedulerName ?? SCHEDULER) === SCHEDULER
+  );
+}
 
 export function decide(view: SchedulingView): SchedulingStep {
   const missing = claimProblem(view);
@@ -83,12 +145,12 @@ export function decide(view: SchedulingView): SchedulingStep {
   const selected = delayed.filter(({ claim }) => claim?.metadata.annotations?.[SELECTED_NODE] !== undefined);
   for (const { claim } of selected) {
     const at = claim?.metadata.annotations?.[SELECTED_NODE];
-    if (claim !== undefined && at !== node) return { do: "unselectNode", claim };
+    if (claim !== undefined && at !== node) return { do: "unselect-node", claim };
   }
   const next = delayed.find((each) => !selected.includes(each));
   if (next?.claim !== undefined) {
     const volume = findVolume(next.claim, next.candidates, chosen.node);
-    return { do: "selectNode", node, claim: next.claim, ...defined({ volume }) };
+    return { do: "select-node", node, claim: next.claim, ...defined({ volume }) };
   }
   if (delayed.length > 0) {
     const names = delayed.map(({ name }) => `"${name}"`).join(", ");

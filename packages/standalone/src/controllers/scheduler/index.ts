@@ -1,35 +1,22 @@
 import {
   EventRecorder,
-  failpoint,
+  isConflict,
   isNotFound,
   keyOf,
   type Logger,
-  mutate,
   type ObjectStore,
-  PersistentVolumeClaims,
-  PersistentVolumes,
   type Pod,
-  Pods,
-  parseKey,
-  runController,
+  Reconciler,
   source,
-  WorkQueue,
+  WrittenCache,
 } from "@mooring/store";
-import { SELECTED_NODE } from "../binder/names.ts";
-import { reserved } from "../binder/reserve.ts";
 import type { ClusterView } from "../cluster-view.ts";
 import { isFinished } from "../pod-claims.ts";
-import { withCondition } from "../pod-conditions.ts";
-import { decide, type SchedulingStep } from "./decide.ts";
-import { schedulingView } from "./view.ts";
-
-const afterSelect = failpoint("standalone/scheduler/node-selected");
-const afterBind = failpoint("standalone/scheduler/bound");
-
-/** Pods that ask for another scheduler are not ours. */
-const SCHEDULER = "default-scheduler";
-/** How long an unschedulable pod waits at most when nothing seems to change. */
-const RETRY_MS = 60_000;
+import { applyStep } from "./apply.ts";
+import { decidePod, isWaiting, type PodStep, type PodView, SCHEDULER } from "./decide.ts";
+import { SchedulerMemory } from "./memory.ts";
+import { readPod } from "./read.ts";
+import { ROOM } from "./view.ts";
 
 export interface SchedulerOptions {
   store: ObjectStore;
@@ -38,172 +25,44 @@ export interface SchedulerOptions {
   signal: AbortSignal;
 }
 
-/** What the caches and the objects do not say (yet), by pod uid. */
-interface Memory {
-  /** The node of pods that were bound a moment ago. */
-  assumed: Map<string, string>;
-  /** The last event about each pod that cannot be placed. */
-  told: Map<string, { message: string; at: number }>;
-}
-
-function forget({ assumed, told }: Memory, { metadata }: Pod): void {
-  assumed.delete(metadata.uid ?? "");
-  told.delete(metadata.uid ?? "");
-}
-
-function isNews({ told }: Memory, { metadata }: Pod, message: string): boolean {
-  const last = told.get(metadata.uid ?? "");
-  const now = Date.now();
-  if (last?.message === message && now - last.at < RETRY_MS) return false;
-  told.set(metadata.uid ?? "", { message, at: now });
-  return true;
-}
-
 /** Gives each pod a node that can run it and reach its volumes. */
 export async function startScheduler(options: SchedulerOptions): Promise<{ done: Promise<void> }> {
   const { store, view, logger, signal } = options;
   const events = new EventRecorder(store, { component: SCHEDULER, logger });
-  const memory: Memory = { assumed: new Map(), told: new Map() };
-  const queue = new WorkQueue();
-  const all = () => pending(view).map(keyOf);
-  const done = runController(
-    {
-      name: "scheduler",
-      logger,
-      queue,
-      // One at a time: each decision counts the ones before it.
-      concurrency: 1,
-      sources: [
-        source(view.pods, (pod) => {
-          if (!isWaiting(pod)) forget(memory, pod);
-          // A pod that went may have made room.
-          return isWaiting(pod) ? [keyOf(pod)] : isFinished(pod) || isLeaving(view, pod) ? all() : [];
-        }),
-        source(view.claims, (claim) => view.pods.byIndex("claim", keyOf(claim)).filter(isWaiting).map(keyOf)),
-        source(view.volumes, ({ spec }) =>
-          spec?.claimRef === undefined
-            ? all()
-            : view.pods
-                .byIndex("claim", `${spec.claimRef.namespace}/${spec.claimRef.name}`)
-                .filter(isWaiting)
-                .map(keyOf),
-        ),
-        source(view.classes, all),
-        source(view.nodes, all),
-        source(view.csiNodes, all),
-        source(view.capacities, all),
-      ],
-      reconcile: (key) => schedule(options, events, memory, key),
+  const context = {
+    ...{ store, view, events },
+    memory: new SchedulerMemory(),
+    pods: new WrittenCache(store, view.pods),
+    claims: new WrittenCache(store, view.claims),
+    volumes: new WrittenCache(store, view.volumes),
+  };
+  const scheduler = new Reconciler<PodView, PodStep>({
+    ...{ name: "scheduler", store, logger },
+    // One at a time: each decision counts the ones before it.
+    concurrency: 1,
+    sources: [source(view.pods, (pod) => (isWaiting(pod) ? [keyOf(pod)] : []))],
+    watched: [
+      ...[view.claims, view.volumes, view.classes, view.nodes],
+      ...[view.csiNodes, view.capacities, view.drivers],
+    ],
+    // What has room for a pod may shrink without a word: then the pod comes again after a while.
+    polls: true,
+    read: (key, from) => readPod(key, context, from),
+    isGone: ({ pod }) => pod === undefined,
+    decide: decidePod,
+    async apply(step, { pod }) {
+      if (pod !== undefined) await applyStep(step, pod, context);
     },
-    signal,
-  );
+    isOutdated: (error) => isConflict(error) || isNotFound(error),
+  });
+  const unfollow = view.pods.onChange((old, current) => {
+    if (current === undefined || !isWaiting(current)) context.memory.forget(current ?? (old as Pod));
+    if (takesRoom(old) && !takesRoom(current)) scheduler.changed(ROOM);
+  });
+  const done = scheduler.run(signal).finally(unfollow);
   return { done: done.then(() => events.flush()) };
 }
 
-function isWaiting(pod: Pod): boolean {
-  const { spec, metadata } = pod;
-  return (
-    !spec?.nodeName &&
-    metadata.deletionTimestamp === undefined &&
-    !isFinished(pod) &&
-    (spec?.schedulerName ?? SCHEDULER) === SCHEDULER
-  );
-}
-
-function isLeaving(view: ClusterView, pod: Pod): boolean {
-  return view.pods.get(keyOf(pod)) === undefined;
-}
-
-function pending(view: ClusterView): Pod[] {
-  return view.pods.byIndex("unplaced", "yes").filter(isWaiting);
-}
-
-async function schedule(
-  options: SchedulerOptions,
-  events: EventRecorder,
-  memory: Memory,
-  key: string,
-): Promise<{ requeueAfterMs: number } | undefined> {
-  const { store, view, signal } = options;
-  const pod = view.pods.get(key);
-  if (pod === undefined || !isWaiting(pod) || memory.assumed.has(pod.metadata.uid ?? "")) return undefined;
-  const gates = pod.spec?.schedulingGates ?? [];
-  if (gates.length > 0) {
-    await setUnscheduled(
-      store,
-      pod,
-      "SchedulingGated",
-      "Scheduling is blocked due to non-empty scheduling gates",
-    );
-    return undefined;
-  }
-  const step = decide(schedulingView(view, pod, memory.assumed));
-  try {
-    return await apply(options, events, memory, pod, step);
-  } catch (error) {
-    memory.assumed.delete(pod.metadata.uid ?? "");
-    signal.throwIfAborted();
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-async function apply(
-  { store }: SchedulerOptions,
-  events: EventRecorder,
-  memory: Memory,
-  pod: Pod,
-  step: SchedulingStep,
-): Promise<{ requeueAfterMs: number } | undefined> {
-  switch (step.do) {
-    case "bind": {
-      memory.assumed.set(pod.metadata.uid ?? "", step.node);
-      await store.update(Pods, {
-        ...pod,
-        spec: { ...pod.spec, containers: pod.spec?.containers ?? [], nodeName: step.node },
-      });
-      afterBind();
-      events.event(pod, "Normal", "Scheduled", `Successfully assigned ${keyOf(pod)} to ${step.node}`);
-      return undefined;
-    }
-    case "selectNode":
-      // The reservation first: it is what makes the choice of this volume hold.
-      if (step.volume !== undefined) await store.update(PersistentVolumes, reserved(step.volume, step.claim));
-      await mutate(store, PersistentVolumeClaims, parseKey(keyOf(step.claim)), (claim) => {
-        claim.metadata.annotations = { ...claim.metadata.annotations, [SELECTED_NODE]: step.node };
-      });
-      afterSelect();
-      return undefined;
-    case "unselectNode":
-      await mutate(store, PersistentVolumeClaims, parseKey(keyOf(step.claim)), (claim) => {
-        delete claim.metadata.annotations?.[SELECTED_NODE];
-      });
-      return undefined;
-    case "wait":
-      return { requeueAfterMs: RETRY_MS };
-    case "reject":
-      await setUnscheduled(store, pod, "Unschedulable", step.message);
-      // The condition says it all the time; an event only when it is news, or after a while.
-      if (isNews(memory, pod, step.message)) events.event(pod, "Warning", "FailedScheduling", step.message);
-      return { requeueAfterMs: RETRY_MS };
-  }
-}
-
-async function setUnscheduled(store: ObjectStore, pod: Pod, reason: string, message: string): Promise<void> {
-  const now = `${new Date().toISOString().slice(0, 19)}Z`;
-  await mutate(
-    store,
-    Pods,
-    parseKey(keyOf(pod)),
-    (current) => {
-      if (current.metadata.uid !== pod.metadata.uid || current.spec?.nodeName) return current;
-      const condition = { type: "PodScheduled", status: "False", reason, message };
-      const conditions = withCondition(current.status?.conditions ?? [], condition, now);
-      return {
-        ...current,
-        status: { ...current.status, phase: current.status?.phase ?? "Pending", conditions },
-      };
-    },
-    { subresource: "status" },
-  );
+function takesRoom(pod: Pod | undefined): boolean {
+  return pod !== undefined && Boolean(pod.spec?.nodeName) && !isFinished(pod);
 }

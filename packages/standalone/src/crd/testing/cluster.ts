@@ -1,7 +1,7 @@
 import { LocalStore, ResourceRegistry } from "@mooring/store";
 import { createKindRegistry, type MutableKindRegistry } from "../../apiserver/kind-info.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
-import { startCrdController } from "../controller.ts";
+import { startCrdController } from "../controller/index.ts";
 
 export interface TestCluster {
   store: LocalStore;

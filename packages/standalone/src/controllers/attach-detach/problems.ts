@@ -1,0 +1,44 @@
+import type { NodePlan } from "./decide.ts";
+
+/** What keeps a volume from being attached to a node. */
+export interface Problem {
+  volume: string;
+  message: string;
+}
+
+export function problemsOf({ blocked, failed }: Pick<NodePlan, "blocked" | "failed">): Problem[] {
+  const elsewhere = blocked.map(({ wanted: { volume }, nodes }): Problem => {
+    const where = nodes.map((node) => `"${node}"`).join(", ");
+    const what = `Multi-Attach error for volume "${volume}"`;
+    const advice = "it is detached there as soon as no pod on that node uses it";
+    const message = `${what}: it is attached to node ${where} and may be attached to one node only; ${advice}`;
+    return { volume, message };
+  });
+  const refused = failed.map(({ wanted: { volume }, message }): Problem => {
+    return { volume, message: `AttachVolume.Attach failed for volume "${volume}" : ${message}` };
+  });
+  return [...elsewhere, ...refused];
+}
+
+/** Which problems the pods of a node were told of, and when: a node is looked at after every change on it. */
+export class ReportedProblems {
+  readonly #told = new Map<string, { message: string; at: number }>();
+  readonly #repeatMs: number;
+  readonly #now: () => number;
+
+  constructor(repeatMs: number, now: () => number = () => performance.now()) {
+    this.#repeatMs = repeatMs;
+    this.#now = now;
+  }
+
+  has(nodeName: string, { volume, message }: Problem): boolean {
+    const last = this.#told.get(`${nodeName}/${volume}`);
+    return last?.message === message && this.#now() - last.at < this.#repeatMs;
+  }
+
+  note(nodeName: string, { volume, message }: Problem): void {
+    const now = this.#now();
+    for (const [key, { at }] of this.#told) if (now - at >= this.#repeatMs) this.#told.delete(key);
+    this.#told.set(`${nodeName}/${volume}`, { message, at: now });
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  delay,
+  getIfAny,
+  type KubeVolumeAttachment,
+  type Node,
+  Nodes,
+  type ReadContext,
+  type WrittenCache,
+} from "@mooring/store";
+import type { ClusterView } from "../cluster-view.ts";
+import { isStopped } from "../node-stopped.ts";
+import { placedPod } from "../pod-claims.ts";
+import { decideStep, type NodeView } from "./decide.ts";
+import type { Problem, ReportedProblems } from "./problems.ts";
+import { nodesHolding, wantedVolumes } from "./wanted.ts";
+
+export interface AttachDetachReads {
+  view: Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers">;
+  nodes: WrittenCache<Node>;
+  attachments: WrittenCache<KubeVolumeAttachment>;
+  reported: ReportedProblems;
+}
+
+export type ReadNode = NodeView & { isReported: (problem: Problem) => boolean };
+
+const SETTLE_MS = 10;
+
+/** A node, what its pods need attached, and what is attached. Where something is to be done the store itself is asked. */
+export async function readNode(
+  nodeName: string,
+  from: AttachDetachReads,
+  { reader, signal }: ReadContext,
+): Promise<ReadNode> {
+  const first = viewOf(nodeName, reader.over(from.nodes).get(nodeName), from, reader);
+  const step = decideStep(first).do;
+  if (step === "done" || step === "wait") return first;
+  // Many volumes come and go together. A moment's patience and one look serves them all.
+  await delay(SETTLE_MS, signal);
+  // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
+  const node = await getIfAny(reader.store, Nodes, { name: nodeName }, signal);
+  return viewOf(nodeName, node, from, reader);
+}
+
+function viewOf(
+  nodeName: string,
+  node: Node | undefined,
+  { view, reported, ...from }: AttachDetachReads,
+  reader: ReadContext["reader"],
+): ReadNode {
+  const caches = {
+    pods: reader.over(view.pods, placedPod),
+    claims: reader.over(view.claims),
+    volumes: reader.over(view.volumes),
+    drivers: reader.over(view.drivers),
+    attachments: reader.over(from.attachments),
+  };
+  // The pods of a node that was stopped are still there, and start again with it; until then they need nothing.
+  const wanted = isStopped(node) ? [] : wantedVolumes(caches, nodeName);
+  const exclusive = wanted.filter(({ shared }) => !shared).map(({ volume }) => volume);
+  const holders = new Map(exclusive.map((volume) => [volume, nodesHolding(caches, volume, nodeName)]));
+  return {
+    ...{ nodeName, node, wanted },
+    attachments: caches.attachments.byIndex("node", nodeName),
+    heldElsewhere: (volume) => holders.get(volume) ?? [],
+    isReported: (problem) => reported.has(nodeName, problem),
+  };
+}

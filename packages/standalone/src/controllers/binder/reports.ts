@@ -1,0 +1,24 @@
+import { keyOf, type PersistentVolumeClaim } from "@mooring/store";
+import type { Notice } from "./decide-claim.ts";
+
+/** What was said of each claim, as it is: once per version of the claim, however often it is looked at. */
+export class Reports {
+  readonly #said = new Map<string, string>();
+
+  note(claim: PersistentVolumeClaim, notice: Notice): void {
+    this.#said.set(keyOf(claim), textOf(claim, notice));
+  }
+
+  has(claim: PersistentVolumeClaim, notice: Notice): boolean {
+    return this.#said.get(keyOf(claim)) === textOf(claim, notice);
+  }
+
+  /** The claim is gone. */
+  forget(key: string): void {
+    this.#said.delete(key);
+  }
+}
+
+function textOf({ metadata }: PersistentVolumeClaim, { message }: Notice): string {
+  return `${metadata.uid}/${metadata.resourceVersion}/${message}`;
+}

@@ -1,0 +1,55 @@
+import {
+  type ConfigMap,
+  ConfigMaps,
+  getIfAny,
+  type Informer,
+  type Namespace,
+  Namespaces,
+  type ObjectStore,
+  type ReadContext,
+  type Resource,
+  type ServiceAccount,
+  ServiceAccounts,
+} from "@mooring/store";
+import type { KindRegistry } from "../../apiserver/kind-info.ts";
+import { contentsOf } from "./contents.ts";
+import { DEFAULT_ACCOUNT, ROOT_CA, type View } from "./decide.ts";
+
+export interface NamespaceReads {
+  store: ObjectStore;
+  kinds: KindRegistry;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  namespaces: Informer<Namespace>;
+  /** Those called `kube-root-ca.crt`. */
+  configMaps: Informer<ConfigMap>;
+  /** Those called `default`. */
+  accounts: Informer<ServiceAccount>;
+}
+
+/** A namespace and, when it is being deleted, all that is in it: no watch tells of that, so it is asked for again. */
+export async function readNamespace(
+  name: string,
+  { store, kinds, clock, configMaps, accounts }: NamespaceReads,
+  { reader, signal }: ReadContext,
+): Promise<View | undefined> {
+  const namespace = await getIfAny(reader.store, Namespaces, { name }, signal);
+  if (namespace === undefined) return undefined;
+  const { deletionTimestamp } = namespace.metadata;
+  if (deletionTimestamp !== undefined) {
+    const remnants = await contentsOf(store, kinds, name, signal);
+    const deletingMs = clock() - Date.parse(deletionTimestamp);
+    return { namespace, hasRootCa: true, hasDefaultAccount: true, remnants, deletingMs };
+  }
+  // A cache that is behind would have made again what is there: the store says what is missing.
+  const has = async <T extends ConfigMap | ServiceAccount>(
+    resource: Resource<T>,
+    informer: Informer<T>,
+    object: string,
+  ) =>
+    reader.over(informer).get(`${name}/${object}`) !== undefined ||
+    (await getIfAny(reader.store, resource, { namespace: name, name: object }, signal)) !== undefined;
+  const hasRootCa = await has(ConfigMaps, configMaps, ROOT_CA);
+  const hasDefaultAccount = await has(ServiceAccounts, accounts, DEFAULT_ACCOUNT);
+  return { namespace, hasRootCa, hasDefaultAccount, remnants: [] };
+}

@@ -1,0 +1,34 @@
+import { isFencedNode, type NodeAgent } from "@mooring/engine";
+import type { Informer, Node, Pod, ReadContext, WrittenCache } from "@mooring/store";
+import { type NodeLifeView, nodeLifePod } from "./decide.ts";
+
+export interface NodeLifeReads {
+  nodes: WrittenCache<Node>;
+  /** Indexed by `node`. */
+  pods: WrittenCache<Pod>;
+  agents: Informer<NodeAgent>;
+  graceMs: number;
+  /** For how long each node has said nothing, when that was last looked at. */
+  silentMs: (nodeName: string) => number | undefined;
+}
+
+/** A node, its pods, and whether it is lost. */
+export async function readNode(
+  name: string,
+  { nodes, pods, agents, graceMs, silentMs }: NodeLifeReads,
+  { reader, fresh }: ReadContext,
+): Promise<NodeLifeView | undefined> {
+  if (fresh) await nodes.refresh(name);
+  const node = reader.over(nodes).get(name);
+  if (node === undefined) return undefined;
+  return {
+    ...{ node, graceMs, silentMs: silentMs(name), now: Date.now() },
+    pods: reader.over(pods, nodeLifePod).byIndex("node", name),
+    agentFenced: reader.over(agents, isFencedAgent).get(name)?.fenced === true,
+  };
+}
+
+/** One that said good-bye has its own word for that. */
+function isFencedAgent(agent: NodeAgent): { fenced: boolean } {
+  return { fenced: agent.status?.state === "Fenced" && isFencedNode(agent) };
+}

@@ -1,0 +1,24 @@
+import type { Pod } from "@mooring/store";
+import { RETRY_MS } from "./decide.ts";
+
+/** What the caches and the objects do not say (yet), by pod uid. */
+export class SchedulerMemory {
+  /** The node of pods that were bound a moment ago. */
+  readonly assumed = new Map<string, string>();
+  /** The last event about each pod that cannot be placed. */
+  readonly #told = new Map<string, { message: string; at: number }>();
+
+  forget({ metadata }: Pod): void {
+    this.assumed.delete(metadata.uid ?? "");
+    this.#told.delete(metadata.uid ?? "");
+  }
+
+  isReported({ metadata }: Pod, message: string): boolean {
+    const last = this.#told.get(metadata.uid ?? "");
+    return last?.message === message && performance.now() - last.at < RETRY_MS;
+  }
+
+  reported({ metadata }: Pod, message: string): void {
+    this.#told.set(metadata.uid ?? "", { message, at: performance.now() });
+  }
+}

@@ -1,0 +1,53 @@
+import { failpoint, type ObjectStore, type WrittenCache } from "@mooring/store";
+import { deleteObjects, release } from "../clean-up.ts";
+import { type CustomResourceDefinition, CustomResourceDefinitions } from "../types.ts";
+import type { DefinitionStep } from "./decide.ts";
+import type { ServedKinds } from "./served-kinds.ts";
+
+const markedTerminating = failpoint("standalone/crd/marked-terminating");
+const objectsDeleted = failpoint("standalone/crd/objects-deleted");
+
+export interface DefinitionEffects {
+  store: ObjectStore;
+  definitions: WrittenCache<CustomResourceDefinition>;
+  served: ServedKinds;
+  signal: AbortSignal;
+}
+
+export async function applyStep(
+  step: DefinitionStep,
+  name: string,
+  crd: CustomResourceDefinition | undefined,
+  { store, definitions, served, signal }: DefinitionEffects,
+): Promise<void> {
+  if (step.do === "withdraw") served.withdraw(name);
+  if (crd === undefined) return;
+  const writeStatus = async (status: NonNullable<CustomResourceDefinition["status"]>) => {
+    const options = { signal, fieldManager: "mooring-crd" };
+    const next = { ...structuredClone(crd), status };
+    definitions.wrote(await store.updateStatus(CustomResourceDefinitions, next, options));
+  };
+  switch (step.do) {
+    case "serve":
+      return served.serve(crd);
+    case "write-status":
+      return writeStatus(step.status);
+    case "mark-terminating":
+      await writeStatus(step.status);
+      return markedTerminating();
+    case "freeze":
+      return served.freeze(crd);
+    case "delete-objects": {
+      const { resource } = served.get(name) ?? {};
+      if (resource !== undefined) await deleteObjects(store, resource, signal);
+      return;
+    }
+    case "release": {
+      objectsDeleted();
+      served.withdraw(name);
+      const left = await release(store, name, signal);
+      if (left === undefined) definitions.gone(crd);
+      else definitions.deleted(left);
+    }
+  }
+}

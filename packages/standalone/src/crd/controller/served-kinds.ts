@@ -1,0 +1,63 @@
+import type { Resource, ResourceRegistry } from "@mooring/store";
+import type { MutableKindRegistry } from "../../apiserver/kind-info.ts";
+import { frozen } from "../clean-up.ts";
+import { customKind } from "../custom-kind.ts";
+import type { CustomResourceDefinition } from "../types.ts";
+
+interface Served {
+  resource: Resource;
+  version: string;
+  frozen: boolean;
+}
+
+/** What is registered for each definition, to do so again only when it changes. */
+export class ServedKinds {
+  readonly #registry: ResourceRegistry;
+  readonly #kinds: MutableKindRegistry | undefined;
+  readonly #served = new Map<string, Served>();
+
+  constructor(registry: ResourceRegistry, kinds: MutableKindRegistry | undefined) {
+    this.#registry = registry;
+    this.#kinds = kinds;
+  }
+
+  get(name: string): Served | undefined {
+    return this.#served.get(name);
+  }
+
+  /** As the definition says it now. */
+  isCurrent(crd: CustomResourceDefinition): boolean {
+    const served = this.#served.get(crd.metadata.name);
+    return served?.version === versionOf(crd) && !served.frozen;
+  }
+
+  serve(crd: CustomResourceDefinition): void {
+    if (this.isCurrent(crd)) return;
+    const { definition, info } = customKind(crd);
+    this.#registry.register(definition);
+    this.#kinds?.set(info);
+    const { resource } = definition;
+    this.#served.set(crd.metadata.name, { resource, version: versionOf(crd), frozen: false });
+  }
+
+  /** From now on objects can go but not come. */
+  freeze(crd: CustomResourceDefinition): void {
+    const served = this.#served.get(crd.metadata.name);
+    if (served === undefined) return;
+    this.#registry.register(frozen(customKind(crd).definition));
+    this.#served.set(crd.metadata.name, { ...served, frozen: true });
+  }
+
+  withdraw(name: string): void {
+    const served = this.#served.get(name);
+    if (served === undefined) return;
+    this.#served.delete(name);
+    this.#kinds?.delete(served.resource.group, served.resource.plural);
+    this.#registry.unregister(served.resource);
+  }
+}
+
+/** Specs can be huge; the generation says as well whether one has changed. */
+function versionOf({ metadata }: CustomResourceDefinition): string {
+  return `${metadata.uid}/${metadata.generation}`;
+}
