@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claim } from "../support/manifests.ts";
+import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
 
 const KIND = { apiVersion: "storage.mooring.dev/v1alpha1" };
 
-test("a volume group of our own volumes: claims join it, kubectl waits for that, and it ends without them", async () => {
-  const { kubectl } = await world({ pool: "xfs" });
+test("a volume group of our own volumes: claims join it, it is cut by its name, and it ends without them", async (t) => {
+  const { kubectl, up } = await world({ pool: "xfs" });
+  const run = (...args: string[]) => mooring(...args, "--kubeconfig", up.kubeconfig);
+  const done = async (...args: string[]): Promise<string> => {
+    const { code, stderr, stdout } = await run(...args);
+    assert.equal(code, 0, `mooring ${args.join(" ")}: ${stderr}${up.output.slice(-3000)}`);
+    return stdout;
+  };
+  const states = () => kubectl.run("get", "vg", "db", "-o", "jsonpath={.status.members[*].state}");
   const policy = { driver: "csi.mooring.dev", deletionPolicy: "Delete" };
   const source = { selector: { matchLabels: { app: "pair" } } };
   for (const object of [
@@ -21,14 +29,66 @@ test("a volume group of our own volumes: claims join it, kubectl waits for that,
       const made = claim("default", name);
       return { ...made, metadata: { ...made.metadata, labels: { app: "pair" } } };
     }),
+    claim("default", "c"),
   ])
     await kubectl.apply(JSON.stringify(object));
-  await kubectl.run("wait", "--for=jsonpath={.status.memberCount}=2", "vg/db", "--timeout=120s");
-  await kubectl.run("wait", "--for=condition=MembersSynced", "vg/db", "--timeout=60s");
-  const members = await kubectl.run("get", "vg", "db", "-o", "jsonpath={.status.members[*].state}");
-  assert.equal(members, "Joined Joined");
-  await kubectl.run("delete", "vg", "db", "--timeout=60s");
-  assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
-  const phases = await kubectl.run("get", "pvc", "-o", "jsonpath={.items[*].status.phase}");
-  assert.equal(phases, "Bound Bound", "the claims stay");
+
+  await t.test("by its selector, and kubectl waits for it", async () => {
+    await kubectl.run("wait", "--for=jsonpath={.status.memberCount}=2", "vg/db", "--timeout=120s");
+    await kubectl.run("wait", "--for=condition=MembersSynced", "vg/db", "--timeout=60s");
+    assert.equal(await states(), "Joined Joined");
+  });
+
+  await t.test("mooring group create, add, remove and show", async () => {
+    const shown = await done("group", "add", "db", "c");
+    assert.match(shown, /^default\/db: ready$/m);
+    assert.match(shown, /^c +Joined +Joined/m);
+    const kept = await run("group", "remove", "db", "a");
+    assert.equal(kept.code, 1);
+    assert.match(kept.stderr, /its selector still selects a: take the label away/);
+    assert.doesNotMatch(await done("group", "remove", "db", "c"), /^c /m);
+    assert.match(await done("group", "create", "solo", "c", "--class", "together"), /^c +Joined/m);
+    const taken = await run("group", "add", "db", "c");
+    assert.equal(taken.code, 1);
+    assert.match(taken.stderr, /claim c is left out: the claim is in VolumeGroup solo/);
+    const why = await run("why", "vg/db");
+    assert.equal(why.code, 1);
+    assert.match(why.stdout, /PersistentVolumeClaim default\/c: LeftOut: the claim is in VolumeGroup solo/);
+    assert.match(why.stdout, /take it out of the group that has it/);
+    await done("group", "remove", "db", "c");
+    assert.match(await done("why", "vg/db"), /^ok +VolumeGroup default\/db: ready, with 2 volumes/);
+  });
+
+  await t.test("a group snapshot by the group's name has the group's members", async () => {
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: "groupsnapshot.storage.k8s.io/v1",
+        kind: "VolumeGroupSnapshot",
+        metadata: {
+          name: "noon",
+          namespace: "default",
+          annotations: { "storage.mooring.dev/volume-group": "db" },
+        },
+        spec: { source: { selector: {} } },
+      }),
+    );
+    await kubectl.run("wait", "--for=jsonpath={.status.readyToUse}=true", "vgs/noon", "--timeout=60s");
+    const { members } = JSON.parse(await done("group", "show", "noon", "--json"));
+    assert.deepEqual(members.map((each: { claim: string }) => each.claim).sort(), ["a", "b"]);
+    assert.match(await done("group", "snapshot", "create", "solo", "--group", "solo"), /^c +snapshot-/m);
+    const both = await run("group", "delete", "solo");
+    assert.equal(both.code, 2);
+    assert.match(both.stderr, /say which: vg\/solo or vgs\/solo/);
+    assert.match(await done("group", "list"), /^default +solo +yes +yes +1 +1/m);
+    await done("group", "delete", "vgs/solo");
+    assert.match(await done("group", "delete", "vg/solo"), /default\/solo deleted; its claims stay/);
+    await done("group", "delete", "noon");
+  });
+
+  await t.test("it ends, and its claims stay", async () => {
+    await kubectl.run("delete", "vg", "db", "--timeout=60s");
+    assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
+    const phases = await kubectl.run("get", "pvc", "-o", "jsonpath={.items[*].status.phase}");
+    assert.equal(phases, "Bound Bound Bound", "the claims stay");
+  });
 });

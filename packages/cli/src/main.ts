@@ -40,7 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctorCommand(),
   volume: async () => (await import("./commands/volume.ts")).volumeCommand(),
   ticket: async () => (await import("./commands/ticket.ts")).ticketCommand(),
-  group: async () => (await import("./commands/group.ts")).groupCommand(),
+  group: async () => (await import("./commands/group/index.ts")).groupCommand(),
   state: async () => (await import("./commands/state.ts")).stateCommand(),
   version: async () => (await import("./commands/version.ts")).versionCommand(),
   token: async () => (await serving()).tokenCommand(),

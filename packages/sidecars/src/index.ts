@@ -7,3 +7,4 @@ export { reportMissing } from "./rights/check.ts";
 export { EVERY_CONTROLLER, type Right } from "./rights/writes.ts";
 export { type LeaderElectionOptions, type SidecarOptions, type Sidecars, startSidecars } from "./start.ts";
 export * from "./volume-group/api.ts";
+export { SNAPSHOT_OF_GROUP, WANTED_GROUP } from "./volume-group/names.ts";

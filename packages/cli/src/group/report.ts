@@ -30,6 +30,7 @@ export interface BarrierReport {
 
 /** A group snapshot, with what belongs to it. */
 export interface GroupReport {
+  kind: "VolumeGroupSnapshot";
   namespace: string;
   name: string;
   ready: boolean;
@@ -114,6 +115,7 @@ async function reportOf(
     ({ metadata, spec }) => metadata.namespace === namespace && spec.source.volumeGroupSnapshotName === name,
   );
   return {
+    kind: "VolumeGroupSnapshot",
     namespace,
     name,
     ready: readyToUse === true,

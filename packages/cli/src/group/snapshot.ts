@@ -1,3 +1,4 @@
+import { SNAPSHOT_OF_GROUP } from "@mooring/sidecars";
 import {
   defined,
   type LabelRequirement,
@@ -13,7 +14,8 @@ import { waitForObject } from "./wait.ts";
 export interface SnapshotWish {
   namespace: string;
   name: string;
-  selector: LabelSelector;
+  /** Which claims, or the name of the VolumeGroup that has them. */
+  of: { selector: LabelSelector } | { group: string };
   className?: string;
 }
 
@@ -44,13 +46,14 @@ function parsed(text: string): LabelRequirement[] {
 }
 
 export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Promise<VolumeGroupSnapshot> {
-  const { className, name, namespace, selector } = wish;
+  const { className, name, namespace, of } = wish;
+  const isOfGroup = "group" in of;
   return store.create(VolumeGroupSnapshots, {
     apiVersion: "groupsnapshot.storage.k8s.io/v1",
     kind: "VolumeGroupSnapshot",
-    metadata: { name, namespace },
+    metadata: { name, namespace, ...(isOfGroup ? { annotations: { [SNAPSHOT_OF_GROUP]: of.group } } : {}) },
     spec: {
-      source: { selector },
+      source: { selector: isOfGroup ? {} : of.selector },
       ...defined({ volumeGroupSnapshotClassName: className }),
     },
   });

@@ -21,7 +21,7 @@ export interface Context {
 export type Reading = Pick<Context, "store">;
 
 /** Kinds that lead to each other. */
-export type ExplainedKind = "node" | "pvc" | "volumesnapshot";
+export type ExplainedKind = "node" | "pvc" | "volumegroup" | "volumesnapshot";
 
 /** The object, or undefined when it is not there. Throws when the server does not have such objects at all. */
 export async function read<T extends KubeObject>(

@@ -1,5 +1,5 @@
 import { DRIVER_NAME, GroupSnapshots } from "@mooring/engine";
-import { VolumeGroupRestores } from "@mooring/sidecars";
+import { SNAPSHOT_OF_GROUP, VolumeGroupRestores } from "@mooring/sidecars";
 import {
   labelRequirements,
   matchesLabels,
@@ -55,8 +55,10 @@ async function content(context: Context, name: string | undefined): Promise<Find
   ];
 }
 
-/** Before there is a content: the claims that would be members. */
+/** Before there is a content: the claims that would be members, or the volume group that has them. */
 async function claims(context: Context, namespace: string, group: VolumeGroupSnapshot): Promise<Finding[]> {
+  const named = group.metadata.annotations?.[SNAPSHOT_OF_GROUP];
+  if (named) return [await context.explain("volumegroup", namespace, named)];
   const requirements = labelRequirements(group.spec.source.selector ?? {});
   if (requirements.length === 0) return [];
   const { items } = await context.store.list(PersistentVolumeClaims, { namespace });

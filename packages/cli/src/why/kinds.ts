@@ -22,6 +22,7 @@ import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
 import { explainEngineSnapshot, explainSnapshot } from "./explain-snapshot.ts";
 import { explainVolume } from "./explain-volume.ts";
+import { explainVolumeGroup } from "./explain-volume-group.ts";
 import type { Finding } from "./finding.ts";
 
 type Explain = (context: Context, namespace: string, name: string) => Promise<Finding>;
@@ -40,6 +41,7 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["pod", "pods", "po"], explainPod],
   [["pvc", "persistentvolumeclaim", "persistentvolumeclaims", "claim"], explainClaim],
   [["volumesnapshot", "volumesnapshots", "vs"], explainSnapshot],
+  [["volumegroup", "volumegroups", "vg"], explainVolumeGroup],
   [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
   [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
   [["volumegrouprevert", "volumegroupreverts", "vgrv"], explainGroupRevert],
@@ -89,6 +91,7 @@ const NAMELESS = [
   "pod",
   "pvc",
   "volumesnapshot",
+  "volumegroup",
   "volumegroupsnapshot",
   "volumegrouprestore",
   "pv",

@@ -1,7 +1,9 @@
 import { hasFinalizer, type VolumeGroupSnapshot, type VolumeGroupSnapshotClass } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { CLAIM_SOURCE_FINALIZER, DEFAULT_GROUP_CLASS, GROUP_FINALIZER } from "../common/names.ts";
 import { TemplateError } from "../secrets/references.ts";
 import { groupContentFor } from "./content-for.ts";
+import { isFrozenFor, namedGroupProblem } from "./of-volume-group.ts";
 import { chooseSources, mixedProblem, type Source, selectorOf } from "./sources.ts";
 import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
 
@@ -9,9 +11,13 @@ import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report
  * A group snapshot without a content: everything is checked before anything is made. The class is not written into the
  * user's object: the content says which one it was.
  */
-export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapshot): GroupSnapshotStep {
-  const selector = selectorOf(group);
-  if ("error" in selector) return report("GroupSnapshotValidationError", selector.error);
+export function decideCreation(
+  view: GroupSnapshotView,
+  group: VolumeGroupSnapshot,
+): GroupSnapshotStep | Rest {
+  const { named } = view;
+  const wrong = named === undefined ? selectorProblem(group) : namedGroupProblem(named, group);
+  if (wrong !== undefined) return wrong;
   const chosen = chooseSources(view.candidates, view.groupClass?.driver);
   if (!("sources" in chosen))
     return report("GroupSnapshotContentCreationFailed", chosen.message, chosen.ofClaims);
@@ -21,6 +27,7 @@ export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapsh
   try {
     const content = groupContentFor(group, groupClass, sources);
     if (!hasFinalizer(group, GROUP_FINALIZER)) return { do: "add-finalizer" };
+    if (named !== undefined && !isFrozenFor(named, group)) return askForFreeze(group);
     const claims = sources.flatMap(({ claim }) =>
       hasFinalizer(claim, CLAIM_SOURCE_FINALIZER) ? [] : [claim],
     );
@@ -29,6 +36,19 @@ export function decideCreation(view: GroupSnapshotView, group: VolumeGroupSnapsh
     if (!(error instanceof TemplateError)) throw error;
     return report("CreateGroupSnapshotContentFailed", error.message);
   }
+}
+
+function selectorProblem(group: VolumeGroupSnapshot): ReportStep | undefined {
+  const selector = selectorOf(group);
+  return "error" in selector ? report("GroupSnapshotValidationError", selector.error) : undefined;
+}
+
+/**
+ * The members are read from the same status that tells of the freeze, so they are those of the moment of the cut. The
+ * finalizer asks for it; an error of an earlier attempt has given it up.
+ */
+function askForFreeze({ status }: VolumeGroupSnapshot): GroupSnapshotStep | Rest {
+  return status?.error === undefined ? DONE : { do: "ask-again" };
 }
 
 function classFor(

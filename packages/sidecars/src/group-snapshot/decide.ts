@@ -7,6 +7,7 @@ import {
 import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_FINALIZER } from "../common/names.ts";
 import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
+import { GROUP_DRIVER } from "../volume-group/names.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
 import { decideCreation } from "./decide-creation.ts";
 import { decideDeletion, decideOrphans } from "./decide-deletion.ts";
@@ -38,7 +39,8 @@ export function decideGroupSnapshot(view: GroupSnapshotView): GroupSnapshotStep 
 /** A group belongs to the driver of its content, else of its class, else of the volumes that it selects. */
 function isForeign(view: GroupSnapshotView): boolean {
   const { candidates, capable, classes, content, driver, group, groupClass } = view;
-  const of = content?.spec.driver ?? groupClass?.driver;
+  const of =
+    content?.spec.driver ?? groupClass?.driver ?? view.named?.group?.metadata.annotations?.[GROUP_DRIVER];
   if (of !== undefined) return of !== driver;
   // A group that is brought in may be of any driver that can have groups.
   if (group?.spec.source.selector === undefined) return !capable;

@@ -8,8 +8,11 @@ import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { deleteObject, patchMetadata, patchObject, patchStatus } from "../kube/patch.ts";
 import { runGroupClaimProtection } from "../snapshot/claim-protection.ts";
+import { attemptOf } from "../volume-group/freeze.ts";
+import { FREEZE_ATTEMPT } from "../volume-group/names.ts";
 import { inParallel, writeMembers } from "./apply-members.ts";
 import { decideGroupSnapshot } from "./decide.ts";
+import { namedGroupKey } from "./of-volume-group.ts";
 import { lookAtGroup } from "./read.ts";
 import type { GroupSnapshotStep, GroupSnapshotView, ReportStep } from "./view.ts";
 
@@ -17,6 +20,8 @@ const gaps = {
   guarded: failpoint("sidecars/group-snapshot/guarded"),
   claimGuarded: failpoint("sidecars/group-snapshot/claim-guarded"),
   contentCreated: failpoint("sidecars/group-snapshot/content-created"),
+  askedAgain: failpoint("sidecars/group-snapshot/freeze-asked-again"),
+  errorCleared: failpoint("sidecars/group-snapshot/freeze-error-cleared"),
   contentBound: failpoint("sidecars/group-snapshot/content-bound"),
   statusWritten: failpoint("sidecars/group-snapshot/status-written"),
   marked: failpoint("sidecars/group-snapshot/marked-being-deleted"),
@@ -26,7 +31,7 @@ const gaps = {
 
 /** Binds VolumeGroupSnapshots of the driver to contents, makes their members, and undoes that. */
 export async function runGroupSnapshot(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster } = context;
+  const { cluster, hasVolumeGroupKinds } = context;
   const binder = new GroupBinder(context);
   const controller = sidecarController(context, {
     name: "group-snapshot",
@@ -38,8 +43,12 @@ export async function runGroupSnapshot(context: SidecarContext, signal: AbortSig
         return name === undefined ? [] : [keyOf({ metadata: { ...snapshot.metadata, name } })];
       }),
     ],
-    watched: [cluster.groupContents, cluster.groupClasses, cluster.claims, cluster.volumes, cluster.contents],
-    read: (key, from, fresh) => binder.read(key, from, fresh),
+    watched: [
+      ...[cluster.groupContents, cluster.groupClasses, cluster.claims, cluster.volumes, cluster.contents],
+      ...(hasVolumeGroupKinds ? [cluster.volumeGroups] : []),
+    ],
+    // What is installed later is not watched, so it is not looked at either.
+    read: (key, from, fresh) => binder.read(key, { ...from, hasVolumeGroupKinds }, fresh),
     isGone: ({ group }: GroupSnapshotView, key) =>
       group === undefined && cluster.snapshots.byIndex("groupName", key).length === 0,
     decide: decideGroupSnapshot,
@@ -90,6 +99,8 @@ class GroupBinder {
         if (failure !== undefined) throw failure;
         return;
       }
+      case "ask-again":
+        return this.#askAgain(group);
       case "create-content":
         cluster.groupContents.wrote(await store.create(cluster.groupContents.resource, step.content));
         events.event(
@@ -129,6 +140,17 @@ class GroupBinder {
       case "report":
         return this.#report(view, group, step, uid);
     }
+  }
+
+  /** A new attempt first: whatever was told to the last one is void. Killed in between, it begins one more. */
+  async #askAgain(group: VolumeGroupSnapshot): Promise<void> {
+    const { cluster, store } = this.#context;
+    const annotations = { [FREEZE_ATTEMPT]: String(attemptOf(group) + 1) };
+    const asked = await patchMetadata(store, cluster.groups, group, { annotations, guarded: true });
+    gaps.askedAgain();
+    const { error: _error, ...status } = asked.status ?? {};
+    await this.#writeStatus(asked, status);
+    gaps.errorCleared();
   }
 
   async #writeStatus(
@@ -172,12 +194,14 @@ function requestKeyOf({
   members,
   owned,
   capable,
+  named,
 }: GroupSnapshotView): string {
   const pick = (
     object: { metadata: { uid?: string; deletionTimestamp?: string }; spec?: unknown } | undefined,
   ) => object && [object.metadata.uid, object.metadata.deletionTimestamp, object.spec];
   return JSON.stringify([
     capable,
+    namedGroupKey(named),
     pick(group),
     pick(content),
     content?.status,

@@ -13,6 +13,7 @@ import { MEMBER_OF_UID } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { membersOf } from "./member.ts";
 import { groupContentNameOf } from "./names.ts";
+import { claimsInside, type NamedGroup, readNamedGroup } from "./of-volume-group.ts";
 import { type Candidate, selects } from "./sources.ts";
 import type { GroupSnapshotView } from "./view.ts";
 
@@ -28,6 +29,8 @@ export async function lookAtGroup(
   const group = await readGroup(context, key, fresh);
   if (fresh) await refreshMembers(context, key, group);
   const content = group === undefined ? undefined : await readContent(context, group, fresh);
+  const isUndecided = group !== undefined && content === undefined && !isDeleting(group);
+  const named = isUndecided ? await readNamedGroup(context, group, fresh) : undefined;
   const className = content?.spec.volumeGroupSnapshotClassName ?? group?.spec.volumeGroupSnapshotClassName;
   return {
     driver: driver.info.name,
@@ -36,10 +39,8 @@ export async function lookAtGroup(
     content,
     groupClass: cluster.groupClasses.get(className ?? ""),
     classes: cluster.groupClasses.list(),
-    candidates:
-      group === undefined || content !== undefined || isDeleting(group)
-        ? []
-        : await candidatesFor(context, group, fresh),
+    named,
+    candidates: isUndecided ? await candidatesFor(context, group, { named, fresh }) : [],
     members: group === undefined || content === undefined ? [] : lookUpMembers(context, group, content),
     owned: ownedBy(context, group?.metadata.uid),
     orphans: orphansOf(context, key, group),
@@ -75,12 +76,13 @@ async function readContent(
 async function candidatesFor(
   { cluster }: SidecarContext,
   group: VolumeGroupSnapshot,
-  fresh: boolean,
+  { fresh, named }: Fresh & { named: NamedGroup | undefined },
 ): Promise<Candidate[]> {
+  const { namespace = "" } = group.metadata;
   const matching = () =>
-    cluster.claims
-      .byIndex("namespace", group.metadata.namespace ?? "")
-      .filter((claim) => selects(group, claim));
+    named === undefined
+      ? cluster.claims.byIndex("namespace", namespace).filter((claim) => selects(group, claim))
+      : claimsInside(named).flatMap((name) => cluster.claims.get(`${namespace}/${name}`) ?? []);
   if (fresh) await Promise.all(matching().map((claim) => cluster.claims.refresh(keyOf(claim))));
   return matching()
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))

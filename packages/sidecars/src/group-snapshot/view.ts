@@ -8,6 +8,7 @@ import type {
 } from "@mooring/store";
 import type { Member } from "./member.ts";
 import type { MemberWrite } from "./member-writes.ts";
+import type { NamedGroup } from "./of-volume-group.ts";
 import type { Candidate, SourceProblem } from "./sources.ts";
 
 /** What a decision about one VolumeGroupSnapshot needs. */
@@ -21,7 +22,9 @@ export interface GroupSnapshotView {
   groupClass: VolumeGroupSnapshotClass | undefined;
   /** All classes, to find the default one. */
   classes: readonly VolumeGroupSnapshotClass[];
-  /** Claims that the selector matches; looked up only while there is no content. */
+  /** The VolumeGroup that it is of, where it names one; looked up only while there is no content. */
+  named?: NamedGroup | undefined;
+  /** Claims that the selector matches, or that are in the VolumeGroup; looked up only while there is no content. */
   candidates: readonly Candidate[];
   /** Members that the content lists. */
   members: readonly Member[];
@@ -38,6 +41,8 @@ export type GroupSnapshotEvent = "GroupSnapshotCreated" | "GroupSnapshotReady";
 
 export type GroupSnapshotStep =
   | { do: "add-finalizer" }
+  /** For a freeze of the VolumeGroup, after an attempt that has failed. */
+  | { do: "ask-again" }
   | { do: "add-finalizer-to-claims"; claims: readonly PersistentVolumeClaim[] }
   | { do: "create-content"; content: VolumeGroupSnapshotContent }
   | { do: "bind-content"; className: string | undefined; annotations: Record<string, string> }

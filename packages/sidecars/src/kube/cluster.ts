@@ -52,6 +52,7 @@ import {
   VolumeGroupContents,
   VolumeGroups,
 } from "../volume-group/api.ts";
+import { groupOfSnapshot } from "../volume-group/freeze.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { WANTED_GROUP } from "../volume-group/names.ts";
 import type { Indexers, ObjectCache } from "./cache.ts";
@@ -236,6 +237,9 @@ export class Cluster {
       indexers: {
         uid: (group) => some(group.metadata.uid),
         namespace: ({ metadata }) => some(metadata.namespace),
+        /** `ns/name` of the VolumeGroup that it is of. */
+        volumeGroup: (group) =>
+          some(groupOfSnapshot(group)).map((name) => keyOf({ metadata: { ...group.metadata, name } })),
         content: ({ spec, status }) => [
           ...some(spec.source.volumeGroupSnapshotContentName),
           ...some(status?.boundVolumeGroupSnapshotContentName),

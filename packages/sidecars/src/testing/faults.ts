@@ -13,6 +13,8 @@ export interface Fault {
   effect?: boolean;
   /** Milliseconds until the answer. */
   delayMs?: number;
+  /** The operation takes effect, and its answer waits until then. */
+  until?: Promise<unknown>;
   /** How many calls it hits; default 1. */
   times?: number;
   /** Hits only calls for which this holds. */
@@ -36,6 +38,7 @@ export class FaultPlan {
     const fault = this.#take(method, request);
     if (fault === undefined) return operation();
     const answer = fault.effect === true || fault.code === undefined ? operation() : undefined;
+    if (fault.until !== undefined) await fault.until;
     if (fault.delayMs !== undefined) await sleep(fault.delayMs, signal);
     if (fault.code !== undefined) throw asError(fault.code, fault);
     return answer as T;

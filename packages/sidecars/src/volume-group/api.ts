@@ -40,6 +40,14 @@ export interface GroupMember {
   volumeHandle?: string;
 }
 
+/** A group snapshot of the group that is being cut. */
+export interface FrozenFor {
+  name: string;
+  uid: string;
+  /** Counts from 0: what is told to one attempt is not told to the next. */
+  attempt: number;
+}
+
 /** Volumes that are to be handled as one. */
 export interface VolumeGroup extends KubeObject {
   spec: {
@@ -65,6 +73,8 @@ export interface VolumeGroup extends KubeObject {
     members?: GroupMember[];
     /** Claims that are left out and not listed because there are too many of them. */
     omitted?: number;
+    /** Group snapshots until whose cut nobody joins or leaves. */
+    frozenFor?: FrozenFor[];
     /** `Bound`, `Ready`, `MembersSynced`, `Degraded`. */
     conditions?: Condition[];
   };

@@ -1,12 +1,13 @@
 import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { requirementsOf, takesWhatIsThere } from "./concerns.ts";
 import { repairs } from "./drift.ts";
+import { frozenFor } from "./freeze.ts";
 import { type Membership, membershipOf } from "./membership.ts";
 import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
 import { setQuestion } from "./question.ts";
 import { recordAnswer, recordDrift } from "./record.ts";
 import { isPaused, report } from "./report.ts";
-import { beginning, standing, truth } from "./status.ts";
+import { beginning, type Conditions, standing, truth } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
 
@@ -18,16 +19,20 @@ export function decideBound(
 ): Decision {
   const { now, storage } = view;
   const membership = membershipOf(view, group, content);
+  const tell = (mayFreeze = false) =>
+    report(view, conditionsOf(view, group, content, membership), membership.members, mayFreeze);
   if (storage.answer !== undefined) return recordAnswer(content, storage.answer, membership, now);
   const handle = content.status?.volumeGroupHandle ?? content.spec.source?.volumeGroupHandle;
   const isOurs = content.spec.source === undefined;
   if (handle === undefined || (storage.gone && isOurs && repairs(content)))
-    return decideCreation(view, content) ?? tell(view, group, content, membership);
+    return decideCreation(view, content) ?? tell();
   const requestKey = view.canLook && (!storage.certain || storage.due || storage.gone);
   if (requestKey && !isPaused(view, "look", handle)) return { do: "look", handle };
   const isKnown = content.status?.volumeHandles !== undefined && (storage.certain || !view.canLook);
-  if (!isKnown || storage.gone) return tell(view, group, content, membership);
-  return decideMembers(view, handle, content, membership) ?? tell(view, group, content, membership);
+  if (!isKnown || storage.gone) return tell();
+  const isFrozen = frozenFor(group, view.freezes).length > 0;
+  const change = isFrozen ? undefined : decideMembers(view, handle, content, membership);
+  return change ?? tell(true);
 }
 
 /** The mark comes first: after a crash nobody could tell whether the driver was asked. */
@@ -58,18 +63,17 @@ function decideMembers(
   return free === undefined ? undefined : { do: "release-claim", claim: free.claim };
 }
 
-/** Says how the group stands; there is nothing else to do now. */
-function tell(
+/** How the group stands, where there is nothing else to do now. */
+function conditionsOf(
   view: VolumeGroupView,
   group: VolumeGroup,
   content: VolumeGroupContent,
   membership: Membership,
-): Decision {
-  if (content.status?.volumeGroupHandle === undefined)
-    return report(view, beginning(view.storage), membership.members);
-  const conditions = standing(view, content, membership);
+): Conditions {
+  if (content.status?.volumeGroupHandle === undefined) return beginning(view.storage);
+  const conditions = standing(view, group, content, membership);
   const requirements = requirementsOf(group);
   if (!takesWhatIsThere(group) && "error" in requirements)
     conditions.Degraded = truth(true, "SelectorInvalid", `spec.source.selector: ${requirements.error}`);
-  return report(view, conditions, membership.members);
+  return conditions;
 }

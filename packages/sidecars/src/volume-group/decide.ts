@@ -4,9 +4,10 @@ import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { contentFor, isFor } from "./content-for.ts";
 import { decideBound } from "./decide-bound.ts";
 import { decideEnd } from "./decide-end.ts";
+import { freezeMessage, frozenFor } from "./freeze.ts";
 import { GROUP_DRIVER, VOLUME_GROUP_CONTENT_FINALIZER, VOLUME_GROUP_FINALIZER } from "./names.ts";
 import { report } from "./report.ts";
-import { type Conditions, obstacle } from "./status.ts";
+import { type Conditions, ending, obstacle } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { VolumeGroupView } from "./view.ts";
 
@@ -16,9 +17,17 @@ export function decideVolumeGroup(view: VolumeGroupView): Decision {
   if (group === undefined) return decideEnd(view);
   const isOurs = ownership(view, group);
   if (isOurs === false) return DONE;
-  if (isDeleting(group)) return isOurs === undefined ? DONE : decideEnd(view);
+  if (isDeleting(group)) return isOurs === undefined ? DONE : (frozen(view, group) ?? decideEnd(view));
   if (isOurs === undefined) return unknownDriver(view, group);
   return decideLive(view, group);
+}
+
+/** A group that is being cut is not emptied meanwhile. */
+function frozen(view: VolumeGroupView, group: VolumeGroup): Decision | undefined {
+  const freezes = frozenFor(group, view.freezes);
+  return freezes.length === 0
+    ? undefined
+    : report(view, ending(`the group is being deleted: ${freezeMessage(freezes)}`, undefined));
 }
 
 /** Undefined: nobody can know yet whose group it is. */

@@ -24,7 +24,7 @@ export function runVolumeGroup(
   { driftMs = 300_000 }: Partial<VolumeGroupOptions>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { cluster, now, retry } = context;
+  const { cluster, hasGroupKinds, now, retry } = context;
   const memory = new StorageMemory({ ...retry, now, periodMs: driftMs });
   const steps = new VolumeGroupSteps(context, memory, signal);
   const uidNow = (key: string) =>
@@ -36,9 +36,13 @@ export function runVolumeGroup(
       source(cluster.volumeGroups, (group) => [GROUP + keyOf(group)]),
       source(cluster.volumeGroupContents, ({ metadata }) => [CONTENT + metadata.name]),
     ],
-    watched: [cluster.volumeGroupClasses, cluster.claims, cluster.volumes],
+    watched: [
+      ...[cluster.volumeGroupClasses, cluster.claims, cluster.volumes],
+      ...(hasGroupKinds ? [cluster.groups] : []),
+    ],
     read(key, from, fresh) {
-      const reader = new VolumeGroupReader(from, memory);
+      // What is installed later is not watched, so it is not looked at either.
+      const reader = new VolumeGroupReader({ ...from, hasGroupKinds }, memory);
       return key.startsWith(GROUP)
         ? reader.ofGroup(key.slice(GROUP.length), fresh)
         : reader.ofContent(nameIn(key), fresh);

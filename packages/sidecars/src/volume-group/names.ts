@@ -12,6 +12,10 @@ export const MEMBER_FINALIZER = `${PREFIX}volume-group-member`;
 export const MEMBER_OF = `${PREFIX}volume-group-member`;
 /** On a claim, by its owner: the name of the group that it is to be a member of, and of no other. */
 export const WANTED_GROUP = `${PREFIX}volume-group`;
+/** On a VolumeGroupSnapshot: the VolumeGroup that it is of. Its selector is empty then. */
+export const SNAPSHOT_OF_GROUP = `${PREFIX}volume-group`;
+/** On such a VolumeGroupSnapshot: how often its cut was begun anew, so that a freeze of an earlier attempt is not taken for one of this. */
+export const FREEZE_ATTEMPT = `${PREFIX}freeze-attempt`;
 /** On a VolumeGroup: its driver, so that the group does not need its class to end. Set together with the finalizer. */
 export const GROUP_DRIVER = `${PREFIX}volume-group-driver`;
 /** On a content: a CreateVolumeGroup call may have had an effect. Written before the call. */

@@ -1,8 +1,9 @@
-import { keyOf, type PersistentVolumeClaim } from "@mooring/store";
+import { keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
 import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
+import { freezesOf } from "./freeze.ts";
 import { contentOf } from "./in-group.ts";
 import { lockOf } from "./lock.ts";
 import { DEFAULT_VOLUME_GROUP_CLASS } from "./names.ts";
@@ -70,9 +71,15 @@ export class VolumeGroupReader {
       groupClass: group === undefined ? undefined : this.#classOf(group),
       content,
       candidates,
+      freezes: group === undefined ? [] : freezesOf(this.#snapshotsOf(group)),
       storage: this.#memory.view(content?.metadata.uid ?? "", content?.status?.volumeHandles ?? []),
       now: rfc3339(now()),
     };
+  }
+
+  #snapshotsOf(group: VolumeGroup): VolumeGroupSnapshot[] {
+    const { cluster, hasGroupKinds } = this.#context;
+    return hasGroupKinds ? cluster.groups.byIndex("volumeGroup", keyOf(group)) : [];
   }
 
   /** The newest of the default classes, as the API server chooses. */

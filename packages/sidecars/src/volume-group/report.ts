@@ -1,20 +1,26 @@
 import { isDeepStrictEqual } from "node:util";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { GroupMember } from "./api.ts";
+import { frozenFor } from "./freeze.ts";
 import { newsOf } from "./news.ts";
 import { type Conditions, statusOf } from "./status.ts";
 import type { Decision } from "./step.ts";
 import type { CallName, VolumeGroupView } from "./view.ts";
 
-/** Writes the status, if it says anything new; else rests until a pause is over. */
+/**
+ * Writes the status, if it says anything new; else rests until a pause is over. A freeze that was told stays told while it is
+ * wanted; `mayFreeze`: nothing is being changed, so new ones are told, too.
+ */
 export function report(
   view: VolumeGroupView,
   conditions: Conditions,
   members: readonly GroupMember[] = view.group?.status?.members ?? [],
+  mayFreeze = false,
 ): Decision {
-  const { group } = view;
+  const { freezes, group } = view;
   if (group === undefined) return rest(view);
-  const status = statusOf(view, conditions, members);
+  const frozen = mayFreeze ? freezes : frozenFor(group, freezes);
+  const status = statusOf(view, conditions, members, frozen);
   if (isDeepStrictEqual(status, group.status)) return rest(view);
   return { do: "write-status", status, news: newsOf(group.metadata.name, group.status, status) };
 }

@@ -1,7 +1,8 @@
 import type { Condition } from "@mooring/store";
 import { defined } from "@mooring/store";
-import type { GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
+import type { FrozenFor, GroupMember, VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { driftMessage, isNone } from "./drift.ts";
+import { freezeMessage, frozenFor } from "./freeze.ts";
 import type { Membership } from "./membership.ts";
 import { setQuestion } from "./question.ts";
 import type { CallTrouble, StorageView, VolumeGroupView } from "./view.ts";
@@ -42,6 +43,7 @@ export function beginning({ failures }: StorageView): Conditions {
 
 export function standing(
   view: VolumeGroupView,
+  group: VolumeGroup,
   content: VolumeGroupContent,
   membership: Membership,
 ): Conditions {
@@ -50,13 +52,17 @@ export function standing(
   const bound = truth(true, "Bound", `bound to VolumeGroupContent ${content.metadata.name}`);
   const failure = troubleOf(view, membership);
   const pending = members.filter(({ state }) => ["Joining", "Leaving", "Drifted"].includes(state));
+  const frozen = frozenFor(group, view.freezes);
+  const names = pending.map(({ claimName }) => claimName).join(", ");
   const synced =
     pending.length === 0 && (storage.certain || !canLook)
       ? truth(true, "Synced", `${membership.actual.size} volumes are in the group`)
       : truth(
           false,
-          failure === undefined ? "Changing" : "CallFailed",
-          failure?.message ?? `not settled: ${pending.map(({ claimName }) => claimName).join(", ")}`,
+          frozen.length > 0 ? "Frozen" : failure === undefined ? "Changing" : "CallFailed",
+          frozen.length > 0
+            ? `${freezeMessage(frozen)}; not settled: ${names}`
+            : (failure?.message ?? `not settled: ${names}`),
         );
   if (storage.gone) {
     const missing = obstacle("GroupMissing", "the group does not exist on the storage system any more");
@@ -115,6 +121,7 @@ export function statusOf(
   { content, group, now }: VolumeGroupView,
   conditions: Conditions,
   members: readonly GroupMember[],
+  frozen: readonly FrozenFor[],
 ): GroupStatus {
   const { generation } = group?.metadata ?? {};
   const isOther = ({ state }: GroupMember) => state === "LeftOut" || state === "Waiting";
@@ -129,6 +136,7 @@ export function statusOf(
     ...defined({ observedGeneration: generation }),
     members: listed,
     ...(others > MOST_OTHERS ? { omitted: others - MOST_OTHERS } : {}),
+    ...(frozen.length > 0 ? { frozenFor: [...frozen] } : {}),
     conditions: Object.entries(conditions).map(([type, { is, message, reason }]): Condition => {
       const status = is ? "True" : "False";
       const before = group?.status?.conditions?.find((condition) => condition.type === type);

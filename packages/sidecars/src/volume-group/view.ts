@@ -1,5 +1,5 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
-import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 
 /** A claim that a group may have to do with. */
 export interface Candidate {
@@ -66,6 +66,8 @@ export interface VolumeGroupView {
   content: VolumeGroupContent | undefined;
   candidates: readonly Candidate[];
   storage: StorageView;
+  /** Group snapshots that want the membership to stay as it is until they are cut. */
+  freezes: readonly FrozenFor[];
   /** RFC 3339. */
   now: string;
 }

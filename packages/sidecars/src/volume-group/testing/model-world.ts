@@ -153,6 +153,7 @@ export class ModelWorld {
         content?.metadata.uid ?? "",
         content?.status?.volumeHandles ?? [],
       ),
+      freezes: [],
       now: "2026-01-01T00:00:00Z",
     };
   }

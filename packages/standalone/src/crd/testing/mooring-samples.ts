@@ -321,6 +321,7 @@ const volumeGroup: Omit<Full<VolumeGroup>, "spec"> & {
     observedGeneration: 1,
     members: [{ claimName: "n", state: "Joined", reason: "R", message: "m", volumeHandle: "h" }],
     omitted: 1,
+    frozenFor: [{ name: "s", uid: "u", attempt: 1 }],
     conditions,
   },
 };

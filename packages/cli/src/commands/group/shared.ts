@@ -1,0 +1,57 @@
+import { isAlreadyExists } from "@mooring/store";
+import { type Command, Option } from "commander";
+import type { ClientOptions } from "../../client/client.ts";
+import { collectPair } from "../../group/restore.ts";
+import { timeoutOption } from "../../options/duration.ts";
+import { CommandError } from "../../output/command-error.ts";
+import { EXIT } from "../../output/exit-codes.ts";
+
+/** Options of every command. */
+export interface Shared extends ClientOptions {
+  /** Default: that of the kubeconfig's context. */
+  namespace?: string;
+  json?: boolean;
+}
+
+/** Options of a command that waits. */
+export interface Waiting extends Shared {
+  wait: boolean;
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/** Prints an answer, as JSON when that was asked for. */
+export function print(options: Shared, value: unknown, text: () => string): void {
+  process.stdout.write(options.json === true ? `${JSON.stringify(value, null, 2)}\n` : text());
+}
+
+/** Adds the options of {@link Shared}. */
+export const shared = (command: Command): Command =>
+  command
+    .option("-n, --namespace <name>", "namespace of the objects (default: the kubeconfig's)")
+    .option("--kubeconfig <file>", "how to reach the API server")
+    .option("--json", "print the answer as JSON");
+
+/** Adds `--timeout`, too. */
+export const patient = (command: Command): Command => shared(command).addOption(timeoutOption("5m"));
+
+/** Adds the options of {@link Waiting}. */
+export const waiting = (command: Command): Command =>
+  patient(command).option("--no-wait", "return when the wish is stored");
+
+/** `CLAIM=VALUE`, as often as there are claims. */
+export const pairsOption = (flags: string, text: string, example: string): Option =>
+  new Option(flags, `${text}; repeatable`)
+    .argParser((pair: string, before: Record<string, string>) => collectPair(pair, before, example))
+    .default({}, "none");
+
+/** Rethrows; what a person does about a name that is taken depends on what has it. */
+export const takenName =
+  (command: string) =>
+  (error: unknown): never => {
+    if (!isAlreadyExists(error)) throw error;
+    throw new CommandError((error as Error).message, {
+      next: `choose another name, or take that one away: ${command}`,
+      exitCode: EXIT.negative,
+    });
+  };

@@ -1,0 +1,69 @@
+import { VolumeGroups } from "@mooring/sidecars";
+import {
+  isNotFound,
+  type KubeObject,
+  type ObjectStore,
+  type Resource,
+  VolumeGroupSnapshots,
+} from "@mooring/store";
+import { CommandError } from "../output/command-error.ts";
+import { EXIT } from "../output/exit-codes.ts";
+
+/** What `mooring group` calls its two kinds of things. */
+export type TargetKind = "vg" | "vgs";
+
+export interface Target {
+  kind: TargetKind;
+  name: string;
+}
+
+const KINDS: Readonly<Record<string, TargetKind>> = {
+  ...{ vg: "vg", volumegroup: "vg", volumegroups: "vg" },
+  ...{ vgs: "vgs", volumegroupsnapshot: "vgs", volumegroupsnapshots: "vgs" },
+};
+
+/**
+ * `vg/NAME` is a VolumeGroup, `vgs/NAME` a group snapshot, NAME alone whichever of the two is there. Throws when both are,
+ * or neither.
+ */
+export async function targetOf(store: ObjectStore, namespace: string, text: string): Promise<Target> {
+  const [first = "", second, ...rest] = text.split("/");
+  const kind = KINDS[first];
+  if (second !== undefined) {
+    if (kind === undefined || second === "" || rest.length > 0)
+      throw new CommandError(`cannot tell what ${JSON.stringify(text)} is`, {
+        next: "write NAME, vg/NAME for a volume group, or vgs/NAME for a group snapshot",
+      });
+    return { kind, name: second };
+  }
+  const key = { namespace, name: text };
+  const [isGroup, isSnapshot] = await Promise.all([
+    isThere(store, VolumeGroups as Resource, key),
+    isThere(store, VolumeGroupSnapshots as Resource, key),
+  ]);
+  if (isGroup && isSnapshot)
+    throw new CommandError(`both a VolumeGroup and a VolumeGroupSnapshot are called ${text}`, {
+      next: `say which: vg/${text} or vgs/${text}`,
+    });
+  if (!isGroup && !isSnapshot)
+    throw new CommandError(`VolumeGroup or VolumeGroupSnapshot "${text}" not found`, {
+      next: "check its name and its namespace (-n); those that are there: mooring group list -A",
+      exitCode: EXIT.negative,
+    });
+  return { kind: isGroup ? "vg" : "vgs", name: text };
+}
+
+/** False also where the server does not have the kind. */
+async function isThere(
+  store: ObjectStore,
+  resource: Resource<KubeObject>,
+  key: { namespace: string; name: string },
+): Promise<boolean> {
+  try {
+    await store.get(resource, key);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}

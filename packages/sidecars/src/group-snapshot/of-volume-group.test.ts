@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Code } from "@mooring/csi";
+import { PersistentVolumeClaims, VolumeGroupSnapshots, type VolumeSnapshot } from "@mooring/store";
+import { fresh, type GroupWorld, groupWorld, NS } from "../testing/group-world.ts";
+import { groupSnapshot } from "../testing/objects.ts";
+import { type VolumeGroup, VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
+import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
+import { joined, membersOf } from "../volume-group/testing/world.ts";
+
+const CREATE = "CreateVolumeGroupSnapshot";
+const at = (name: string) => ({ namespace: NS, name });
+
+interface World extends GroupWorld {
+  /** Waits until VolumeGroup `db` is as told. */
+  db(accept: (group: VolumeGroup) => boolean): Promise<VolumeGroup>;
+  /** Asks for a snapshot of VolumeGroup `db`. */
+  cut(name?: string, spec?: object): Promise<void>;
+  label(name: string, app: string | null): Promise<unknown>;
+  /** Source claims of the members that were cut. */
+  cutOf(): Promise<string[]>;
+}
+
+/** Two claims in VolumeGroup `db`. */
+async function start(t: TestContext): Promise<World> {
+  const w = await groupWorld(t, { driver: { groups: true, volumeGroups: ["modify", "get", "list"] } });
+  const { h } = w;
+  await h.store.create(VolumeGroupClasses, volumeGroupClass());
+  await w.claims("a", "b");
+  await h.store.create(VolumeGroups, fresh(volumeGroup("db")));
+  const db = (accept: (group: VolumeGroup) => boolean) =>
+    h.until(
+      "VolumeGroup db",
+      async () => {
+        const found = await h.find(VolumeGroups, "db", NS);
+        return found !== undefined && accept(found) && found;
+      },
+      async () => [await h.find(VolumeGroups, "db", NS), await w.group()],
+    );
+  await db(joined("a", "b"));
+  const of = ({ spec }: VolumeSnapshot) => spec.source.persistentVolumeClaimName ?? "";
+  return {
+    ...w,
+    db,
+    cut: async (name = "group", spec = {}) => {
+      const made = fresh(
+        groupSnapshot(name, { source: { selector: {} }, volumeGroupSnapshotClassName: "groups", ...spec }),
+      );
+      const annotations = { "storage.mooring.dev/volume-group": "db" };
+      await h.store.create(VolumeGroupSnapshots, { ...made, metadata: { ...made.metadata, annotations } });
+    },
+    label: (name, app) =>
+      h.store.patch(PersistentVolumeClaims, at(name), {
+        type: "merge",
+        body: { metadata: { labels: { app } } },
+      }),
+    cutOf: async () => (await w.members()).map(of).sort(),
+  };
+}
+
+test("a group snapshot of a VolumeGroup cuts its members, and nobody joins, leaves or ends the group until it is cut", async (t) => {
+  const w = await start(t);
+  const { driver, store } = w.h;
+  await w.claims("other");
+  await w.label("other", null);
+  await w.db(joined("a", "b"));
+  let answer = () => {};
+  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  await w.cut();
+  await w.h.until("the cut runs", () => w.requests(CREATE).length === 1);
+  assert.deepEqual(
+    (await w.db(() => true)).status?.frozenFor?.map(({ name }) => name),
+    ["group"],
+  );
+  const before = driver.calls.length;
+  await w.label("other", "db");
+  await w.label("b", null);
+  const members = ["a: Joined Joined", "b: Leaving NotSelected", "other: Joining Joining"];
+  const frozen = await w.db((group) => membersOf(group).join() === members.join());
+  const synced = frozen.status?.conditions?.find(({ type }) => type === "MembersSynced");
+  assert.deepEqual([synced?.status, synced?.reason], ["False", "Frozen"]);
+  await store.delete(VolumeGroups, at("db"));
+  const ending = await w.db(({ status }) => status?.ready === false);
+  const message = ending.status?.conditions?.find(({ type }) => type === "Ready")?.message ?? "";
+  assert.match(message, /is being deleted: .* until VolumeGroupSnapshot group is cut/);
+  const changes = driver.calls
+    .slice(before)
+    .filter(({ method }) => /Membership|DeleteVolumeGroup$/.test(method));
+  assert.deepEqual(changes, [], "nothing is changed on the storage system");
+  answer();
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a", "b"]);
+  await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
+});
+
+test("a freeze ends with a cut that fails, and with a group snapshot that is deleted", async (t) => {
+  const w = await start(t);
+  const { driver } = w.h;
+  const failing = { method: CREATE, code: Code.UNAVAILABLE, message: "array offline" };
+  driver.faults.add({ ...failing, times: Number.POSITIVE_INFINITY });
+  await w.cut();
+  await w.error(/array offline/);
+  await w.label("b", null);
+  await w.db(joined("a"));
+  driver.faults.clear();
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a", "b"], "the members are those of the time at which it was begun");
+  await w.remove();
+  await w.gone();
+
+  let answer = () => {};
+  driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  const before = w.requests(CREATE).length;
+  await w.cut();
+  await w.h.until("the cut runs", () => w.requests(CREATE).length > before);
+  await w.label("b", "db");
+  await w.remove();
+  await w.db(({ status }) => status?.frozenFor === undefined);
+  answer();
+  await w.db(joined("a", "b"));
+  await w.gone();
+});
+
+test("what speaks against it is told, and it goes on when that is gone", async (t) => {
+  const w = await start(t);
+  const { store } = w.h;
+  await w.cut("both", { source: { selector: { matchLabels: { app: "db" } } } });
+  await w.error(
+    /says that the members are those of VolumeGroup db: leave spec.source.selector empty/,
+    "both",
+  );
+  await w.label("a", null);
+  await w.label("b", null);
+  await w.db(joined());
+  await w.cut();
+  await w.error(/VolumeGroup db has no members yet/);
+  await w.label("a", "db");
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a"]);
+  await store.delete(VolumeGroups, at("db"));
+  await w.h.until("the group ends", async () => (await w.h.find(VolumeGroups, "db", NS)) === undefined);
+  await w.cut("late");
+  await w.error(/VolumeGroup db does not exist/, "late");
+});
+
+test("a claim that is deleted just when the group was frozen is told, leaves, and the cut begins anew", async (t) => {
+  const w = await start(t);
+  const { store } = w.h;
+  await store.patch(PersistentVolumeClaims, at("b"), {
+    type: "merge",
+    body: {
+      metadata: {
+        finalizers: [
+          "test/held",
+          ...((await store.get(PersistentVolumeClaims, at("b"))).metadata.finalizers ?? []),
+        ],
+      },
+    },
+  });
+  const modify = { method: "ModifyVolumeGroupMembership", code: Code.UNAVAILABLE, message: "busy" };
+  w.h.driver.faults.add({ ...modify, times: Number.POSITIVE_INFINITY });
+  await store.delete(PersistentVolumeClaims, at("b"));
+  await w.db((group) => membersOf(group).includes("b: Leaving ClaimDeleted"));
+  await w.cut();
+  await w.error(/claim b is being deleted/);
+  w.h.driver.faults.clear();
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a"]);
+  await store.patch(PersistentVolumeClaims, at("b"), {
+    type: "merge",
+    body: { metadata: { finalizers: null } },
+  });
+});
