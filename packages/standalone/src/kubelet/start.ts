@@ -1,13 +1,6 @@
 import { mkdir, readdir } from "node:fs/promises";
 import { createHost, type Host } from "@mooring/engine";
-import {
-  delay,
-  EventRecorder,
-  KubeVolumeAttachments,
-  type Logger,
-  type ObjectStore,
-  WorkQueue,
-} from "@mooring/store";
+import { delay, EventRecorder, KubeVolumeAttachments, type Logger, type ObjectStore } from "@mooring/store";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
 import type { ExecSession, Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
@@ -17,11 +10,12 @@ import { machineFacts } from "./node/machine.ts";
 import { type NodeSettings, resourcesOf } from "./node/node-object.ts";
 import { type NodeRegistration, registerNode } from "./node/registration.ts";
 import { kubeletPaths } from "./paths.ts";
-import { type PodControllerOptions, runPods } from "./pods/pod-controller.ts";
+import { type PodControllerOptions, runPods } from "./pods/index.ts";
 import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
+import { PodWakes } from "./pods/wakes.ts";
 import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
-import { startVolumeManager, type VolumeManager } from "./volumes/csi-volume-manager.ts";
+import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 
 export interface KubeletOptions {
@@ -74,7 +68,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   try {
     const parts = await assemble(options, working.signal);
     wantRunning(parts);
-    for (const uid of await podsOnDisk(options, parts)) parts.queue.add(uid);
+    for (const uid of await podsOnDisk(options, parts)) parts.wakes.add(uid);
     const done = run(options, parts, working);
     return {
       logs: (request) => readPodLog(options, request),
@@ -100,14 +94,14 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     logger,
     signal,
   });
-  const queue = new WorkQueue({ baseMs: 500, maxMs: 60_000 });
+  const wakes = new PodWakes();
   const manager = await startVolumeManager({
     ...{ store, view, host, drivers, paths, nodeName, events, logger },
-    changed: (uid) => queue.add(uid),
+    changed: (uid) => wakes.add(uid),
     signal: working,
   });
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
-  const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => queue.add(uid) });
+  const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => wakes.remount(uid) });
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
   return {
     store,
@@ -117,13 +111,13 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     node,
     events,
     logger,
-    queue,
+    wakes,
     signal,
     manager,
     drivers,
     registration,
     // Over the network a node reads the secrets of its pods one by one, and no lists of them.
-    references: options.view === undefined ? "ask" : "watch",
+    referencesBy: options.view === undefined ? "ask" : "watch",
   };
 }
 

@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime/index.ts";
 import { runPreStop } from "./pods/hooks.ts";
 import { rolesOf } from "./pods/pod-view.ts";
 import type { PodVolumes } from "./pods/pod-volumes.ts";
-import type { VolumeManager } from "./volumes/csi-volume-manager.ts";
+import type { VolumeManager } from "./volumes/index.ts";
 
 export interface StopOptions {
   view: ClusterView;

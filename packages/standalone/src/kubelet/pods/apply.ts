@@ -1,7 +1,9 @@
-import { failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
-import type { PodStep } from "./decide.ts";
-import type { PodContext } from "./pod-controller.ts";
+import { DONE, failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
+import type { ActivePodStep } from "./decide.ts";
+import type { PodContext } from "./index.ts";
+import { keepProbing } from "./keep-probing.ts";
 import type { SeenPod } from "./read.ts";
+import { reportStatus } from "./report.ts";
 import { startContainer } from "./start-container.ts";
 import { stopContainers } from "./stop-containers.ts";
 
@@ -12,31 +14,46 @@ const passed = {
 };
 
 /** Carries out one step for a pod. */
-export async function applyPodStep(context: PodContext, seen: SeenPod, step: PodStep): Promise<void> {
+export async function applyPodStep(
+  context: PodContext,
+  seen: SeenPod,
+  step: ActivePodStep,
+): Promise<typeof DONE | undefined> {
   const { runtime, volumes } = context;
   const { pod } = seen.podView;
   const { uid = "", namespace = "", name } = pod.metadata;
   switch (step.do) {
+    case "update-probes":
+      for (const each of seen.podView.containers) keepProbing(context, pod, each);
+      return undefined;
+    case "mount-volumes":
+      await volumes.mount(pod, seen.origin);
+      return undefined;
+    case "report-status":
+      await reportStatus(context, seen.podView);
+      return undefined;
     case "start":
-      return startContainer(context, pod, step.container, step.attempt);
+      await startContainer(context, pod, step.container, step.attempt);
+      return undefined;
     case "stop":
-      return stopContainers(context, seen, step);
-    case "releaseVolumes":
+      await stopContainers(context, seen, step);
+      return undefined;
+    case "release-volumes":
       await volumes.release(uid);
-      return passed.released();
-    case "removeFolder":
+      passed.released();
+      return undefined;
+    case "remove-folder":
       await volumes.removeFolder(uid);
-      return passed.folderRemoved();
-    case "removeContainers":
+      passed.folderRemoved();
+      return undefined;
+    case "remove-containers":
       await removeContainers(context, pod);
-      return passed.containersRemoved();
-    case "deleteObject":
+      passed.containersRemoved();
+      return undefined;
+    case "delete-object":
       await runtime.removePod({ uid, namespace, name });
       if (!seen.orphaned) await deleteObject(context, pod);
-      return;
-    case "mountVolumes":
-    case "wait":
-      return;
+      return DONE;
   }
 }
 

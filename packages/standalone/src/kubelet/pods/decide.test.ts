@@ -71,16 +71,16 @@ function checked(step: PodStep, view: PodView): void {
     }
     if (role === "init") assert.equal(running.length, 0, "one init container at a time");
   }
-  if (["releaseVolumes", "removeFolder", "removeContainers", "deleteObject"].includes(step.do)) {
+  if (["release-volumes", "remove-folder", "remove-containers", "delete-object"].includes(step.do)) {
     assert.equal(running.length, 0, "nothing is taken away from what runs");
   }
-  if (step.do === "removeFolder") assert.ok(!view.volumesHeld);
-  if (step.do === "deleteObject") assert.ok(!view.volumesHeld && !view.onDisk);
+  if (step.do === "remove-folder") assert.ok(!view.volumesHeld);
+  if (step.do === "delete-object") assert.ok(!view.volumesHeld && !view.onDisk);
 }
 
 function carryOut(step: PodStep, world: World): void {
-  if (step.do === "mountVolumes") world.volumes = true;
-  if (step.do === "mountVolumes") world.onDisk = true;
+  if (step.do === "mount-volumes") world.volumes = true;
+  if (step.do === "mount-volumes") world.onDisk = true;
   if (step.do === "start") {
     const createdAt = new Date(world.now).toISOString();
     const pod = { uid: "u", namespace: "ns", name: "p" };
@@ -99,10 +99,10 @@ function carryOut(step: PodStep, world: World): void {
       if (step.containers.includes(status.name) && status.state === "running") end(world, status, 143);
     }
   }
-  if (step.do === "releaseVolumes") world.volumes = false;
-  if (step.do === "removeFolder") world.onDisk = false;
-  if (step.do === "removeContainers") world.attempts = [];
-  if (step.do === "deleteObject") world.gone = true;
+  if (step.do === "release-volumes") world.volumes = false;
+  if (step.do === "remove-folder") world.onDisk = false;
+  if (step.do === "remove-containers") world.attempts = [];
+  if (step.do === "delete-object") world.gone = true;
   if (step.do === "wait") world.now += step.milliseconds ?? 1000;
 }
 

@@ -1,3 +1,4 @@
+import { type Outcome, wait } from "@mooring/store";
 import { waitBeforeRestart } from "./back-off.ts";
 import {
   type ContainerView,
@@ -10,15 +11,42 @@ import {
 
 export type PodStep =
   /** Ask for the pod's volumes, and wait until they are there. */
-  | { do: "mountVolumes" }
+  | { do: "mount-volumes" }
   | { do: "start"; container: string; attempt: number }
   /** SIGTERM, then SIGKILL after the grace period. */
   | { do: "stop"; containers: string[]; graceSeconds: number; why: string }
-  | { do: "releaseVolumes" }
-  | { do: "removeFolder" }
-  | { do: "removeContainers" }
-  | { do: "deleteObject" }
+  | { do: "release-volumes" }
+  | { do: "remove-folder" }
+  | { do: "remove-containers" }
+  | { do: "delete-object" }
   | { do: "wait"; milliseconds?: number };
+
+export type ActivePodStep =
+  | Exclude<PodStep, { do: "wait" }>
+  | { do: "report-status" }
+  /** Begins probes of what runs, and ends those of what does not any more. */
+  | { do: "update-probes" };
+
+/** What was found to be out of date around a pod, next to the pod itself. */
+export interface PodDue {
+  mount: boolean;
+  status: boolean;
+  probes: boolean;
+  /** Its volumes were released, and somebody is still at it. */
+  releasing: boolean;
+}
+
+/** As {@link decidePod}, and first what its object and its volumes are to show. */
+export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome {
+  if (due.probes) return { do: "update-probes" };
+  if (due.mount) return { do: "mount-volumes" };
+  if (due.status) return { do: "report-status" };
+  const step = decidePod(view);
+  if (step.do === "wait") return step.milliseconds === undefined ? wait() : wait(step.milliseconds + 10);
+  // Whoever works on the volumes says when there is news of them.
+  if (step.do === "mount-volumes" || (step.do === "release-volumes" && due.releasing)) return wait();
+  return step;
+}
 
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -27,7 +55,7 @@ export function decidePod(view: PodView): PodStep {
   const deleting = view.pod.metadata.deletionTimestamp !== undefined;
   if (deleting || outcomeOf(view) !== undefined) return decideEnding(view, deleting);
   if (unsupportedImages(view.pod).length > 0) return { do: "wait" };
-  if (!view.volumesReady) return { do: "mountVolumes" };
+  if (!view.volumesReady) return { do: "mount-volumes" };
   return decideUnhealthy(view) ?? decideInit(view) ?? decideApps(view);
 }
 
@@ -39,12 +67,12 @@ function decideEnding(view: PodView, deleting: boolean): PodStep {
     const first = apps.length > 0 ? apps : running;
     return stop(first, graceSeconds(view), deleting ? "the pod is being deleted" : "the pod has ended");
   }
-  if (view.volumesHeld) return { do: "releaseVolumes" };
-  if (view.onDisk) return { do: "removeFolder" };
+  if (view.volumesHeld) return { do: "release-volumes" };
+  if (view.onDisk) return { do: "remove-folder" };
   if (!deleting) return { do: "wait" };
   return view.containers.some(({ latest }) => latest !== undefined)
-    ? { do: "removeContainers" }
-    : { do: "deleteObject" };
+    ? { do: "remove-containers" }
+    : { do: "delete-object" };
 }
 
 /** What a delete asked for; else what the pod says. */

@@ -4,20 +4,28 @@ import type { Host } from "@mooring/engine";
 import type { EventRecorder, Pod } from "@mooring/store";
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { KubeletPaths } from "../paths.ts";
-import { type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
-import type { VolumeManager } from "../volumes/csi-volume-manager.ts";
+import { type ClaimCaches, type CsiVolume, traceClaim } from "../volumes/csi-volume.ts";
+import type { VolumeManager } from "../volumes/index.ts";
 import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */
 export interface PodVolumes {
-  /** Starts what is to be done for the pod's volumes, and tells whether all of them are there. */
-  ensure(pod: Pod): Promise<boolean>;
+  /** What the pod's volumes are made from, in one word, but for what is in objects that they read. */
+  origin(pod: Pod, caches: ClaimCaches): string;
+  /** Does what is to be done for the pod's volumes now, and has the others published. */
+  mount(pod: Pod, origin: string): Promise<void>;
+  /** They were mounted as they are made now. */
+  isMounted(podUID: string, origin: string): boolean;
+  /** All of them are there. */
+  isReady(pod: Pod, caches: ClaimCaches): boolean;
   /** Where they are, once they are there. */
   sources(pod: Pod): Map<string, { path: string; readOnly: boolean }>;
   subPath(pod: Pod, container: string, index: number, volume: string, path: string): Promise<string>;
   release(podUID: string): Promise<void>;
   holds(podUID: string): boolean;
+  /** They were released, and somebody is still at it. */
+  isReleasing(podUID: string): boolean;
   hasFolder(podUID: string): Promise<boolean>;
   /** Removes what is left of a pod that has let go of its volumes. */
   removeFolder(podUID: string): Promise<void>;
@@ -34,9 +42,11 @@ export interface PodVolumesOptions extends LocalVolumeContext {
 export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
   const { view, host, paths, manager, events } = options;
   const prepared = new Map<string, Map<string, LocalVolume>>();
+  /** By pod uid, from what its volumes were made. */
+  const mounted = new Map<string, string>();
 
-  function trace(pod: Pod): { volumes: CsiVolume[]; problems: string[] } {
-    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(view, pod, volume));
+  function trace(pod: Pod, caches: ClaimCaches = view): { volumes: CsiVolume[]; problems: string[] } {
+    const traced = (pod.spec?.volumes ?? []).map((volume) => traceClaim(caches, pod, volume));
     const volumes = traced.filter((each) => each !== undefined && !("problem" in each)) as CsiVolume[];
     const problems = traced.flatMap((each) =>
       each !== undefined && "problem" in each ? [each.problem] : [],
@@ -70,13 +80,22 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
   const subPaths = (podUID: string) => join(paths.pod(podUID), "volume-subpaths");
 
   return {
-    async ensure(pod) {
+    origin(pod, caches) {
+      const { labels, annotations } = pod.metadata;
+      return JSON.stringify([trace(pod, caches), labels, annotations]);
+    },
+    isMounted: (podUID, origin) => mounted.get(podUID) === origin,
+    async mount(pod, origin) {
       const { volumes, problems } = trace(pod);
       for (const problem of problems) {
         events.event(pod, "Warning", "FailedMount", `Unable to attach or mount volumes: ${problem}`);
       }
       manager.want(pod, volumes);
       await prepareLocal(pod);
+      mounted.set(pod.metadata.uid ?? "", origin);
+    },
+    isReady(pod, caches) {
+      const { volumes, problems } = trace(pod, caches);
       return problems.length === 0 && manager.isReady(pod.metadata.uid ?? "", volumes);
     },
     sources(pod) {
@@ -96,12 +115,14 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
     },
     async release(podUID) {
       prepared.delete(podUID);
+      mounted.delete(podUID);
       options.tokens.forget(podUID);
       // They are mounts of the volumes themselves, which would stay busy.
       await removeSubPaths(host, subPaths(podUID));
       manager.release(podUID);
     },
     holds: (podUID) => manager.holds(podUID),
+    isReleasing: (podUID) => manager.isReleasing(podUID),
     hasFolder: (podUID) =>
       lstat(paths.pod(podUID)).then(
         () => true,
@@ -109,6 +130,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       ),
     async removeFolder(podUID) {
       prepared.delete(podUID);
+      mounted.delete(podUID);
       const folder = paths.pod(podUID);
       await removeSubPaths(host, subPaths(podUID));
       for (const { target, fsType } of await host.mounts.list()) {

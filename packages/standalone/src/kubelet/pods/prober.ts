@@ -10,6 +10,8 @@ export interface Prober {
   /** Begins when the container has probes and they do not run yet. */
   ensure(id: string, container: Container, startedAt: number, target: ProbeTarget): void;
   results(id: string, container: Container): ProbeResults;
+  /** It has begun with the container and has not ended. */
+  isProbing(id: string): boolean;
   end(id: string): void;
   close(): void;
 }
@@ -75,6 +77,7 @@ export function createProber(
       probeAll(id, container, startedAt, target, entry).catch(() => {});
     },
     results: (id, container) => running.get(id)?.results ?? initial(container),
+    isProbing: (id) => running.has(id),
     end(id) {
       running.get(id)?.stop.abort();
       running.delete(id);
@@ -86,7 +89,7 @@ export function createProber(
   };
 }
 
-function hasProbes({ startupProbe, readinessProbe, livenessProbe }: Container): boolean {
+export function hasProbes({ startupProbe, readinessProbe, livenessProbe }: Container): boolean {
   return startupProbe !== undefined || readinessProbe !== undefined || livenessProbe !== undefined;
 }
 

@@ -1,44 +1,70 @@
-import type { Pod } from "@mooring/store";
-import { defined } from "@mooring/store";
+import { defined, type Pod, type ReadContext } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
-import { containerID } from "./container-config.ts";
+import type { ClaimCaches } from "../volumes/csi-volume.ts";
+import type { PodDue } from "./decide.ts";
+import type { PodContext } from "./index.ts";
+import { areProbesDue } from "./keep-probing.ts";
 import { orphanedPod } from "./orphaned-pod.ts";
-import type { PodContext } from "./pod-controller.ts";
 import { type ContainerView, outcomeOf, type PodView, rolesOf, unsupportedImages } from "./pod-view.ts";
+import { versionsOf } from "./references.ts";
+import { isStatusDue } from "./report.ts";
 
 export interface SeenPod {
   podView: PodView;
   /** There is no such pod on this node any more, only what it left. */
   orphaned: boolean;
+  due: PodDue;
+  /** What its volumes are made from. */
+  origin: string;
 }
 
-/** Everything about a pod as it is now; undefined when nothing of it is left. Has its containers probed, too. */
-export async function lookAtPod(context: PodContext, uid: string): Promise<SeenPod | undefined> {
-  const { view, runtime, volumes, node } = context;
+/** Everything about a pod as it is now; undefined when nothing of it is left. Without a reader nothing is noted. */
+export async function lookAtPod(
+  context: PodContext,
+  uid: string,
+  reader?: ReadContext["reader"],
+): Promise<SeenPod | undefined> {
+  const { runtime, volumes, node } = context;
+  const pods = reader === undefined ? context.pods : reader.over(context.pods);
   const attempts = runtime.list().filter((each) => each.pod.uid === uid);
-  const found = view.pods.byIndex("uid", uid)[0];
+  const found = pods.byIndex("uid", uid)[0];
   const mine = found?.spec?.nodeName === node.nodeName ? found : undefined;
   const onDisk = await volumes.hasFolder(uid);
   const pod = mine ?? (await orphanedPod(runtime, uid, attempts, onDisk || volumes.holds(uid)));
   if (pod === undefined) return undefined;
   const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
-  for (const each of containers) keepProbing(context, pod, each);
   const base = { pod, containers, volumesHeld: volumes.holds(uid), onDisk, now: Date.now() };
-  const podView: PodView = { ...base, volumesReady: false };
-  return {
-    podView: orphaned ? podView : { ...podView, volumesReady: await areVolumesReady(context, podView) },
-    orphaned,
+  const due = {
+    ...{ mount: false, status: false, releasing: volumes.isReleasing(uid) },
+    probes: containers.some((each) => areProbesDue(context, each)),
   };
+  if (orphaned) return { podView: { ...base, volumesReady: false }, orphaned, due, origin: "" };
+  const { origin, mount, ready } = volumesOf(context, { ...base, volumesReady: false }, reader);
+  const podView = { ...base, volumesReady: ready };
+  return { podView, orphaned, due: { ...due, mount, status: isStatusDue(podView, node.address) }, origin };
 }
 
-async function areVolumesReady({ volumes }: PodContext, podView: PodView): Promise<boolean> {
+function volumesOf(
+  { view, references, volumes, wakes }: PodContext,
+  podView: PodView,
+  reader: ReadContext["reader"] | undefined,
+): { origin: string; mount: boolean; ready: boolean } {
   const { pod, containers } = podView;
   const ending = pod.metadata.deletionTimestamp !== undefined || outcomeOf(podView) !== undefined;
-  if (ending || unsupportedImages(pod).length > 0) return false;
-  const ready = await volumes.ensure(pod);
+  if (ending || unsupportedImages(pod).length > 0) return { origin: "", mount: false, ready: false };
+  const { uid = "" } = pod.metadata;
+  const caches: ClaimCaches =
+    reader === undefined ? view : { claims: reader.over(view.claims), volumes: reader.over(view.volumes) };
+  const noted =
+    reader === undefined || references === undefined
+      ? references
+      : { configMaps: reader.over(references.configMaps), secrets: reader.over(references.secrets) };
+  const origin = `${wakes.remounts(uid)} ${versionsOf(pod, noted)} ${volumes.origin(pod, caches)}`;
   // What runs has its volumes, also while they are looked at again after a restart of ours.
-  return ready || containers.some(({ latest }) => latest?.state === "running");
+  const running = containers.some(({ latest }) => latest?.state === "running");
+  const mounted = volumes.isMounted(uid, origin);
+  return { origin, mount: !mounted, ready: (mounted && volumes.isReady(pod, caches)) || running };
 }
 
 function containersOf(
@@ -52,21 +78,5 @@ function containersOf(
     const startError = startErrors.get(`${pod.metadata.uid}/${spec.name}`);
     const probes = prober.results(latest?.id ?? "", spec);
     return { spec, role, latest, previous, probes, ...defined({ startError }) };
-  });
-}
-
-function keepProbing(context: PodContext, pod: Pod, { spec, latest, previous }: ContainerView): void {
-  const { prober, runtime, node, signal } = context;
-  if (previous !== undefined) prober.end(previous.id);
-  if (latest === undefined) return;
-  if (latest.state !== "running") {
-    prober.end(latest.id);
-    return;
-  }
-  const id = containerID(pod, spec.name, latest.attempt);
-  prober.ensure(latest.id, spec, Date.parse(latest.startedAt ?? latest.createdAt), {
-    host: node.address,
-    ports: spec.ports ?? [],
-    exec: (argv, timeoutMs) => runtime.exec(id, argv, { timeoutMs, signal }),
   });
 }

@@ -1,16 +1,16 @@
 import {
+  type Collection,
   ConfigMaps,
-  type ControllerSource,
   createInformer,
   defined,
   delay,
+  type Informer,
   type KubeObject,
   type Logger,
   type ObjectStore,
   type Pod,
   type Resource,
   Secrets,
-  source,
 } from "@mooring/store";
 import { isFinished } from "../../controllers/pod-claims.ts";
 
@@ -40,26 +40,34 @@ export function referencesOf({ spec }: Pod): { configMaps: Set<string>; secrets:
   return { configMaps, secrets };
 }
 
-/** ConfigMaps and Secrets, of which only the names are kept, as sources of work for the pods that read them. */
+/** ConfigMaps and Secrets, of which only the names and versions are kept. */
+export interface References {
+  configMaps: Informer<KubeObject>;
+  secrets: Informer<KubeObject>;
+  done: Promise<void>;
+}
+
 export function followReferences(
   store: ObjectStore,
-  podsHere: () => readonly Pod[],
   { logger, signal }: { logger: Logger; signal: AbortSignal },
-): { sources: ControllerSource[]; done: Promise<void> } {
-  const follow = (resource: Resource, kind: "configMaps" | "secrets") => {
-    const informer = createInformer(store, resource, { transform: nameOnly, logger });
-    const readers = ({ metadata }: KubeObject) =>
-      podsHere()
-        .filter((pod) => pod.metadata.namespace === metadata.namespace && !isFinished(pod))
-        .filter((pod) => referencesOf(pod)[kind].has(metadata.name))
-        .map((pod) => pod.metadata.uid ?? "");
-    return { source: source(informer, readers), done: informer.run(signal) };
-  };
-  const all = [follow(ConfigMaps, "configMaps"), follow(Secrets, "secrets")];
-  return {
-    sources: all.map((each) => each.source),
-    done: Promise.all(all.map(({ done }) => done)).then(() => {}),
-  };
+): References {
+  const follow = (resource: Resource) => createInformer(store, resource, { transform: nameOnly, logger });
+  const [configMaps, secrets] = [follow(ConfigMaps), follow(Secrets)];
+  const done = Promise.all([configMaps, secrets].map((informer) => informer.run(signal))).then(() => {});
+  return { configMaps, secrets, done };
+}
+
+/** The versions of what the pod reads, in one word. */
+export function versionsOf(
+  pod: Pod,
+  caches: Record<"configMaps" | "secrets", Collection<KubeObject>> | undefined,
+): string {
+  if (caches === undefined) return "";
+  const { namespace = "" } = pod.metadata;
+  const read = referencesOf(pod);
+  const versions = (kind: "configMaps" | "secrets") =>
+    [...read[kind]].map((name) => caches[kind].get(`${namespace}/${name}`)?.metadata.resourceVersion ?? "");
+  return [...versions("configMaps"), ...versions("secrets")].join();
 }
 
 const ASK_MS = 60_000;

@@ -1,17 +1,25 @@
 import { isDeepStrictEqual } from "node:util";
 import { failpoint, isNotFound, mutate, Pods } from "@mooring/store";
-import type { PodContext } from "./pod-controller.ts";
+import type { PodContext } from "./index.ts";
 import type { PodView } from "./pod-view.ts";
 import { podStatus } from "./status.ts";
 
 const afterWrite = failpoint("standalone/kubelet/status-written");
 
+/** The pod's object does not say what is so. */
+export function isStatusDue(podView: PodView, address: string): boolean {
+  const status = podStatus(podView, address);
+  if (isDeepStrictEqual(status, podView.pod.status)) return false;
+  // A field that is there and undefined is not there for whoever reads it.
+  return !isDeepStrictEqual(JSON.parse(JSON.stringify(status)), podView.pod.status);
+}
+
 /** Writes the pod's status when it is not what it should be. Others' conditions in it stay. */
-export async function reportStatus({ store, node }: PodContext, podView: PodView): Promise<void> {
+export async function reportStatus({ store, node, pods }: PodContext, podView: PodView): Promise<void> {
   const { pod } = podView;
-  if (isDeepStrictEqual(podStatus(podView, node.address), pod.status)) return;
+  if (!isStatusDue(podView, node.address)) return;
   try {
-    await mutate(
+    const written = await mutate(
       store,
       Pods,
       { namespace: pod.metadata.namespace ?? "", name: pod.metadata.name },
@@ -22,8 +30,10 @@ export async function reportStatus({ store, node }: PodContext, podView: PodView
       },
       { subresource: "status" },
     );
+    pods.wrote(written);
     afterWrite();
   } catch (error) {
     if (!isNotFound(error)) throw error;
+    pods.gone(pod);
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type Collection,
   keyOf,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -6,7 +7,6 @@ import {
   parseQuantity,
 } from "@mooring/store";
 import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
-import type { ClusterView } from "../../controllers/cluster-view.ts";
 import { claimNameOf } from "../../controllers/pod-claims.ts";
 
 export type PodVolume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
@@ -31,9 +31,15 @@ export interface Problem {
   problem: string;
 }
 
+/** What is looked at, in caches or as a reader notes it. */
+export interface ClaimCaches {
+  claims: Collection<PersistentVolumeClaim>;
+  volumes: Collection<PersistentVolume>;
+}
+
 /** Undefined when the volume is no claim at all. */
 export function traceClaim(
-  view: Pick<ClusterView, "claims" | "volumes">,
+  view: ClaimCaches,
   pod: Pod,
   podVolume: PodVolume,
 ): CsiVolume | Problem | undefined {

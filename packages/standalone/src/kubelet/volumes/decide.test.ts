@@ -33,14 +33,14 @@ function checked(step: DeviceStep, world: World): void {
   if (step.do === "unpublish") assert.ok(!world.wants.has(step.podUID));
   if (step.do === "unstage")
     assert.equal(world.publications.size, 0, "unstaged only when nothing is published");
-  if (step.do === "reportUnused") assert.ok(world.staged === "no" && world.publications.size === 0);
+  if (step.do === "report-unused") assert.ok(world.staged === "no" && world.publications.size === 0);
 }
 
 function carryOut(step: DeviceStep, world: World, succeeds: boolean): void {
   const result: Certainty = succeeds ? "yes" : "maybe";
-  if (step.do === "reportInUse") world.inUse = true;
-  if (step.do === "reportUnused") world.inUse = false;
-  if (step.do === "waitForAttach") world.attached = true;
+  if (step.do === "report-in-use") world.inUse = true;
+  if (step.do === "report-unused") world.inUse = false;
+  if (step.do === "wait-for-attach") world.attached = true;
   if (step.do === "stage") world.staged = result;
   if (step.do === "unstage") world.staged = succeeds ? "no" : "maybe";
   if (step.do === "publish") world.publications.set(step.podUID, result);

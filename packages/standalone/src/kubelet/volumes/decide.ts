@@ -1,3 +1,5 @@
+import { DONE, type Outcome, wait } from "@mooring/store";
+
 /** How sure we are that the driver has done something: `maybe` after a restart or a failed call. */
 export type Certainty = "no" | "maybe" | "yes";
 
@@ -19,14 +21,29 @@ export interface DeviceView {
 
 export type DeviceStep =
   | { do: "unpublish"; podUID: string }
-  | { do: "reportInUse" }
-  | { do: "waitForAttach" }
+  | { do: "report-in-use" }
+  | { do: "wait-for-attach" }
   | { do: "stage" }
   | { do: "expand" }
   | { do: "publish"; podUID: string }
   | { do: "unstage" }
-  | { do: "reportUnused" }
+  | { do: "report-unused" }
   | { do: "wait" };
+
+/** Steps that wait for somebody else are no steps to apply. */
+export type ActiveDeviceStep = Exclude<DeviceStep, { do: "wait" | "wait-for-attach" }>;
+
+/** As {@link decideDevice}, for the loop: of what nobody wants any more nothing is left to do. */
+export function decideStep(view: DeviceView): ActiveDeviceStep | Outcome {
+  const step = decideDevice(view);
+  if (step.do !== "wait" && step.do !== "wait-for-attach") return step;
+  return isOver(view) ? DONE : wait();
+}
+
+/** Nothing of it is left on this node, and nobody wants it. */
+export function isOver({ wantedBy, publications, staged, reportedInUse }: DeviceView): boolean {
+  return wantedBy.length + publications.length === 0 && staged === "no" && !reportedInUse;
+}
 
 /** The next step for one volume on this node. What is not wanted goes first: another pod may wait for it. */
 export function decideDevice(view: DeviceView): DeviceStep {
@@ -35,13 +52,13 @@ export function decideDevice(view: DeviceView): DeviceStep {
   if (view.wantedBy.length > 0) return decideWanted(view);
   if (view.publications.length > 0) return { do: "wait" };
   if (view.staged !== "no") return { do: "unstage" };
-  return view.reportedInUse ? { do: "reportUnused" } : { do: "wait" };
+  return view.reportedInUse ? { do: "report-unused" } : { do: "wait" };
 }
 
 function decideWanted(view: DeviceView): DeviceStep {
   // First say that it is used, then look whether it is attached: the other way round it could be detached in between.
-  if (view.needsAttach && !view.reportedInUse) return { do: "reportInUse" };
-  if (view.needsAttach && !view.attached) return { do: "waitForAttach" };
+  if (view.needsAttach && !view.reportedInUse) return { do: "report-in-use" };
+  if (view.needsAttach && !view.attached) return { do: "wait-for-attach" };
   if (view.staged !== "yes") return { do: "stage" };
   const isPublished = (uid: string) =>
     view.publications.some(({ podUID, state }) => podUID === uid && state === "yes");

@@ -1,20 +1,11 @@
-import {
-  type EventRecorder,
-  type Logger,
-  type PersistentVolume,
-  type Pod,
-  runController,
-  source,
-  WorkQueue,
-} from "@mooring/store";
-import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
+import { type EventRecorder, type Logger, type Outcome, type Pod, Reconciler } from "@mooring/store";
+import { applyDeviceStep, reportFailure } from "./apply.ts";
 import type { CsiVolume } from "./csi-volume.ts";
 import type { DeviceContext } from "./csi-volume-entry.ts";
-import { applyDeviceStep, reportFailure } from "./csi-volume-steps.ts";
 import { DeviceTable } from "./csi-volume-table.ts";
-import { viewDevice } from "./csi-volume-view.ts";
-import { decideDevice } from "./decide.ts";
+import { type ActiveDeviceStep, decideStep, isOver } from "./decide.ts";
 import { type InUseReport, reportInUse } from "./in-use.ts";
+import { type ReadDevice, readDevice } from "./read.ts";
 
 /** The CSI volumes of the pods on this node. */
 export interface VolumeManager {
@@ -25,6 +16,8 @@ export interface VolumeManager {
   isReady(podUID: string, volumes: readonly CsiVolume[]): boolean;
   /** The pod wants a volume, or one may still be published for it. */
   holds(podUID: string): boolean;
+  /** The pod has let go, and something is still published for it. */
+  isReleasing(podUID: string): boolean;
   /** Where the volume is for the pod. */
   pathOf(podUID: string, volume: CsiVolume): string;
   /** Pods that something may be published for. */
@@ -50,62 +43,54 @@ export interface ManagerContext extends VolumeManagerOptions {
 /** Volumes that are worked on at the same time. */
 const CONCURRENCY = 8;
 
+/** A volume may be published for every pod of the node. */
+const MOST_STEPS = 500;
+
 export async function startVolumeManager(options: VolumeManagerOptions): Promise<VolumeManager> {
-  const { store, view, paths, nodeName, logger, signal } = options;
+  const { store, paths, nodeName, signal } = options;
   const table = await DeviceTable.fromDisk(paths);
   const inUse = reportInUse(store, nodeName, table.keys());
   // Before anything is decided: what is on disk counts as used until it has been looked at.
   await inUse.sync();
-  const context: ManagerContext = { ...options, table, inUse };
-  const queue = new WorkQueue({ baseMs: 250, maxMs: 60_000 });
-  const known = (volume: PersistentVolume | undefined) => keysOf(volume).filter((key) => table.get(key));
-  const done = runController(
-    {
-      ...{ name: "volume-manager", logger, queue, concurrency: CONCURRENCY },
-      sources: [
-        source(view.nodes, ({ metadata }) => (metadata.name === nodeName ? table.keys() : [])),
-        source(view.claims, ({ spec }) => known(view.volumes.get(spec?.volumeName ?? ""))),
-        source(view.volumes, known),
-        source(view.drivers, () => table.keys()),
-      ],
-      reconcile: (key) => reconcile(context, key),
-    },
-    signal,
-  );
+  const reconciler = reconcilerOf({ ...options, table, inUse });
   return {
     want(pod, volumes) {
-      for (const volume of volumes) if (table.want(pod, volume)) queue.add(volume.key);
+      for (const volume of volumes) if (table.want(pod, volume)) reconciler.add(volume.key);
     },
     release(podUID) {
-      for (const key of table.release(podUID)) queue.add(key);
+      for (const key of table.release(podUID)) reconciler.add(key);
     },
     isReady: (podUID, volumes) =>
       volumes.every(({ key }) => table.get(key)?.publications.get(podUID) === "yes"),
     holds: (podUID) => table.holds(podUID),
+    isReleasing: (podUID) => table.hasReleased(podUID),
     pathOf: (podUID, volume) => paths.publishTarget(podUID, volume.volume, volume.block),
     podsOnDisk: () => table.publishedPods(),
     empty: (until) => table.empty(until),
-    done,
+    done: reconciler.run(signal),
   };
 }
 
-async function reconcile(context: ManagerContext, key: string): Promise<void> {
-  for (;;) {
-    const device = context.table.get(key);
-    if (device === undefined) return;
-    const step = decideDevice(await viewDevice(context, key, device));
-    if (step.do === "wait" || step.do === "waitForAttach") return context.table.forget(key);
-    try {
-      await applyDeviceStep(context, key, device, step);
-    } catch (error) {
-      reportFailure(context, device, step, error);
-      throw error;
-    }
-    context.signal.throwIfAborted();
-  }
-}
-
-function keysOf(volume: PersistentVolume | undefined): string[] {
-  const csi = volume?.spec?.csi;
-  return csi === undefined ? [] : [uniqueVolumeName(csi.driver, csi.volumeHandle)];
+/** Keys are those of the table, which tells of its changes itself: no object stands for what is on this machine. */
+function reconcilerOf(context: ManagerContext): Reconciler<ReadDevice, ActiveDeviceStep | Outcome> {
+  const { store, view, logger, table } = context;
+  return new Reconciler<ReadDevice, ActiveDeviceStep | Outcome>({
+    ...{ name: "volume-manager", store, logger, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
+    backoff: { baseMs: 250, maxMs: 60_000 },
+    sources: [],
+    watched: [view.nodes, view.claims, view.volumes, view.drivers],
+    keys: () => table.keys(),
+    read: (key, from) => readDevice(context, key, from),
+    isGone: isOver,
+    decide: decideStep,
+    async apply(step, { key, device }) {
+      try {
+        await applyDeviceStep(context, key, device, step);
+      } catch (error) {
+        reportFailure(context, device, step, error);
+        throw error;
+      }
+    },
+    ended: async (key) => table.forget(key),
+  });
 }

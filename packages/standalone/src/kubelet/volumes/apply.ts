@@ -5,14 +5,11 @@ import {
   unpublishVolume,
   unstageVolume,
 } from "./csi-volume-entry.ts";
-import type { ManagerContext } from "./csi-volume-manager.ts";
 import type { Device } from "./csi-volume-table.ts";
-import { needsAttach, pendingExpansion } from "./csi-volume-view.ts";
-import type { DeviceStep } from "./decide.ts";
+import type { ActiveDeviceStep, DeviceStep } from "./decide.ts";
 import { finishExpansion } from "./expansion.ts";
-
-/** Steps that wait for somebody else are no steps to apply. */
-export type ActiveStep = Exclude<DeviceStep, { do: "wait" | "waitForAttach" }>;
+import type { ManagerContext } from "./index.ts";
+import { needsAttach, pendingExpansion } from "./read.ts";
 
 /**
  * Carries out one step. Before the driver is asked the state becomes `maybe`: while the call runs, and when it fails,
@@ -22,17 +19,17 @@ export async function applyDeviceStep(
   context: ManagerContext,
   key: string,
   device: Device,
-  step: ActiveStep,
+  step: ActiveDeviceStep,
 ): Promise<void> {
   const { inUse, signal } = context;
   switch (step.do) {
-    case "reportInUse":
+    case "report-in-use":
       return inUse.add(key);
-    case "reportUnused":
+    case "report-unused":
       return inUse.remove(key);
     case "stage":
       device.staged = "maybe";
-      await stageVolume(context, device.record, needsAttach(context, device), signal);
+      await stageVolume(context, device.record, needsAttach(context.view, device), signal);
       device.staged = "yes";
       return;
     case "unstage":
@@ -56,7 +53,7 @@ async function publish(context: ManagerContext, device: Device, podUID: string):
   const want = device.wants.get(podUID);
   if (want === undefined) return;
   device.publications.set(podUID, "maybe");
-  await publishVolume(context, device.record, want, needsAttach(context, device), context.signal);
+  await publishVolume(context, device.record, want, needsAttach(context.view, device), context.signal);
   device.publications.set(podUID, "yes");
   context.changed(podUID);
 }
@@ -64,7 +61,7 @@ async function publish(context: ManagerContext, device: Device, podUID: string):
 async function expand(context: ManagerContext, device: Device): Promise<void> {
   const { store, view, events, nodeName, signal } = context;
   const { record, publications, wants } = device;
-  const bytes = pendingExpansion(context, device);
+  const bytes = pendingExpansion(context.view, device);
   if (bytes === undefined) return;
   const published = [...publications].find(([, state]) => state === "yes")?.[0];
   await expandOnNode(context, record, bytes, published, signal);
@@ -86,7 +83,7 @@ const FAILURES: Partial<Record<DeviceStep["do"], readonly [reason: string, opera
 export function reportFailure(
   { events }: ManagerContext,
   { record, wants }: Device,
-  step: ActiveStep,
+  step: ActiveDeviceStep,
   error: unknown,
 ): void {
   const text = error instanceof Error ? error.message : String(error);

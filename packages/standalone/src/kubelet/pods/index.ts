@@ -1,0 +1,113 @@
+import {
+  type EventRecorder,
+  type Logger,
+  type ObjectStore,
+  type Outcome,
+  type Pod,
+  Reconciler,
+  source,
+  type WatchedInformer,
+  WrittenCache,
+} from "@mooring/store";
+import type { ClusterView } from "../../controllers/cluster-view.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import { applyPodStep } from "./apply.ts";
+import { type ActivePodStep, decideStep } from "./decide.ts";
+import type { NodeFacts } from "./field-ref.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import { createProber, type Prober } from "./prober.ts";
+import { lookAtPod, type SeenPod } from "./read.ts";
+import { askForReferences, followReferences, type References } from "./references.ts";
+import type { PodWakes } from "./wakes.ts";
+
+export interface PodControllerOptions {
+  /** How changes of secrets and config maps that pods read are noticed: by a watch of all, or by asking now and then. */
+  referencesBy?: "watch" | "ask";
+  store: ObjectStore;
+  view: ClusterView;
+  runtime: Runtime;
+  volumes: PodVolumes;
+  node: NodeFacts;
+  events: EventRecorder;
+  logger: Logger;
+  wakes: PodWakes;
+  signal: AbortSignal;
+}
+
+export interface PodContext extends PodControllerOptions {
+  pods: WrittenCache<Pod>;
+  prober: Prober;
+  /** Undefined: nobody tells of them. */
+  references: References | undefined;
+  /** By `UID/CONTAINER`: why the last try to start it failed before anything ran. */
+  startErrors: Map<string, { reason: string; message: string }>;
+}
+
+/** Pods that are worked on at the same time: a stop waits out its grace period, and must not hold up others. */
+const CONCURRENCY = 64;
+/** Each container of a pod takes some. */
+const MOST_STEPS = 500;
+
+/** Brings each pod of this node, by uid, to what its object says; also those that have no object any more. */
+export async function runPods(options: PodControllerOptions): Promise<void> {
+  const { store, view, runtime, node, wakes, signal } = options;
+  const asks = options.referencesBy === "ask";
+  const context: PodContext = {
+    ...options,
+    pods: new WrittenCache(store, view.pods),
+    prober: proberOf(options),
+    references: asks ? undefined : followReferences(store, options),
+    startErrors: new Map(),
+  };
+  const podsHere = () => view.pods.byIndex("node", node.nodeName);
+  const reconciler = reconcilerOf(context);
+  wakes.listen((uid) => reconciler.add(uid));
+  const unfollow = runtime.onChange((podUID) => wakes.add(podUID));
+  const asking = asks ? askForReferences(podsHere, (uid) => wakes.remount(uid), signal) : undefined;
+  try {
+    await reconciler.run(signal);
+  } finally {
+    unfollow();
+    context.prober.close();
+    await Promise.all([context.references?.done, asking]);
+  }
+}
+
+type PodRead = { uid: string; seen: SeenPod | undefined };
+
+/** What is on this machine tells of its changes itself: it is no object. */
+function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | Outcome> {
+  const { store, view, node, wakes, logger, references } = context;
+  // Only run and compared with themselves, whatever they hold.
+  const read = references === undefined ? [] : [references.configMaps, references.secrets];
+  return new Reconciler<PodRead, ActivePodStep | Outcome>({
+    ...{ name: "kubelet", store, logger, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
+    backoff: { baseMs: 500, maxMs: 60_000 },
+    sources: [
+      source(view.pods, ({ metadata, spec }) =>
+        spec?.nodeName === node.nodeName ? [metadata.uid ?? ""] : [],
+      ),
+    ],
+    watched: [view.claims, view.volumes, ...(read as WatchedInformer[])],
+    read: async (uid, { reader }) => ({ uid, seen: await lookAtPod(context, uid, reader) }),
+    isGone: ({ seen }) => seen === undefined,
+    decide: ({ seen }) => (seen === undefined ? { do: "done" } : decideStep(seen.podView, seen.due)),
+    apply: async (step, { seen }) => (seen === undefined ? undefined : applyPodStep(context, seen, step)),
+    ended: async (uid) => {
+      if (view.pods.byIndex("uid", uid).length === 0) wakes.forget(uid);
+    },
+  });
+}
+
+/** Container ids begin with the pod's uid. */
+function proberOf({ view, wakes, events }: PodControllerOptions): Prober {
+  const podUID = (id: string) => id.slice(0, id.indexOf("_"));
+  return createProber(
+    (id) => wakes.add(podUID(id)),
+    (id, kind, message) => {
+      const pod = view.pods.byIndex("uid", podUID(id))[0];
+      const title = `${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
+      if (pod !== undefined) events.event(pod, "Warning", "Unhealthy", `${title} probe failed: ${message}`);
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import type { Pod } from "@mooring/store";
+import { containerID } from "./container-config.ts";
+import type { PodContext } from "./index.ts";
+import type { ContainerView } from "./pod-view.ts";
+import { hasProbes } from "./prober.ts";
+
+/** What runs is not probed, or what does not run any more is. */
+export function areProbesDue({ prober }: PodContext, { spec, latest, previous }: ContainerView): boolean {
+  if (previous !== undefined && prober.isProbing(previous.id)) return true;
+  if (latest === undefined) return false;
+  return prober.isProbing(latest.id) !== (latest.state === "running" && hasProbes(spec));
+}
+
+export function keepProbing(context: PodContext, pod: Pod, { spec, latest, previous }: ContainerView): void {
+  const { prober, runtime, node, signal } = context;
+  if (previous !== undefined) prober.end(previous.id);
+  if (latest === undefined) return;
+  if (latest.state !== "running") {
+    prober.end(latest.id);
+    return;
+  }
+  const id = containerID(pod, spec.name, latest.attempt);
+  prober.ensure(latest.id, spec, Date.parse(latest.startedAt ?? latest.createdAt), {
+    host: node.address,
+    ports: spec.ports ?? [],
+    exec: (argv, timeoutMs) => runtime.exec(id, argv, { timeoutMs, signal }),
+  });
+}

@@ -1,0 +1,89 @@
+import {
+  type Collection,
+  type CSIDriver,
+  type Node,
+  Nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type ReadContext,
+} from "@mooring/store";
+import { expansionOf } from "./csi-volume.ts";
+import type { Device } from "./csi-volume-table.ts";
+import type { DeviceView } from "./decide.ts";
+import type { ManagerContext } from "./index.ts";
+
+/** A volume on this node, as its table and the cluster say. */
+export interface ReadDevice extends DeviceView {
+  key: string;
+  device: Device;
+}
+
+/** What is looked at, in caches or as a reader notes it. */
+interface Caches {
+  drivers: Collection<CSIDriver>;
+  volumes: Collection<PersistentVolume>;
+  claims: Collection<PersistentVolumeClaim>;
+}
+
+/** Everything that the decision about one volume may look at. */
+export async function readDevice(
+  context: ManagerContext,
+  key: string,
+  { reader }: ReadContext,
+): Promise<ReadDevice | undefined> {
+  const { table, inUse, view } = context;
+  const device = table.get(key);
+  if (device === undefined) return undefined;
+  const caches = {
+    drivers: reader.over(view.drivers),
+    volumes: reader.over(view.volumes),
+    claims: reader.over(view.claims),
+  };
+  const wanted = device.wants.size > 0;
+  const attaches = needsAttach(caches, device);
+  return {
+    ...{ key, device },
+    wantedBy: [...device.wants.keys()],
+    publications: [...device.publications].map(([podUID, state]) => {
+      return { podUID, state, held: !table.hasReleased(podUID) };
+    }),
+    staged: device.staged,
+    needsAttach: attaches,
+    reportedInUse: inUse.has(key),
+    attached: device.staged === "yes" || (wanted && attaches && (await isAttached(context, key, reader))),
+    needsExpansion: wanted && pendingExpansion(caches, device) !== undefined,
+  };
+}
+
+/** Without a CSIDriver object a driver counts as one that must be asked. */
+export function needsAttach({ drivers }: Pick<Caches, "drivers">, { record }: Device): boolean {
+  return drivers.get(record.driverName)?.spec?.attachRequired !== false;
+}
+
+/** The size that the node's side of the volume is to grow to. */
+export function pendingExpansion(
+  { claims, volumes }: Pick<Caches, "claims" | "volumes">,
+  { record, wants }: Device,
+): bigint | undefined {
+  if ([...wants.values()].every(({ readOnly }) => readOnly)) return undefined;
+  const volume = volumes.get(record.specVolID);
+  const reference = volume?.spec?.claimRef;
+  return expansionOf(claims.get(`${reference?.namespace}/${reference?.name}`), volume);
+}
+
+async function isAttached(
+  { view, nodeName, inUse, signal }: ManagerContext,
+  key: string,
+  reader: ReadContext["reader"],
+): Promise<boolean> {
+  const cached = reader.over(view.nodes, attachedTo).get(nodeName);
+  if (!inUse.has(key) || cached?.volumes.includes(key) !== true) return false;
+  // From the store, and after our own report: what the cache shows may be from before the last detach.
+  const now = await reader.get(Nodes, { name: nodeName }, attachedTo, signal);
+  return now?.volumes.includes(key) === true;
+}
+
+/** Of a node what the attach/detach controller says: the rest changes with every heartbeat. */
+function attachedTo({ status }: Node): { volumes: string[] } {
+  return { volumes: (status?.volumesAttached ?? []).map(({ name }) => name) };
+}
