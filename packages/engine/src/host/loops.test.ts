@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdir, open, rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -58,10 +59,21 @@ test("detach sees a mount in another mount namespace", async (t) => {
   await makeFilesystem(host.exec, { device: device.path, type: "ext4", formatted: undefined });
   await mkdir(join(dir, "m"));
   const abort = new AbortController();
-  const script = 'mount -t ext4 "$1" "$2" && touch "$3" && sleep 60';
+  const script = 'mount -t ext4 "$1" "$2" && touch "$3" && sleep 600';
   const args = apart(dir, "sh", "-c", script, "sh", device.path, join(dir, "m"), join(dir, "up"));
-  const other = host.exec.try("unshare", args, { signal: abort.signal }).catch(() => {});
-  await until(async () => (await loops.holders(device.path)).length > 0);
+  let ended: unknown;
+  const other = host.exec
+    .try("unshare", args, { signal: abort.signal })
+    .catch((error: unknown) => error)
+    .then((result) => {
+      ended = result;
+    });
+  // Whoever asks for holders claims the device for a moment, in which nobody can mount it: not before it is mounted.
+  await until(async () => {
+    assert.equal(ended, undefined);
+    return existsSync(join(dir, "up"));
+  });
+  assert.notDeepEqual(await loops.holders(device.path), []);
   assert.deepEqual((await host.mounts.at(join(dir, "m"))).length, 0);
   assert.equal(codeOf(await loops.detach(device.path).catch((e: unknown) => e)), "FAILED_PRECONDITION");
   abort.abort();
