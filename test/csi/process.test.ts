@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CsiClient, connect, v0, v1 } from "@mooring/csi";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, sample, thorough } from "@mooring/store/testing";
 import { apart } from "../../packages/engine/src/testing/apart.ts";
 import { eventually } from "../support/eventually.ts";
 import { filesBelow, machineRemains } from "../support/remains.ts";
@@ -65,7 +65,7 @@ const MISTAKES: readonly [string, string[], NodeJS.ProcessEnv, RegExp][] = [
 
 test("a wrong configuration ends the driver at once, with 2 and what to do", async () => {
   covers("CSI-311", "CSI-328", "CSI-336");
-  for (const [what, args, env, text] of MISTAKES) {
+  for (const [what, args, env, text] of sample(MISTAKES, { everyday: 4 })) {
     const { code, text: said } = await refused(args, env);
     assert.equal(code, 2, `${what}: ${said}`);
     assert.match(said, text, what);
@@ -73,70 +73,82 @@ test("a wrong configuration ends the driver at once, with 2 and what to do", asy
   }
 });
 
-test("with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name", async () => {
-  covers("CSI-325", "CSI-319");
-  // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
-  const script = (lib: string) => `mount --bind ${lib} /var/lib && exec "$0" "$@"`;
-  const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };
-  for (const [index, env] of [{}, variables].entries()) {
-    const lib = join(folder, `lib-${index}`);
-    await mkdir(lib);
-    const wrapper = ["unshare", ...apart(lib, "sh", "-c", script(lib))];
-    const child = new MooringProcess(
-      ["driver"],
-      { ...plainEnvironment(), CSI_ENDPOINT: GOOD, ...env },
-      wrapper,
-    );
-    const client = await connect(GOOD, { timeoutMs: 30_000 });
-    try {
-      const ready = () =>
-        client.identity.probe({}).then(
-          (answer) => answer.ready,
-          () => false,
-        );
-      await eventually(`the driver\n${child.stderr}`, ready);
-      const info = await client.node.nodeGetInfo({});
-      if (env === variables) assert.deepEqual([info.nodeId, info.maxVolumesPerNode], ["by-variable", 7n]);
-      else assert.equal(info.maxVolumesPerNode, 1000n);
-    } finally {
-      client.close();
-      assert.equal(await child.end("SIGTERM"), 0, child.stderr);
-    }
-    assert.ok((await readdir(join(lib, "mooring"))).includes("store"));
-  }
-});
-
-test("a pool stays of its type: another one ends the driver with 2, the same one starts again", async () => {
-  covers("CSI-336");
-  const driver = await prepareDriver({ pool: "directory" });
-  try {
-    await driver.start();
-    assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
-    for (const pool of ["xfs", "btrfs"]) {
-      const { code, text } = await refused(["--state-dir", driver.stateDir, "--pool", pool], {
-        CSI_ENDPOINT: driver.endpoint,
-      });
-      assert.equal(code, 2, text);
-      assert.match(
-        text,
-        new RegExp(`pool "default" is of type directory, not ${pool}[^]*next: .*--pool directory`),
+test(
+  "with nothing but CSI_ENDPOINT it starts; every setting has a variable of its own name",
+  thorough(),
+  async () => {
+    covers("CSI-325", "CSI-319");
+    // Its default state folder lies below /var/lib: it gets one of its own, in a mount namespace of its own.
+    const script = (lib: string) => `mount --bind ${lib} /var/lib && exec "$0" "$@"`;
+    const variables = { MOORING_POOL: "directory", MOORING_NODE_ID: "by-variable", MOORING_MAX_VOLUMES: "7" };
+    for (const [index, env] of [{}, variables].entries()) {
+      const lib = join(folder, `lib-${index}`);
+      await mkdir(lib);
+      const wrapper = ["unshare", ...apart(lib, "sh", "-c", script(lib))];
+      const child = new MooringProcess(
+        ["driver"],
+        { ...plainEnvironment(), CSI_ENDPOINT: GOOD, ...env },
+        wrapper,
       );
+      const client = await connect(GOOD, { timeoutMs: 30_000 });
+      try {
+        const ready = () =>
+          client.identity.probe({}).then(
+            (answer) => answer.ready,
+            () => false,
+          );
+        await eventually(`the driver\n${child.stderr}`, ready);
+        const info = await client.node.nodeGetInfo({});
+        if (env === variables) assert.deepEqual([info.nodeId, info.maxVolumesPerNode], ["by-variable", 7n]);
+        else assert.equal(info.maxVolumesPerNode, 1000n);
+      } finally {
+        client.close();
+        assert.equal(await child.end("SIGTERM"), 0, child.stderr);
+      }
+      assert.ok((await readdir(join(lib, "mooring"))).includes("store"));
     }
-    await driver.start();
-  } finally {
-    await driver.dispose();
-  }
-});
+  },
+);
 
-test("the help names a variable for every setting; only the specification's begins with CSI_", async () => {
-  covers("CSI-319", "CSI-326");
-  const help = new MooringProcess(["driver", "--help"], plainEnvironment());
-  assert.equal(await help.ended(), 0);
-  const options = help.stdout.split(/\n(?= {2}--)/).slice(1);
-  assert.ok(options.length >= 8, help.stdout);
-  for (const option of options) assert.match(option, /env:\s+(CSI_ENDPOINT|MOORING_\w+)/, option);
-  assert.deepEqual([...new Set(help.stdout.match(/\bCSI_\w+/g))], ["CSI_ENDPOINT"]);
-});
+test(
+  "a pool stays of its type: another one ends the driver with 2, the same one starts again",
+  everyday(),
+  async () => {
+    covers("CSI-336");
+    const driver = await prepareDriver({ pool: "directory" });
+    try {
+      await driver.start();
+      assert.equal(await driver.process.end("SIGTERM"), 0, driver.said);
+      for (const pool of ["xfs", "btrfs"]) {
+        const { code, text } = await refused(["--state-dir", driver.stateDir, "--pool", pool], {
+          CSI_ENDPOINT: driver.endpoint,
+        });
+        assert.equal(code, 2, text);
+        assert.match(
+          text,
+          new RegExp(`pool "default" is of type directory, not ${pool}[^]*next: .*--pool directory`),
+        );
+      }
+      await driver.start();
+    } finally {
+      await driver.dispose();
+    }
+  },
+);
+
+test(
+  "the help names a variable for every setting; only the specification's begins with CSI_",
+  everyday(),
+  async () => {
+    covers("CSI-319", "CSI-326");
+    const help = new MooringProcess(["driver", "--help"], plainEnvironment());
+    assert.equal(await help.ended(), 0);
+    const options = help.stdout.split(/\n(?= {2}--)/).slice(1);
+    assert.ok(options.length >= 8, help.stdout);
+    for (const option of options) assert.match(option, /env:\s+(CSI_ENDPOINT|MOORING_\w+)/, option);
+    assert.deepEqual([...new Set(help.stdout.match(/\bCSI_\w+/g))], ["CSI_ENDPOINT"]);
+  },
+);
 
 const MODES = {
   controller: { controller: 0, node: 12, service: true },
@@ -144,7 +156,7 @@ const MODES = {
   all: { controller: 0, node: 0, service: true },
 } as const;
 
-for (const mode of ["controller", "node", "all"] as const) {
+for (const mode of sample(["controller", "node", "all"] as const, { everyday: 1 })) {
   test(`mode ${mode} serves its services, and logs to its output only`, async () => {
     covers("CSI-007", "CSI-016", "CSI-334", "CSI-335", "CSI-331");
     const driver = await prepareDriver({ mode, pool: "directory", logLevel: "debug" });
@@ -175,29 +187,33 @@ for (const mode of ["controller", "node", "all"] as const) {
   });
 }
 
-test("what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at", async () => {
-  covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
-  const off = { controller: v1.Node, node: v1.Controller };
-  for (const mode of ["controller", "node"] as const) {
-    const driver = await prepareDriver({ mode, pool: "directory" });
-    try {
-      await driver.start();
-      for (const service of [off[mode], { controller: v0.Node, node: v0.Controller }[mode]]) {
-        for (const { name } of service.methods) {
-          const { status, message } = await wireCall(
-            driver.socket,
-            `/${service.typeName}/${name}`,
-            new Uint8Array(),
-          );
-          assert.equal(status, 12, `${name}: ${message}`);
-          assert.notEqual(message, "");
+test(
+  "what a mode does not serve is UNIMPLEMENTED, before the arguments are looked at",
+  everyday(),
+  async () => {
+    covers("CSI-128", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-300", "CSI-303");
+    const off = { controller: v1.Node, node: v1.Controller };
+    for (const mode of ["controller", "node"] as const) {
+      const driver = await prepareDriver({ mode, pool: "directory" });
+      try {
+        await driver.start();
+        for (const service of [off[mode], { controller: v0.Node, node: v0.Controller }[mode]]) {
+          for (const { name } of service.methods) {
+            const { status, message } = await wireCall(
+              driver.socket,
+              `/${service.typeName}/${name}`,
+              new Uint8Array(),
+            );
+            assert.equal(status, 12, `${name}: ${message}`);
+            assert.notEqual(message, "");
+          }
         }
+      } finally {
+        await driver.dispose();
       }
-    } finally {
-      await driver.dispose();
     }
-  }
-});
+  },
+);
 
 /** What instances say of the plugin as a whole, by their version. */
 async function toldBy(clients: readonly CsiClient[]): Promise<Map<string, Set<string>>> {
@@ -211,26 +227,30 @@ async function toldBy(clients: readonly CsiClient[]): Promise<Map<string, Set<st
   return told;
 }
 
-test("all instances of one version tell the same of the plugin as a whole, whatever they serve", async () => {
-  covers("CSI-048", "CSI-049");
-  const drivers = [];
-  try {
-    for (const mode of ["controller", "node", "all"] as const) {
-      const driver = await prepareDriver({ mode, pool: "directory" });
-      drivers.push(driver);
-      await driver.start();
+test(
+  "all instances of one version tell the same of the plugin as a whole, whatever they serve",
+  thorough(),
+  async () => {
+    covers("CSI-048", "CSI-049");
+    const drivers = [];
+    try {
+      for (const mode of ["controller", "node", "all"] as const) {
+        const driver = await prepareDriver({ mode, pool: "directory" });
+        drivers.push(driver);
+        await driver.start();
+      }
+      const cluster = await startTwoNodes();
+      const alone = drivers.map(({ client }) => client);
+      const told = await toldBy([...alone, cluster.controller, ...Object.values(cluster.nodes)]);
+      for (const [version, lists] of told) assert.equal(lists.size, 1, version);
+      // A node-only plugin, which has no CONTROLLER_SERVICE, is of another version than the one with controllers.
+      assert.equal(told.size, 2);
+      const [whole, nodeOnly] = [...told.entries()].sort(([a], [b]) => a.length - b.length);
+      assert.match([...(whole?.[1] ?? [])].join(), /service 1/);
+      assert.doesNotMatch([...(nodeOnly?.[1] ?? [])].join(), /service 1/);
+      assert.match(nodeOnly?.[0] ?? "", /\+node-only$/);
+    } finally {
+      for (const driver of drivers) await driver.dispose();
     }
-    const cluster = await startTwoNodes();
-    const alone = drivers.map(({ client }) => client);
-    const told = await toldBy([...alone, cluster.controller, ...Object.values(cluster.nodes)]);
-    for (const [version, lists] of told) assert.equal(lists.size, 1, version);
-    // A node-only plugin, which has no CONTROLLER_SERVICE, is of another version than the one with controllers.
-    assert.equal(told.size, 2);
-    const [whole, nodeOnly] = [...told.entries()].sort(([a], [b]) => a.length - b.length);
-    assert.match([...(whole?.[1] ?? [])].join(), /service 1/);
-    assert.doesNotMatch([...(nodeOnly?.[1] ?? [])].join(), /service 1/);
-    assert.match(nodeOnly?.[0] ?? "", /\+node-only$/);
-  } finally {
-    for (const driver of drivers) await driver.dispose();
-  }
-});
+  },
+);

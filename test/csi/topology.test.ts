@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, thorough } from "@mooring/store/testing";
 import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
 import { eventually } from "../support/eventually.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
@@ -45,7 +45,7 @@ const PLACED: readonly [string, object | undefined, RegExp][] = [
   ["only preferred, none exists", { preferred: [NOWHERE] }, /^node-[12]$/],
 ];
 for (const [what, requirement, place] of PLACED) {
-  test(`placed: ${what}`, async () => {
+  test(`placed: ${what}`, everyday(), async () => {
     covers("CSI-102", "CSI-105", "CSI-106", "CSI-107", "CSI-109", "CSI-110", "CSI-112");
     const volume = await create(what, requirement);
     const places = placeOf(volume);
@@ -55,40 +55,48 @@ for (const [what, requirement, place] of PLACED) {
   });
 }
 
-test("requisite places that cannot be used are RESOURCE_EXHAUSTED, and nothing is made", async () => {
-  covers("CSI-113", "CSI-122");
-  await fails("RESOURCE_EXHAUSTED", create("nowhere", { requisite: [NOWHERE] }), /topology/);
-  const foreign = { requisite: [{ segments: { "example.com/zone": "z1" } }] };
-  await fails("RESOURCE_EXHAUSTED", create("foreign", foreign), /topology/);
-  const huge = { capacityRange: { requiredBytes: 100n * GIB } };
-  await fails("RESOURCE_EXHAUSTED", create("huge", { requisite: [TWO] }, huge), /pool-node-2/);
-  assert.deepEqual((await controller.listVolumes({})).entries, []);
-});
+test(
+  "requisite places that cannot be used are RESOURCE_EXHAUSTED, and nothing is made",
+  everyday(),
+  async () => {
+    covers("CSI-113", "CSI-122");
+    await fails("RESOURCE_EXHAUSTED", create("nowhere", { requisite: [NOWHERE] }), /topology/);
+    const foreign = { requisite: [{ segments: { "example.com/zone": "z1" } }] };
+    await fails("RESOURCE_EXHAUSTED", create("foreign", foreign), /topology/);
+    const huge = { capacityRange: { requiredBytes: 100n * GIB } };
+    await fails("RESOURCE_EXHAUSTED", create("huge", { requisite: [TWO] }, huge), /pool-node-2/);
+    assert.deepEqual((await controller.listVolumes({})).entries, []);
+  },
+);
 
-test("a snapshot is usable where its volume is: it says so, and a requisite place elsewhere is refused", async () => {
-  const volume = await create("to-be-cut", { requisite: [TWO] });
-  const cut = (name: string, requirement?: object) =>
-    controller.createSnapshot({
-      ...{ name, sourceVolumeId: volume.volumeId },
-      ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
-    });
-  const { snapshot } = await cut("one", { requisite: [ONE, TWO], preferred: [ONE] });
-  const snapshotId = snapshot?.snapshotId ?? "";
-  const placesOf = (found: { accessibleTopology: { segments: object }[] } | undefined) =>
-    found?.accessibleTopology.map(({ segments }) => segments);
-  assert.deepEqual(placesOf(snapshot), [TWO.segments]);
-  assert.deepEqual(placesOf((await controller.getSnapshot({ snapshotId })).snapshot), [TWO.segments]);
-  assert.deepEqual(placesOf((await controller.listSnapshots({})).entries[0]?.snapshot), [TWO.segments]);
-  assert.equal((await cut("one")).snapshot?.snapshotId, snapshotId);
-  await fails("ALREADY_EXISTS", cut("one", { requisite: [ONE] }), /requisite topology/);
-  await fails("RESOURCE_EXHAUSTED", cut("two", { requisite: [ONE] }), /node node-2 only/);
-  await fails("INVALID_ARGUMENT", cut("two", { requisite: [TWO], preferred: [ONE] }), /preferred/);
-  assert.equal((await controller.listSnapshots({})).entries.length, 1);
-  await controller.deleteSnapshot({ snapshotId });
-  await remove(volume.volumeId);
-});
+test(
+  "a snapshot is usable where its volume is: it says so, and a requisite place elsewhere is refused",
+  everyday(),
+  async () => {
+    const volume = await create("to-be-cut", { requisite: [TWO] });
+    const cut = (name: string, requirement?: object) =>
+      controller.createSnapshot({
+        ...{ name, sourceVolumeId: volume.volumeId },
+        ...(requirement === undefined ? {} : { accessibilityRequirements: requirement }),
+      });
+    const { snapshot } = await cut("one", { requisite: [ONE, TWO], preferred: [ONE] });
+    const snapshotId = snapshot?.snapshotId ?? "";
+    const placesOf = (found: { accessibleTopology: { segments: object }[] } | undefined) =>
+      found?.accessibleTopology.map(({ segments }) => segments);
+    assert.deepEqual(placesOf(snapshot), [TWO.segments]);
+    assert.deepEqual(placesOf((await controller.getSnapshot({ snapshotId })).snapshot), [TWO.segments]);
+    assert.deepEqual(placesOf((await controller.listSnapshots({})).entries[0]?.snapshot), [TWO.segments]);
+    assert.equal((await cut("one")).snapshot?.snapshotId, snapshotId);
+    await fails("ALREADY_EXISTS", cut("one", { requisite: [ONE] }), /requisite topology/);
+    await fails("RESOURCE_EXHAUSTED", cut("two", { requisite: [ONE] }), /node node-2 only/);
+    await fails("INVALID_ARGUMENT", cut("two", { requisite: [TWO], preferred: [ONE] }), /preferred/);
+    assert.equal((await controller.listSnapshots({})).entries.length, 1);
+    await controller.deleteSnapshot({ snapshotId });
+    await remove(volume.volumeId);
+  },
+);
 
-test("a full preferred place: the volume lands in another requisite one", async () => {
+test("a full preferred place: the volume lands in another requisite one", thorough(), async () => {
   covers("CSI-112");
   const most = (await controller.getCapacity({ accessibleTopology: TWO })).maximumVolumeSize ?? 0n;
   const large = { capacityRange: { requiredBytes: most - 64n * MIB } };
@@ -100,7 +108,7 @@ test("a full preferred place: the volume lands in another requisite one", async 
   for (const { volumeId } of [full, volume]) await remove(volumeId);
 });
 
-test("the same name at another requisite place is ALREADY_EXISTS", async () => {
+test("the same name at another requisite place is ALREADY_EXISTS", everyday(), async () => {
   covers("CSI-350");
   const volume = await create("placed", { requisite: [ONE] });
   assert.deepEqual(await create("placed", { requisite: [TWO, ONE] }), volume);
@@ -120,14 +128,14 @@ const BAD_SEGMENTS: readonly [string, Record<string, string>][] = [
   ["a key with two slashes", { "a/b/c": "a" }],
 ];
 for (const [what, segments] of BAD_SEGMENTS) {
-  test(`INVALID_ARGUMENT: ${what}`, async () => {
+  test(`INVALID_ARGUMENT: ${what}`, everyday(), async () => {
     covers("CSI-115", "CSI-118", "CSI-119", "CSI-031");
     await fails("INVALID_ARGUMENT", create("bad", { requisite: [{ segments }] }), /segments/);
     await fails("INVALID_ARGUMENT", controller.getCapacity({ accessibleTopology: { segments } }), /segments/);
   });
 }
 
-test("our keys have one prefix, a domain; every node says its own place", async () => {
+test("our keys have one prefix, a domain; every node says its own place", everyday(), async () => {
   covers("CSI-115", "CSI-116", "CSI-117", "CSI-119", "CSI-307");
   const keys = new Set<string>();
   for (const node of ["node-1", "node-2"] as const) {
@@ -145,7 +153,7 @@ test("our keys have one prefix, a domain; every node says its own place", async 
   for (const key of keys) assert.match(key, /^[A-Za-z0-9][-\w.]{0,62}\/[A-Za-z0-9][-\w.]{0,62}$/);
 });
 
-test("the controller attaches for any node; each node's capacity is its own", async () => {
+test("the controller attaches for any node; each node's capacity is its own", everyday(), async () => {
   covers("CSI-141", "CSI-142", "CSI-165", "CSI-194");
   const volume = await create("far", { requisite: [TWO] });
   const { volumeId } = volume;
@@ -166,144 +174,170 @@ test("the controller attaches for any node; each node's capacity is its own", as
   await remove(volumeId);
 });
 
-test("published at one node, another is FAILED_PRECONDITION, and the message names the first", async () => {
-  covers("CSI-155", "CSI-088");
-  const { volumeId } = await create("single", { requisite: [ONE] });
-  const volumeCapability = capability();
-  await controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
-  await fails(
-    "FAILED_PRECONDITION",
-    controller.controllerPublishVolume({ volumeId, nodeId: "node-2", volumeCapability }),
-    /node-1/,
-  );
-  await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
-  await remove(volumeId);
-});
-
-test("a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so", async () => {
-  covers("CSI-072", "CSI-073", "LHA-058");
-  const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
-  const requirement = { requisite: [TWO] };
-  const { volumeId, accessibleTopology } = await create("many", requirement, {
-    volumeCapabilities: [volumeCapability],
-  });
-  assert.deepEqual(accessibleTopology, []);
-  for (const nodeId of ["node-1", "node-2"])
-    await controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability });
-  const stagingTargetPath = world.path("many");
-  const stage = { volumeId, stagingTargetPath, volumeCapability };
-  const server = world.nodes["node-2"].node;
-  await server.nodeStageVolume(stage);
-  await server.nodeStageVolume(stage);
-  const targets = ["many-1", "many-2"].map((name) => world.path(name));
-  for (const targetPath of targets)
-    await server.nodePublishVolume({ ...stage, targetPath, readonly: targetPath === targets[1] });
-  await writeFile(`${targets[0]}/f`, "for all");
-  assert.equal(await readFile(`${targets[1]}/f`, "utf8"), "for all");
-  await assert.rejects(writeFile(`${targets[1]}/f`, "no"), { code: "EROFS" });
-  const elsewhere = { ...stage, stagingTargetPath: world.path("many-elsewhere") };
-  const other = world.nodes["node-1"].node;
-  if ((await readFile("/proc/filesystems", "utf8")).includes("nfs4")) {
-    await other.nodeStageVolume(elsewhere);
-    assert.equal(await readFile(`${elsewhere.stagingTargetPath}/f`, "utf8"), "for all");
-    await other.nodeUnstageVolume(elsewhere);
-  } else {
-    await fails("FAILED_PRECONDITION", other.nodeStageVolume(elsewhere), /cannot mount NFS.*node-2/);
-  }
-  for (const targetPath of targets) await server.nodeUnpublishVolume({ volumeId, targetPath });
-  await server.nodeUnstageVolume({ volumeId, stagingTargetPath });
-  for (const nodeId of ["node-2", "node-1"]) await controller.controllerUnpublishVolume({ volumeId, nodeId });
-  await remove(volumeId);
-});
-
-test("a volume for several nodes whose node has no server is refused with what to install, and published once it is there", async (t) => {
-  const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
-  const volumeCapabilities = [volumeCapability];
-  const { volumeId } = await create("no server", { requisite: [TWO] }, { volumeCapabilities });
-  const publish = () => controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
-  const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
-  const told = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
-  await fails("FAILED_PRECONDITION", publish(), told);
-  // Whoever is refused may never call again: nothing is published, so the volume can be deleted.
-  const refused = await create("no server, given up", { requisite: [TWO] }, { volumeCapabilities });
-  const again = { volumeId: refused.volumeId, nodeId: "node-1", volumeCapability };
-  await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), told);
-  const { status } = await controller.controllerGetVolume({ volumeId: refused.volumeId });
-  assert.deepEqual(status?.publishedNodeIds, []);
-  await eventually("it to be deleted", async () => {
-    const gone = controller.deleteVolume({ volumeId: refused.volumeId });
-    return (await codeOf(gone)) === "OK";
-  });
-  installed();
-  await eventually("the server to be found", async () => (await codeOf(publish())) === "OK");
-  await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-1" });
-  await remove(volumeId);
-});
-
-test("MULTI_NODE_SINGLE_WRITER: a second node that would write is refused with the first one's name; it may read, and cannot write", async () => {
-  covers("CSI-091", "CSI-155");
-  const volumeCapability = capability({ mode: "MULTI_NODE_SINGLE_WRITER" });
-  const volumeCapabilities = [volumeCapability];
-  const { volumeId } = await create("one writer", { requisite: [TWO] }, { volumeCapabilities });
-  const publish = (nodeId: string, readonly = false) =>
-    controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
-  const unpublish = (nodeId: string) => controller.controllerUnpublishVolume({ volumeId, nodeId });
-  await publish("node-1");
-  await publish("node-1");
-  await fails("FAILED_PRECONDITION", publish("node-2"), /written to on node "node-1"/);
-  const { publishContext } = await publish("node-2", true);
-  const { node } = world.nodes["node-2"];
-  const stage = { volumeId, stagingTargetPath: world.path("one-writer"), volumeCapability };
-  const targetPath = world.path("one-writer-target");
-  const write = () => writeFile(`${targetPath}/f`, "written");
-  await node.nodeStageVolume({ ...stage, publishContext });
-  await node.nodePublishVolume({ ...stage, publishContext, targetPath });
-  await assert.rejects(write(), { code: "EROFS" });
-  await node.nodeUnpublishVolume({ volumeId, targetPath });
-  await node.nodeUnstageVolume(stage);
-  await fails("ALREADY_EXISTS", publish("node-2"), /another readonly/);
-  await unpublish("node-2");
-  await unpublish("node-1");
-  await publish("node-2");
-  await fails("FAILED_PRECONDITION", publish("node-1"), /written to on node "node-2"/);
-  await publish("node-1", true);
-  await node.nodeStageVolume(stage);
-  await node.nodePublishVolume({ ...stage, targetPath });
-  await write();
-  await node.nodeUnpublishVolume({ volumeId, targetPath });
-  await node.nodeUnstageVolume(stage);
-  for (const nodeId of ["node-1", "node-2"]) await unpublish(nodeId);
-  await remove(volumeId);
-});
-
-test("a mode for one node, or for one writer, holds against what other nodes ask for later", async () => {
-  covers("CSI-088", "CSI-091");
-  const modes = ["SINGLE_NODE_WRITER", "MULTI_NODE_SINGLE_WRITER", "MULTI_NODE_MULTI_WRITER"] as const;
-  const [single, oneWriter, many] = modes.map((mode) => capability({ mode })) as [
-    CapabilityInit,
-    CapabilityInit,
-    CapabilityInit,
-  ];
-  const volumeCapabilities = [single, oneWriter, many];
-  const { volumeId } = await create("all modes", { requisite: [TWO] }, { volumeCapabilities });
-  const publish = (nodeId: string, volumeCapability: CapabilityInit, readonly = false) =>
-    controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
-  for (const first of [single, oneWriter]) {
-    await publish("node-2", first);
-    await fails("FAILED_PRECONDITION", publish("node-1", many), /node-2/);
+test(
+  "published at one node, another is FAILED_PRECONDITION, and the message names the first",
+  everyday(),
+  async () => {
+    covers("CSI-155", "CSI-088");
+    const { volumeId } = await create("single", { requisite: [ONE] });
+    const volumeCapability = capability();
+    await controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
+    await fails(
+      "FAILED_PRECONDITION",
+      controller.controllerPublishVolume({ volumeId, nodeId: "node-2", volumeCapability }),
+      /node-1/,
+    );
     await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
-  }
-  await publish("node-2", many);
-  await fails("FAILED_PRECONDITION", publish("node-1", oneWriter), /written to on node "node-2"/);
-  await publish("node-1", oneWriter, true);
-  await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
-  await remove(volumeId);
-});
+    await remove(volumeId);
+  },
+);
 
-test("a controller plugin has no node service, a node plugin no controller service: UNIMPLEMENTED", async () => {
-  covers("CSI-012", "CSI-017");
-  await fails("UNIMPLEMENTED", world.controller.node.nodeGetInfo({}));
-  for (const client of Object.values(world.nodes)) {
-    await fails("UNIMPLEMENTED", client.controller.listVolumes({}));
-  }
-});
+test(
+  "a volume for several nodes is published to all of them at once; one serves it, and a node that cannot use that says so",
+  everyday(),
+  async () => {
+    covers("CSI-072", "CSI-073", "LHA-058");
+    const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
+    const requirement = { requisite: [TWO] };
+    const { volumeId, accessibleTopology } = await create("many", requirement, {
+      volumeCapabilities: [volumeCapability],
+    });
+    assert.deepEqual(accessibleTopology, []);
+    for (const nodeId of ["node-1", "node-2"])
+      await controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability });
+    const stagingTargetPath = world.path("many");
+    const stage = { volumeId, stagingTargetPath, volumeCapability };
+    const server = world.nodes["node-2"].node;
+    await server.nodeStageVolume(stage);
+    await server.nodeStageVolume(stage);
+    const targets = ["many-1", "many-2"].map((name) => world.path(name));
+    for (const targetPath of targets)
+      await server.nodePublishVolume({ ...stage, targetPath, readonly: targetPath === targets[1] });
+    await writeFile(`${targets[0]}/f`, "for all");
+    assert.equal(await readFile(`${targets[1]}/f`, "utf8"), "for all");
+    await assert.rejects(writeFile(`${targets[1]}/f`, "no"), { code: "EROFS" });
+    const elsewhere = { ...stage, stagingTargetPath: world.path("many-elsewhere") };
+    const other = world.nodes["node-1"].node;
+    if ((await readFile("/proc/filesystems", "utf8")).includes("nfs4")) {
+      await other.nodeStageVolume(elsewhere);
+      assert.equal(await readFile(`${elsewhere.stagingTargetPath}/f`, "utf8"), "for all");
+      await other.nodeUnstageVolume(elsewhere);
+    } else {
+      await fails("FAILED_PRECONDITION", other.nodeStageVolume(elsewhere), /cannot mount NFS.*node-2/);
+    }
+    for (const targetPath of targets) await server.nodeUnpublishVolume({ volumeId, targetPath });
+    await server.nodeUnstageVolume({ volumeId, stagingTargetPath });
+    for (const nodeId of ["node-2", "node-1"])
+      await controller.controllerUnpublishVolume({ volumeId, nodeId });
+    await remove(volumeId);
+  },
+);
+
+test(
+  "a volume for several nodes whose node has no server is refused with what to install, and published once it is there",
+  thorough(),
+  async (t) => {
+    const volumeCapability = capability({ mode: "MULTI_NODE_MULTI_WRITER" });
+    const volumeCapabilities = [volumeCapability];
+    const { volumeId } = await create("no server", { requisite: [TWO] }, { volumeCapabilities });
+    const publish = () =>
+      controller.controllerPublishVolume({ volumeId, nodeId: "node-1", volumeCapability });
+    const installed = await withoutProgram(t, world.path("tools"), "ganesha.nfsd");
+    const told = /node "node-2" cannot serve.*apt-get install nfs-ganesha-vfs/;
+    await fails("FAILED_PRECONDITION", publish(), told);
+    // Whoever is refused may never call again: nothing is published, so the volume can be deleted.
+    const refused = await create("no server, given up", { requisite: [TWO] }, { volumeCapabilities });
+    const again = { volumeId: refused.volumeId, nodeId: "node-1", volumeCapability };
+    await fails("FAILED_PRECONDITION", controller.controllerPublishVolume(again), told);
+    const { status } = await controller.controllerGetVolume({ volumeId: refused.volumeId });
+    assert.deepEqual(status?.publishedNodeIds, []);
+    await eventually("it to be deleted", async () => {
+      const gone = controller.deleteVolume({ volumeId: refused.volumeId });
+      return (await codeOf(gone)) === "OK";
+    });
+    installed();
+    await eventually("the server to be found", async () => (await codeOf(publish())) === "OK");
+    await controller.controllerUnpublishVolume({ volumeId, nodeId: "node-1" });
+    await remove(volumeId);
+  },
+);
+
+test(
+  "MULTI_NODE_SINGLE_WRITER: a second node that would write is refused with the first one's name; it may read, and cannot write",
+  everyday(),
+  async () => {
+    covers("CSI-091", "CSI-155");
+    const volumeCapability = capability({ mode: "MULTI_NODE_SINGLE_WRITER" });
+    const volumeCapabilities = [volumeCapability];
+    const { volumeId } = await create("one writer", { requisite: [TWO] }, { volumeCapabilities });
+    const publish = (nodeId: string, readonly = false) =>
+      controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
+    const unpublish = (nodeId: string) => controller.controllerUnpublishVolume({ volumeId, nodeId });
+    await publish("node-1");
+    await publish("node-1");
+    await fails("FAILED_PRECONDITION", publish("node-2"), /written to on node "node-1"/);
+    const { publishContext } = await publish("node-2", true);
+    const { node } = world.nodes["node-2"];
+    const stage = { volumeId, stagingTargetPath: world.path("one-writer"), volumeCapability };
+    const targetPath = world.path("one-writer-target");
+    const write = () => writeFile(`${targetPath}/f`, "written");
+    await node.nodeStageVolume({ ...stage, publishContext });
+    await node.nodePublishVolume({ ...stage, publishContext, targetPath });
+    await assert.rejects(write(), { code: "EROFS" });
+    await node.nodeUnpublishVolume({ volumeId, targetPath });
+    await node.nodeUnstageVolume(stage);
+    await fails("ALREADY_EXISTS", publish("node-2"), /another readonly/);
+    await unpublish("node-2");
+    await unpublish("node-1");
+    await publish("node-2");
+    await fails("FAILED_PRECONDITION", publish("node-1"), /written to on node "node-2"/);
+    await publish("node-1", true);
+    await node.nodeStageVolume(stage);
+    await node.nodePublishVolume({ ...stage, targetPath });
+    await write();
+    await node.nodeUnpublishVolume({ volumeId, targetPath });
+    await node.nodeUnstageVolume(stage);
+    for (const nodeId of ["node-1", "node-2"]) await unpublish(nodeId);
+    await remove(volumeId);
+  },
+);
+
+test(
+  "a mode for one node, or for one writer, holds against what other nodes ask for later",
+  thorough(),
+  async () => {
+    covers("CSI-088", "CSI-091");
+    const modes = ["SINGLE_NODE_WRITER", "MULTI_NODE_SINGLE_WRITER", "MULTI_NODE_MULTI_WRITER"] as const;
+    const [single, oneWriter, many] = modes.map((mode) => capability({ mode })) as [
+      CapabilityInit,
+      CapabilityInit,
+      CapabilityInit,
+    ];
+    const volumeCapabilities = [single, oneWriter, many];
+    const { volumeId } = await create("all modes", { requisite: [TWO] }, { volumeCapabilities });
+    const publish = (nodeId: string, volumeCapability: CapabilityInit, readonly = false) =>
+      controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability, readonly });
+    for (const first of [single, oneWriter]) {
+      await publish("node-2", first);
+      await fails("FAILED_PRECONDITION", publish("node-1", many), /node-2/);
+      await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
+    }
+    await publish("node-2", many);
+    await fails("FAILED_PRECONDITION", publish("node-1", oneWriter), /written to on node "node-2"/);
+    await publish("node-1", oneWriter, true);
+    await controller.controllerUnpublishVolume({ volumeId, nodeId: "" });
+    await remove(volumeId);
+  },
+);
+
+test(
+  "a controller plugin has no node service, a node plugin no controller service: UNIMPLEMENTED",
+  everyday(),
+  async () => {
+    covers("CSI-012", "CSI-017");
+    await fails("UNIMPLEMENTED", world.controller.node.nodeGetInfo({}));
+    for (const client of Object.values(world.nodes)) {
+      await fails("UNIMPLEMENTED", client.controller.listVolumes({}));
+    }
+  },
+);

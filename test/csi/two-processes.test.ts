@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type CsiClient, connect } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, thorough } from "@mooring/store/testing";
 import { cleanUp } from "../../packages/driver/src/testing/world.ts";
 import { machineRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
@@ -65,96 +65,108 @@ async function startParts(): Promise<{ controller: Part; node: Part; stop(): Pro
   return { controller, node, stop };
 }
 
-test("a controller and a node process on one API server serve one volume; its data survives both", async () => {
-  covers("CSI-007", "CSI-334", "CSI-335");
-  const staging = join(up.stateDir, "staging");
-  const target = join(up.stateDir, "target");
-  await mkdir(staging);
-  const create = {
-    ...{ name: "shared", capacityRange: { requiredBytes: 64n * MIB } },
-    ...{ volumeCapabilities: [capability({ fsType: "ext4" })] },
-    accessibilityRequirements: { requisite: [{ segments: { [TOPOLOGY_NODE_KEY]: WORKER } }] },
-  };
-  /** The whole way to a mounted folder, the work in it, and the whole way back. */
-  const use = async (
-    { controller, node }: Awaited<ReturnType<typeof startParts>>,
-    work: () => Promise<void>,
-  ) => {
-    const { volume } = await controller.client.controller.createVolume(create);
-    const volumeId = volume?.volumeId ?? "";
-    const volumeCapability = capability({ fsType: "ext4" });
-    const published = await controller.client.controller.controllerPublishVolume({
-      ...{ volumeId, nodeId: (await node.client.node.nodeGetInfo({})).nodeId, volumeCapability },
-    });
-    const { publishContext } = published;
-    const at = { volumeId, stagingTargetPath: staging, volumeCapability, publishContext };
-    await node.client.node.nodeStageVolume(at);
-    await node.client.node.nodePublishVolume({ ...at, targetPath: target });
-    await work();
-    await node.client.node.nodeUnpublishVolume({ volumeId, targetPath: target });
-    await node.client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: staging });
-    await controller.client.controller.controllerUnpublishVolume({ volumeId, nodeId: WORKER });
-    return volumeId;
-  };
-  const first = await startParts();
-  const id = await use(first, () => writeFile(join(target, "file"), "kept"));
-  await first.stop();
-  const second = await startParts();
-  const same = await use(second, async () =>
-    assert.equal(await readFile(join(target, "file"), "utf8"), "kept"),
-  );
-  assert.equal(same, id);
-  const capabilities = await Promise.all(
-    [second.controller, second.node].map(({ client }) => client.identity.getPluginCapabilities({})),
-  );
-  assert.deepEqual(capabilities[0], capabilities[1], "one plugin, whatever each process serves");
-  await second.controller.client.controller.deleteVolume({ volumeId: id });
-  await fails("NOT_FOUND", second.controller.client.controller.controllerGetVolume({ volumeId: id }));
-  await second.stop();
-});
+test(
+  "a controller and a node process on one API server serve one volume; its data survives both",
+  everyday(),
+  async () => {
+    covers("CSI-007", "CSI-334", "CSI-335");
+    const staging = join(up.stateDir, "staging");
+    const target = join(up.stateDir, "target");
+    await mkdir(staging);
+    const create = {
+      ...{ name: "shared", capacityRange: { requiredBytes: 64n * MIB } },
+      ...{ volumeCapabilities: [capability({ fsType: "ext4" })] },
+      accessibilityRequirements: { requisite: [{ segments: { [TOPOLOGY_NODE_KEY]: WORKER } }] },
+    };
+    /** The whole way to a mounted folder, the work in it, and the whole way back. */
+    const use = async (
+      { controller, node }: Awaited<ReturnType<typeof startParts>>,
+      work: () => Promise<void>,
+    ) => {
+      const { volume } = await controller.client.controller.createVolume(create);
+      const volumeId = volume?.volumeId ?? "";
+      const volumeCapability = capability({ fsType: "ext4" });
+      const published = await controller.client.controller.controllerPublishVolume({
+        ...{ volumeId, nodeId: (await node.client.node.nodeGetInfo({})).nodeId, volumeCapability },
+      });
+      const { publishContext } = published;
+      const at = { volumeId, stagingTargetPath: staging, volumeCapability, publishContext };
+      await node.client.node.nodeStageVolume(at);
+      await node.client.node.nodePublishVolume({ ...at, targetPath: target });
+      await work();
+      await node.client.node.nodeUnpublishVolume({ volumeId, targetPath: target });
+      await node.client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: staging });
+      await controller.client.controller.controllerUnpublishVolume({ volumeId, nodeId: WORKER });
+      return volumeId;
+    };
+    const first = await startParts();
+    const id = await use(first, () => writeFile(join(target, "file"), "kept"));
+    await first.stop();
+    const second = await startParts();
+    const same = await use(second, async () =>
+      assert.equal(await readFile(join(target, "file"), "utf8"), "kept"),
+    );
+    assert.equal(same, id);
+    const capabilities = await Promise.all(
+      [second.controller, second.node].map(({ client }) => client.identity.getPluginCapabilities({})),
+    );
+    assert.deepEqual(capabilities[0], capabilities[1], "one plugin, whatever each process serves");
+    await second.controller.client.controller.deleteVolume({ volumeId: id });
+    await fails("NOT_FOUND", second.controller.client.controller.controllerGetVolume({ volumeId: id }));
+    await second.stop();
+  },
+);
 
-test("one agent runs for a node: a second one, of whatever command, ends with 3 and says so", async () => {
-  const parts = await startParts();
-  const node = (name: string) =>
-    ["node", "--kubeconfig", up.kubeconfig, "--node-name", name, "--pool", "directory"].concat([
-      "--state-dir",
-      join(up.stateDir, "other"),
-    ]);
-  const takenNode = /another agent runs for node[\s\S]*next: /;
-  const takenFolder = /is in use by process \d+[\s\S]*next: stop that process \(kill \d+\)/;
-  const cases: readonly [string, readonly string[], RegExp][] = [
-    ["the same state folder", driver("node", "worker"), takenFolder],
-    ["another state folder", driver("all", "other"), takenNode],
-    ["the node of mooring up", driver("node", "other", CONTROL), takenNode],
-    ["the state folder of mooring up", driver("node", ".", "third"), takenFolder],
-    ["mooring node", node(WORKER), takenNode],
-  ];
-  for (const [what, args, says] of cases) {
-    const second = start(args, "second.sock");
-    assert.equal(await second.ended(), 3, `${what}: ${second.stderr}`);
-    assert.match(second.stderr, says, what);
-  }
-  assert.ok(parts.node.process.alive && up.alive);
-  await parts.stop();
-});
+test(
+  "one agent runs for a node: a second one, of whatever command, ends with 3 and says so",
+  thorough(),
+  async () => {
+    const parts = await startParts();
+    const node = (name: string) =>
+      ["node", "--kubeconfig", up.kubeconfig, "--node-name", name, "--pool", "directory"].concat([
+        "--state-dir",
+        join(up.stateDir, "other"),
+      ]);
+    const takenNode = /another agent runs for node[\s\S]*next: /;
+    const takenFolder = /is in use by process \d+[\s\S]*next: stop that process \(kill \d+\)/;
+    const cases: readonly [string, readonly string[], RegExp][] = [
+      ["the same state folder", driver("node", "worker"), takenFolder],
+      ["another state folder", driver("all", "other"), takenNode],
+      ["the node of mooring up", driver("node", "other", CONTROL), takenNode],
+      ["the state folder of mooring up", driver("node", ".", "third"), takenFolder],
+      ["mooring node", node(WORKER), takenNode],
+    ];
+    for (const [what, args, says] of cases) {
+      const second = start(args, "second.sock");
+      assert.equal(await second.ended(), 3, `${what}: ${second.stderr}`);
+      assert.match(second.stderr, says, what);
+    }
+    assert.ok(parts.node.process.alive && up.alive);
+    await parts.stop();
+  },
+);
 
-test("an API server that is not there, or no kubeconfig, ends it at once and says what to do", async () => {
-  covers("CSI-336");
-  const nobody = join(up.stateDir, "nobody");
-  const text = await readFile(up.kubeconfig, "utf8");
-  await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
-  const cases: readonly [string[], number, RegExp][] = [
-    [
-      driver("node", "x", WORKER, join(up.stateDir, "missing")),
-      2,
-      /missing, which does not exist[\s\S]*next: /,
-    ],
-    [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
-    [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
-  ];
-  for (const [args, code, says] of cases) {
-    const child = start(args, "x.sock");
-    assert.equal(await child.ended(), code, child.stderr);
-    assert.match(child.stderr, says);
-  }
-});
+test(
+  "an API server that is not there, or no kubeconfig, ends it at once and says what to do",
+  everyday(),
+  async () => {
+    covers("CSI-336");
+    const nobody = join(up.stateDir, "nobody");
+    const text = await readFile(up.kubeconfig, "utf8");
+    await writeFile(nobody, text.replace(/server: \S+/, "server: https://127.0.0.1:1"));
+    const cases: readonly [string[], number, RegExp][] = [
+      [
+        driver("node", "x", WORKER, join(up.stateDir, "missing")),
+        2,
+        /missing, which does not exist[\s\S]*next: /,
+      ],
+      [driver("node", "x", WORKER, nobody), 4, /does not answer[\s\S]*next: /],
+      [driver("node", "x", "Worker_1"), 2, /Worker_1[\s\S]*next: /],
+    ];
+    for (const [args, code, says] of cases) {
+      const child = start(args, "x.sock");
+      assert.equal(await child.ended(), code, child.stderr);
+      assert.match(child.stderr, says);
+    }
+  },
+);

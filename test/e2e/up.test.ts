@@ -3,6 +3,7 @@ import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { everyday, sample } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { Kubectl } from "../support/kubectl.ts";
 import { leaks } from "../support/leaks.ts";
@@ -13,7 +14,7 @@ import { Up } from "../support/up.ts";
 const up = await Up.create();
 after(() => up.dispose());
 
-test("up makes a pool, the default classes and a private kubeconfig", async () => {
+test("up makes a pool, the default classes and a private kubeconfig", everyday(), async () => {
   await up.start();
   const kubectl = new Kubectl(up.kubeconfig);
   assert.match(
@@ -27,40 +28,48 @@ test("up makes a pool, the default classes and a private kubeconfig", async () =
   assert.equal((await stat(up.stateDir)).mode & 0o777, 0o700);
 });
 
-test("a second up on the same folder is refused with the first one's pid, and leaves its ready file alone", async () => {
-  const readyFile = join(up.stateDir, "ready");
-  const before = await readFile(readyFile, "utf8");
-  const args = ["up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0", "--ready-file", readyFile];
-  const { code, stderr } = await mooring(...args);
-  assert.equal(code, 3);
-  assert.match(stderr, new RegExp(`\\b${up.pid}\\b`));
-  assert.match(stderr, /^next: /m);
-  assert.equal((await mooring(...args, "--node-grace", "1s")).code, 2);
-  assert.equal(await readFile(readyFile, "utf8"), before);
-});
+test(
+  "a second up on the same folder is refused with the first one's pid, and leaves its ready file alone",
+  everyday(),
+  async () => {
+    const readyFile = join(up.stateDir, "ready");
+    const before = await readFile(readyFile, "utf8");
+    const args = ["up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0", "--ready-file", readyFile];
+    const { code, stderr } = await mooring(...args);
+    assert.equal(code, 3);
+    assert.match(stderr, new RegExp(`\\b${up.pid}\\b`));
+    assert.match(stderr, /^next: /m);
+    assert.equal((await mooring(...args, "--node-grace", "1s")).code, 2);
+    assert.equal(await readFile(readyFile, "utf8"), before);
+  },
+);
 
-test("why follows a pod down to its ticket, and says no when the object is not there", async () => {
-  const kubectl = new Kubectl(up.kubeconfig);
-  await kubectl.run(
-    "apply",
-    "-f",
-    fileURLToPath(new URL("../../examples/standalone/notes.yaml", import.meta.url)),
-  );
-  await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=60s");
-  const told = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
-  assert.equal(told.code, 0, told.stdout);
-  assert.match(
-    told.stdout,
-    /Pod default\/notes: Running[\s\S]*PersistentVolumeClaim default\/notes: bound[\s\S]*ticket csi-.*satisfied/,
-  );
-  const missing = await mooring("why", "pvc/nothing", "--kubeconfig", up.kubeconfig, "--json");
-  assert.equal(missing.code, 1);
-  assert.equal(JSON.parse(missing.stdout).message, "does not exist");
-  const nonsense = await mooring("why", "planet/earth", "--kubeconfig", up.kubeconfig);
-  assert.equal(nonsense.code, 2);
-});
+test(
+  "why follows a pod down to its ticket, and says no when the object is not there",
+  everyday(),
+  async () => {
+    const kubectl = new Kubectl(up.kubeconfig);
+    await kubectl.run(
+      "apply",
+      "-f",
+      fileURLToPath(new URL("../../examples/standalone/notes.yaml", import.meta.url)),
+    );
+    await kubectl.run("wait", "--for=condition=Ready", "pod/notes", "--timeout=60s");
+    const told = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
+    assert.equal(told.code, 0, told.stdout);
+    assert.match(
+      told.stdout,
+      /Pod default\/notes: Running[\s\S]*PersistentVolumeClaim default\/notes: bound[\s\S]*ticket csi-.*satisfied/,
+    );
+    const missing = await mooring("why", "pvc/nothing", "--kubeconfig", up.kubeconfig, "--json");
+    assert.equal(missing.code, 1);
+    assert.equal(JSON.parse(missing.stdout).message, "does not exist");
+    const nonsense = await mooring("why", "planet/earth", "--kubeconfig", up.kubeconfig);
+    assert.equal(nonsense.code, 2);
+  },
+);
 
-test("why names a class that does not exist as the cause", async () => {
+test("why names a class that does not exist as the cause", everyday(), async () => {
   const kubectl = new Kubectl(up.kubeconfig);
   await kubectl.apply(`
 apiVersion: v1
@@ -74,7 +83,7 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: nonsense, resources: {req
   await kubectl.run("delete", "pvc", "lost");
 });
 
-test("doctor finds nothing wrong here, and a leak that is made for it", async () => {
+test("doctor finds nothing wrong here, and a leak that is made for it", everyday(), async () => {
   const before = JSON.parse((await mooring("doctor", "--state-dir", up.stateDir, "--json")).stdout);
   assert.deepEqual(
     before.filter((entry: { state: string }) => entry.state === "fail"),
@@ -93,38 +102,49 @@ test("doctor finds nothing wrong here, and a leak that is made for it", async ()
   }
 });
 
-test("SIGTERM ends it with 0 and leaves nothing in use, heard or not; without a server, commands say so", async () => {
-  up.hangUp();
-  assert.equal(await up.end("SIGTERM"), 0);
-  assert.deepEqual(await machineRemains(up.stateDir), []);
-  const { code, stderr } = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
-  assert.equal(code, 4);
-  assert.match(stderr, /mooring up/);
-});
+test(
+  "SIGTERM ends it with 0 and leaves nothing in use, heard or not; without a server, commands say so",
+  everyday(),
+  async () => {
+    up.hangUp();
+    assert.equal(await up.end("SIGTERM"), 0);
+    assert.deepEqual(await machineRemains(up.stateDir), []);
+    const { code, stderr } = await mooring("why", "pod/notes", "--kubeconfig", up.kubeconfig);
+    assert.equal(code, 4);
+    assert.match(stderr, /mooring up/);
+  },
+);
 
-test("a pool that cannot be made ends up at once; a shared one is named where it says that it is up", async (t) => {
-  const other = await Up.create({ args: ["--shared-pool", "fast=/dev/null/none"] });
-  t.after(() => other.dispose());
-  await writeFile(join(other.stateDir, "pools"), "");
-  const where = ["--state-dir", other.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
-  const { code, stderr } = await mooring("up", ...where);
-  assert.equal(code, 2, stderr);
-  assert.match(stderr, /^error: pool "default" is not usable: .*pools.*\nnext: put that right/m);
-  await rm(join(other.stateDir, "pools"));
-  await other.start();
-  const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
-  assert.equal(await eventually("it to say so", says), "mooring is up, without pool fast");
-  assert.match(other.output, /^warning: pool fast is not ready: .*\/dev\/null.*\nnext: /m);
-});
+test(
+  "a pool that cannot be made ends up at once; a shared one is named where it says that it is up",
+  everyday(),
+  async (t) => {
+    const other = await Up.create({ args: ["--shared-pool", "fast=/dev/null/none"] });
+    t.after(() => other.dispose());
+    await writeFile(join(other.stateDir, "pools"), "");
+    const where = ["--state-dir", other.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a"];
+    const { code, stderr } = await mooring("up", ...where);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /^error: pool "default" is not usable: .*pools.*\nnext: put that right/m);
+    await rm(join(other.stateDir, "pools"));
+    await other.start();
+    const says = async () => /^mooring is up, .*$/m.exec(other.output)?.[0];
+    assert.equal(await eventually("it to say so", says), "mooring is up, without pool fast");
+    assert.match(other.output, /^warning: pool fast is not ready: .*\/dev\/null.*\nnext: /m);
+  },
+);
 
-for (const [args, message] of [
-  [["--pool-size", "many"], /--pool-size.*not a size/],
-  [["--pool-size", "20"], /--pool-size.*at least 300Mi; write it like 20Gi/],
-  [["--pool-size", "0"], /--pool-size.*at least 300Mi/],
-  [["--pool-size=-5Gi"], /--pool-size.*at least 300Mi/],
-  [["--listen", "here"], /not an address/],
-  [["--pool", "floppy"], /xfs, btrfs, directory/],
-] as const) {
+for (const [args, message] of sample(
+  [
+    [["--pool-size", "many"], /--pool-size.*not a size/],
+    [["--pool-size", "20"], /--pool-size.*at least 300Mi; write it like 20Gi/],
+    [["--pool-size", "0"], /--pool-size.*at least 300Mi/],
+    [["--pool-size=-5Gi"], /--pool-size.*at least 300Mi/],
+    [["--listen", "here"], /not an address/],
+    [["--pool", "floppy"], /xfs, btrfs, directory/],
+  ] as const,
+  { everyday: 2 },
+)) {
   test(`up ${args.join(" ")} is refused before anything is made`, async () => {
     const { code, stderr } = await mooring("up", "--state-dir", join(up.stateDir, "never"), ...args);
     assert.equal(code, 2);

@@ -10,6 +10,7 @@ import {
   Pods,
   VolumeSnapshots,
 } from "@mooring/store";
+import { everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { claim, pod, snapshot } from "../support/manifests.ts";
 import { Nodes } from "./support/world.ts";
@@ -116,83 +117,104 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     });
   }
 
-  test("a snapshot of a volume that nobody has is cut, and restored for a pod on the other node", async () => {
-    await written("cold");
-    await apply(snapshot(NAMESPACE, "cold-snap", "cold"));
-    await ready("cold-snap");
-    await detached("cold");
-    await run("a", "cold-later", "cold", "echo later > /data/f; sync /data/f");
-    await apply(claim(NAMESPACE, "cold-back", { className: "common", snapshot: "cold-snap" }));
-    await run("b", "cold-reader", "cold-back", 'test "$(cat /data/f)" = from-a');
-    await run("b", "cold-origin", "cold", 'test "$(cat /data/f)" = later');
-    await nodes.kubectl.run("delete", "volumesnapshot", "cold-snap");
-    await clear("cold", "cold-back");
-  });
+  test(
+    "a snapshot of a volume that nobody has is cut, and restored for a pod on the other node",
+    thorough(),
+    async () => {
+      await written("cold");
+      await apply(snapshot(NAMESPACE, "cold-snap", "cold"));
+      await ready("cold-snap");
+      await detached("cold");
+      await run("a", "cold-later", "cold", "echo later > /data/f; sync /data/f");
+      await apply(claim(NAMESPACE, "cold-back", { className: "common", snapshot: "cold-snap" }));
+      await run("b", "cold-reader", "cold-back", 'test "$(cat /data/f)" = from-a');
+      await run("b", "cold-origin", "cold", 'test "$(cat /data/f)" = later');
+      await nodes.kubectl.run("delete", "volumesnapshot", "cold-snap");
+      await clear("cold", "cold-back");
+    },
+  );
 
-  test("a snapshot and a clone of a volume in use on one node are used on the other meanwhile", async () => {
-    await apply(claim(NAMESPACE, "hot", { className: "common" }));
-    const script =
-      "echo one > /data/f; sync /data/f; touch /data/ready; while :; do date > /data/g; sync; sleep 1; done";
-    await apply(podOn("a", "hot-writer", script, "hot"));
-    const held = await volumeWhere("hot", ({ status }) => status?.currentNodeID === "a");
-    assert.equal(held.spec.pool, "common");
-    await eventually("the writer to have written", async () => {
-      const path = (await nodes.machine("a").run("cat", "/proc/self/mountinfo"))
-        .split("\n")
-        .map((line) => line.split(" ")[4] ?? "")
-        .find((target) => target.includes("kubernetes.io~csi") && target.endsWith("/mount"));
-      return (
-        path !== undefined &&
-        nodes
-          .machine("a")
-          .run("test", "-e", `${path}/ready`)
-          .then(
-            () => true,
-            () => false,
-          )
+  test(
+    "a snapshot and a clone of a volume in use on one node are used on the other meanwhile",
+    everyday(),
+    async () => {
+      await apply(claim(NAMESPACE, "hot", { className: "common" }));
+      const script =
+        "echo one > /data/f; sync /data/f; touch /data/ready; while :; do date > /data/g; sync; sleep 1; done";
+      await apply(podOn("a", "hot-writer", script, "hot"));
+      const held = await volumeWhere("hot", ({ status }) => status?.currentNodeID === "a");
+      assert.equal(held.spec.pool, "common");
+      await eventually("the writer to have written", async () => {
+        const path = (await nodes.machine("a").run("cat", "/proc/self/mountinfo"))
+          .split("\n")
+          .map((line) => line.split(" ")[4] ?? "")
+          .find((target) => target.includes("kubernetes.io~csi") && target.endsWith("/mount"));
+        return (
+          path !== undefined &&
+          nodes
+            .machine("a")
+            .run("test", "-e", `${path}/ready`)
+            .then(
+              () => true,
+              () => false,
+            )
+        );
+      });
+      await apply(
+        snapshot(NAMESPACE, "hot-snap", "hot"),
+        claim(NAMESPACE, "hot-clone", { className: "common", claim: "hot" }),
       );
-    });
-    await apply(
-      snapshot(NAMESPACE, "hot-snap", "hot"),
-      claim(NAMESPACE, "hot-clone", { className: "common", claim: "hot" }),
-    );
-    await ready("hot-snap");
-    await apply(claim(NAMESPACE, "hot-back", { className: "common", snapshot: "hot-snap" }));
-    for (const copy of ["hot-clone", "hot-back"]) {
-      await run("b", `${copy}-reader`, copy, 'test "$(cat /data/f)" = one; echo two > /data/f; sync /data/f');
-    }
-    await volumeWhere("hot", ({ status }) => status?.state === "attached" && status.currentNodeID === "a");
-    await nodes.kubectl.run("delete", "pod", "hot-writer");
-    await run("b", "hot-origin", "hot", 'test "$(cat /data/f)" = one');
-    await nodes.kubectl.run("delete", "volumesnapshot", "hot-snap");
-    await clear("hot", "hot-clone", "hot-back");
-  });
+      await ready("hot-snap");
+      await apply(claim(NAMESPACE, "hot-back", { className: "common", snapshot: "hot-snap" }));
+      for (const copy of ["hot-clone", "hot-back"]) {
+        await run(
+          "b",
+          `${copy}-reader`,
+          copy,
+          'test "$(cat /data/f)" = one; echo two > /data/f; sync /data/f',
+        );
+      }
+      await volumeWhere("hot", ({ status }) => status?.state === "attached" && status.currentNodeID === "a");
+      await nodes.kubectl.run("delete", "pod", "hot-writer");
+      await run("b", "hot-origin", "hot", 'test "$(cat /data/f)" = one');
+      await nodes.kubectl.run("delete", "volumesnapshot", "hot-snap");
+      await clear("hot", "hot-clone", "hot-back");
+    },
+  );
 
-  test("a clone of a volume that nobody has is a volume of its own, wherever its pod runs", async () => {
-    await written("twin");
-    await apply(claim(NAMESPACE, "twin-clone", { className: "common", claim: "twin", size: "96Mi" }));
-    await run(
-      "b",
-      "twin-reader",
-      "twin-clone",
-      'test "$(cat /data/f)" = from-a; echo mine > /data/f; sync /data/f',
-    );
-    await run("b", "twin-origin", "twin", 'test "$(cat /data/f)" = from-a');
-    await run("a", "twin-again", "twin-clone", 'test "$(cat /data/f)" = mine');
-    await clear("twin", "twin-clone");
-  });
+  test(
+    "a clone of a volume that nobody has is a volume of its own, wherever its pod runs",
+    thorough(),
+    async () => {
+      await written("twin");
+      await apply(claim(NAMESPACE, "twin-clone", { className: "common", claim: "twin", size: "96Mi" }));
+      await run(
+        "b",
+        "twin-reader",
+        "twin-clone",
+        'test "$(cat /data/f)" = from-a; echo mine > /data/f; sync /data/f',
+      );
+      await run("b", "twin-origin", "twin", 'test "$(cat /data/f)" = from-a');
+      await run("a", "twin-again", "twin-clone", 'test "$(cat /data/f)" = mine');
+      await clear("twin", "twin-clone");
+    },
+  );
 
-  test("a volume that nobody has grows, and its file system with it where it is used next", async () => {
-    await written("grown");
-    const more = JSON.stringify({ spec: { resources: { requests: { storage: "160Mi" } } } });
-    await nodes.kubectl.run("patch", "pvc", "grown", "-p", more);
-    await volumeWhere("grown", ({ status }) => status?.size === 160 << 20);
-    const size = "test $(df --output=size -k /data | tail -n1) -gt 120000";
-    await run("b", "grown-reader", "grown", `test "$(cat /data/f)" = from-a; ${size}`);
-    await clear("grown");
-  });
+  test(
+    "a volume that nobody has grows, and its file system with it where it is used next",
+    thorough(),
+    async () => {
+      await written("grown");
+      const more = JSON.stringify({ spec: { resources: { requests: { storage: "160Mi" } } } });
+      await nodes.kubectl.run("patch", "pvc", "grown", "-p", more);
+      await volumeWhere("grown", ({ status }) => status?.size === 160 << 20);
+      const size = "test $(df --output=size -k /data | tail -n1) -gt 120000";
+      await run("b", "grown-reader", "grown", `test "$(cat /data/f)" = from-a; ${size}`);
+      await clear("grown");
+    },
+  );
 
-  test("a volume is put back to its snapshot after it was used on both nodes", async () => {
+  test("a volume is put back to its snapshot after it was used on both nodes", everyday(), async () => {
     await written("undone");
     await apply(snapshot(NAMESPACE, "undone-snap", "undone"));
     await ready("undone-snap");
@@ -212,7 +234,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     await clear("undone");
   });
 
-  test("a job cuts a volume by the clock, whether nobody has it or a node", async () => {
+  test("a job cuts a volume by the clock, whether nobody has it or a node", thorough(), async () => {
     await written("timed");
     const id = await handle("timed");
     await apply({
@@ -255,42 +277,46 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     await clear("timed");
   });
 
-  test("a volume that fails on one node is mended and goes on at the other, where its next pod waits", async () => {
-    await apply(claim(NAMESPACE, "failed", { className: "common" }));
-    await apply(podOn("a", "failed-a", WRITE_AND_STAY, "failed"));
-    const a = nodes.machine("a");
-    const target = await eventually("the pod to have written", async () => {
-      const mounts = (await a.run("cat", "/proc/self/mountinfo"))
-        .split("\n")
-        .map((line) => line.split(" ")[4] ?? "");
-      const found = mounts.find((at) => at.includes("kubernetes.io~csi") && at.endsWith("/mount"));
-      const text = await a.run("cat", `${found}/f`).catch(() => "");
-      return text === "kept\n" ? found : undefined;
-    });
-    await a.run("xfs_io", "-x", "-c", "shutdown -f", target);
-    await volumeWhere("failed", ({ status }) => status?.robustness === "faulted");
-    await apply(podOn("b", "failed-b", 'test "$(cat /data/f)" = kept; exec sleep infinity', "failed"));
-    await nodes.kubectl.run("delete", "pod", "failed-a");
-    const healed = await volumeWhere(
-      "failed",
-      ({ status }) =>
-        status?.currentNodeID === "b" && status.state === "attached" && status.robustness === "healthy",
-    );
-    assert.match(healed.status?.salvage?.state ?? "", /Clean|Repaired/);
-    assert.equal(healed.status?.salvage?.dataLoss, undefined);
-    const store = await nodes.store();
-    await eventually(
-      "the next pod to run",
-      async () => {
-        const { status } = await store.get(Pods, { namespace: NAMESPACE, name: "failed-b" });
-        assert.notEqual(status?.phase, "Failed");
-        return status?.phase === "Running";
-      },
-      PATIENCE,
-    );
-    await nodes.kubectl.run("delete", "pod", "failed-b");
-    await clear("failed");
-  });
+  test(
+    "a volume that fails on one node is mended and goes on at the other, where its next pod waits",
+    thorough(),
+    async () => {
+      await apply(claim(NAMESPACE, "failed", { className: "common" }));
+      await apply(podOn("a", "failed-a", WRITE_AND_STAY, "failed"));
+      const a = nodes.machine("a");
+      const target = await eventually("the pod to have written", async () => {
+        const mounts = (await a.run("cat", "/proc/self/mountinfo"))
+          .split("\n")
+          .map((line) => line.split(" ")[4] ?? "");
+        const found = mounts.find((at) => at.includes("kubernetes.io~csi") && at.endsWith("/mount"));
+        const text = await a.run("cat", `${found}/f`).catch(() => "");
+        return text === "kept\n" ? found : undefined;
+      });
+      await a.run("xfs_io", "-x", "-c", "shutdown -f", target);
+      await volumeWhere("failed", ({ status }) => status?.robustness === "faulted");
+      await apply(podOn("b", "failed-b", 'test "$(cat /data/f)" = kept; exec sleep infinity', "failed"));
+      await nodes.kubectl.run("delete", "pod", "failed-a");
+      const healed = await volumeWhere(
+        "failed",
+        ({ status }) =>
+          status?.currentNodeID === "b" && status.state === "attached" && status.robustness === "healthy",
+      );
+      assert.match(healed.status?.salvage?.state ?? "", /Clean|Repaired/);
+      assert.equal(healed.status?.salvage?.dataLoss, undefined);
+      const store = await nodes.store();
+      await eventually(
+        "the next pod to run",
+        async () => {
+          const { status } = await store.get(Pods, { namespace: NAMESPACE, name: "failed-b" });
+          assert.notEqual(status?.phase, "Failed");
+          return status?.phase === "Running";
+        },
+        PATIENCE,
+      );
+      await nodes.kubectl.run("delete", "pod", "failed-b");
+      await clear("failed");
+    },
+  );
 });
 
 const CLASS = JSON.stringify({

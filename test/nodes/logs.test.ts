@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { type Pod, Pods, Secrets } from "@mooring/store";
+import { everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
@@ -49,19 +50,23 @@ describe("logs of pods on a machine that has joined", () => {
     return { host: text("host"), port: Number(text("port")), token: text("token") };
   }
 
-  test("are what kubectl shows, with its options and its words for what is not there", async () => {
-    assert.equal(await eventually("the log", async () => (await said()) || undefined), "first\nsecond\n");
-    assert.equal(await said("--tail=1"), "second\n");
-    assert.equal(await said("--limit-bytes=5"), "first");
-    assert.match(await said("--timestamps"), /^\d{4}-\d\d-\d\dT[^ ]+ first\n/);
-    await assert.rejects(
-      said("--previous"),
-      /previous terminated container "main" in pod "talker" not found/,
-    );
-    await assert.rejects(said("-c", "other"), /container other is not valid for pod talker/);
-  });
+  test(
+    "are what kubectl shows, with its options and its words for what is not there",
+    everyday(),
+    async () => {
+      assert.equal(await eventually("the log", async () => (await said()) || undefined), "first\nsecond\n");
+      assert.equal(await said("--tail=1"), "second\n");
+      assert.equal(await said("--limit-bytes=5"), "first");
+      assert.match(await said("--timestamps"), /^\d{4}-\d\d-\d\dT[^ ]+ first\n/);
+      await assert.rejects(
+        said("--previous"),
+        /previous terminated container "main" in pod "talker" not found/,
+      );
+      await assert.rejects(said("-c", "other"), /container other is not valid for pod talker/);
+    },
+  );
 
-  test("can be followed while they are written, to the end of the container", async () => {
+  test("can be followed while they are written, to the end of the container", everyday(), async () => {
     const lines = "for n in 1 2 3; do echo line $n; while [ ! -e /tmp/go$n ]; do sleep 0.1; done; done";
     await run("counter", lines);
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "counter"]);
@@ -96,31 +101,37 @@ describe("logs of pods on a machine that has joined", () => {
     throw new Error(`no process of pod ${name}`);
   }
 
-  test("are given to nobody without the token, and only on the address that leads to the API server", async () => {
-    const { host, port, token } = await access();
-    assert.equal(host, nodes.machine("a").seat.address);
-    const answers = (authorization: string, path = "/logs?namespace=default&pod=talker") =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const headers = { authorization };
-        const asked = request({ host, port, path, headers, rejectUnauthorized: false }, (response) => {
-          response.resume();
-          resolve(response.statusCode);
+  test(
+    "are given to nobody without the token, and only on the address that leads to the API server",
+    everyday(),
+    async () => {
+      const { host, port, token } = await access();
+      assert.equal(host, nodes.machine("a").seat.address);
+      const answers = (authorization: string, path = "/logs?namespace=default&pod=talker") =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = { authorization };
+          const asked = request({ host, port, path, headers, rejectUnauthorized: false }, (response) => {
+            response.resume();
+            resolve(response.statusCode);
+          });
+          asked.on("error", reject).end();
         });
-        asked.on("error", reject).end();
-      });
-    assert.equal(await answers("Bearer wrong"), 401);
-    assert.equal(await answers(`Bearer ${"x".repeat(token.length)}`), 401);
-    assert.equal(await answers(`Bearer ${token}`), 200);
-    assert.equal(await answers(`Bearer ${token}`, "/etc/passwd"), 404);
-    assert.equal(await answers(`Bearer ${token}`, "/logs?namespace=default&pod=talker&tailLines=-1"), 400);
-    assert.ok(!nodes.machine("a").output.includes(token), "the token is in the node's output");
-    const listening = await nodes.machine("a").run("ss", "--listening", "--tcp", "--no-header", "--numeric");
-    const sockets = listening.split("\n").filter((line) => line.includes(`:${port} `));
-    assert.equal(sockets.length, 1);
-    assert.match(sockets[0] ?? "", new RegExp(` ${host.replaceAll(".", "\\.")}:${port} `));
-  });
+      assert.equal(await answers("Bearer wrong"), 401);
+      assert.equal(await answers(`Bearer ${"x".repeat(token.length)}`), 401);
+      assert.equal(await answers(`Bearer ${token}`), 200);
+      assert.equal(await answers(`Bearer ${token}`, "/etc/passwd"), 404);
+      assert.equal(await answers(`Bearer ${token}`, "/logs?namespace=default&pod=talker&tailLines=-1"), 400);
+      assert.ok(!nodes.machine("a").output.includes(token), "the token is in the node's output");
+      const listening = await nodes
+        .machine("a")
+        .run("ss", "--listening", "--tcp", "--no-header", "--numeric");
+      const sockets = listening.split("\n").filter((line) => line.includes(`:${port} `));
+      assert.equal(sockets.length, 1);
+      assert.match(sockets[0] ?? "", new RegExp(` ${host.replaceAll(".", "\\.")}:${port} `));
+    },
+  );
 
-  test("end with a reason when the machine is lost, and are there again with it", async () => {
+  test("end with a reason when the machine is lost, and are there again with it", thorough(), async () => {
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "talker"]);
     let seen = "";
     follow.stdout.on("data", (chunk: Buffer) => {
@@ -140,9 +151,13 @@ describe("logs of pods on a machine that has joined", () => {
     assert.equal(await said(), "first\nsecond\n");
   });
 
-  test("are said to be away when the node was stopped, and nothing of the way to them is left", async () => {
-    await nodes.machine("a").stop();
-    await assert.rejects(access(), /not found/);
-    await assert.rejects(said(), /cannot be asked: Mooring was stopped there/);
-  });
+  test(
+    "are said to be away when the node was stopped, and nothing of the way to them is left",
+    thorough(),
+    async () => {
+      await nodes.machine("a").stop();
+      await assert.rejects(access(), /not found/);
+      await assert.rejects(said(), /cannot be asked: Mooring was stopped there/);
+    },
+  );
 });

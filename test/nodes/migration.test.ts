@@ -179,7 +179,7 @@ describe("a migratable volume of a shared pool", () => {
 
   test(
     "a third node, a file system and a local pool are refused, each with its reason",
-    everyday(),
+    thorough(),
     async () => {
       covers("LHA-078");
       const refused = async (call: Promise<unknown>) => {

@@ -64,7 +64,7 @@ describe("an upgrade or a restart takes nothing from who has it on another machi
 
   test(
     "kill -9 of the API server: writers go on without it, and it finds things as they are",
-    everyday(),
+    thorough(),
     async () => {
       const before = await volume();
       await nodes.up.end("SIGKILL");

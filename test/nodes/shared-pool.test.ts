@@ -84,7 +84,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `an agent that is killed leaves no writer behind: the guard cuts its device off (${round})`,
-      everyday(),
+      thorough(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `killed-${round}`, "common");
@@ -148,7 +148,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `a node that dies is fenced by a person's word, and what it was promised is there on the other (${round})`,
-      everyday(),
+      thorough(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `death-${round}`, "common");

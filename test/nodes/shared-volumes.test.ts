@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, thorough } from "@mooring/store/testing";
 import { eventually } from "../support/eventually.ts";
 import { Nodes } from "./support/world.ts";
 
@@ -53,7 +53,7 @@ describe("a volume that many nodes use", () => {
       .machine(machine)
       .run("timeout", "90", "sh", "-c", 'until "$@"; do sleep 0.5; done', "sh", program, ...args);
 
-  test("what one node writes another one reads, through the node that serves both", async () => {
+  test("what one node writes another one reads, through the node that serves both", everyday(), async () => {
     covers("LHA-058", "LHA-060");
     const id = await create("both");
     await publish(id, "a");
@@ -86,22 +86,26 @@ describe("a volume that many nodes use", () => {
     await controller.deleteVolume({ volumeId: id });
   });
 
-  test("a node that dies while it serves is replaced when it is fenced, with everything that was written", async () => {
-    const id = await create("moves");
-    await publish(id, "a");
-    await publish(id, "b");
-    const first = await served(id, () => true);
-    const server = first.status?.nodeID ?? "";
-    const other = server === "a" ? "b" : "a";
-    const from = join(nodes.shared, "from");
-    await nodes.machine(other).run("sh", "-c", `echo before the power cut > ${from}`);
-    await patiently(other, "nfs-cp", from, url(first, "f"));
-    await nodes.machine(server).cutPower();
-    const next = await served(id, ({ status }) => status?.nodeID === other);
-    assert.match(await patiently(other, "nfs-cat", url(next, "f")), /before the power cut/);
-    await unpublish(id, server);
-    await unpublish(id, other);
-    const controller = await nodes.controller();
-    await controller.deleteVolume({ volumeId: id });
-  });
+  test(
+    "a node that dies while it serves is replaced when it is fenced, with everything that was written",
+    thorough(),
+    async () => {
+      const id = await create("moves");
+      await publish(id, "a");
+      await publish(id, "b");
+      const first = await served(id, () => true);
+      const server = first.status?.nodeID ?? "";
+      const other = server === "a" ? "b" : "a";
+      const from = join(nodes.shared, "from");
+      await nodes.machine(other).run("sh", "-c", `echo before the power cut > ${from}`);
+      await patiently(other, "nfs-cp", from, url(first, "f"));
+      await nodes.machine(server).cutPower();
+      const next = await served(id, ({ status }) => status?.nodeID === other);
+      assert.match(await patiently(other, "nfs-cat", url(next, "f")), /before the power cut/);
+      await unpublish(id, server);
+      await unpublish(id, other);
+      const controller = await nodes.controller();
+      await controller.deleteVolume({ volumeId: id });
+    },
+  );
 });

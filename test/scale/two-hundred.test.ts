@@ -8,7 +8,7 @@ import { machineRemains } from "../support/remains.ts";
 import { LEFTOVER_KINDS } from "../support/scenario.ts";
 import { Up } from "../support/up.ts";
 
-const COUNT = howMany({ everyday: 40, full: 200 });
+const COUNT = howMany({ everyday: 12, full: 200 });
 const namespace = "many";
 const up = await Up.create({ poolSize: "24Gi" });
 after(() => up.dispose());

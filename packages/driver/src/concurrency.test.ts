@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { covers, howMany } from "@mooring/store/testing";
+import { covers, everyday, howMany, thorough } from "@mooring/store/testing";
 import fc from "fast-check";
 import { capability, codeOf, createVolume, failureOf, MIB, startWorld, type World } from "./testing/world.ts";
 
@@ -78,7 +78,7 @@ describe("many callers at once", () => {
     assert.deepEqual((await world.client.controller.listVolumes({})).entries, []);
   };
 
-  test("the same call many times at once has one effect", async () => {
+  test("the same call many times at once has one effect", everyday(), async () => {
     covers("CSI-020", "CSI-136", "CSI-159", "CSI-258", "CSI-289");
     const volumeId = await createVolume(world, "storm", { ...choice, size: 16n * MIB });
     const all = steps(volumeId, "storm");
@@ -103,7 +103,7 @@ describe("many callers at once", () => {
     await nothingLeft();
   });
 
-  test("thirty volumes live side by side", async () => {
+  test("thirty volumes live side by side", thorough(), async () => {
     const lives = Array.from({ length: 30 }, async (_, index) => {
       const name = `side-${index}`;
       const volumeId = await createVolume(world, name, { ...choice, size: 16n * MIB });
@@ -115,67 +115,74 @@ describe("many callers at once", () => {
     await nothingLeft();
   });
 
-  test("calls in any order, at any time, given up at any time: honest codes, and it all goes away", async () => {
-    covers("CSI-019", "CSI-020");
-    const moves = [
-      "publish",
-      "stage",
-      "bind",
-      "stats",
-      "grow",
-      "unbind",
-      "unstage",
-      "unpublish",
-      "remove",
-    ] as const;
-    const script = fc.array(
-      fc.record({
-        move: fc.constantFrom(...moves),
-        after: fc.integer({ min: 0, max: 20 }),
-        patience: fc.integer({ min: 1, max: 200 }),
-      }),
-      { minLength: 5, maxLength: 25 },
-    );
-    let round = 0;
-    await fc.assert(
-      fc.asyncProperty(script, async (calls) => {
-        const name = `script-${round++}`;
-        const volumeId = await createVolume(world, name, { ...choice, size: 16n * MIB });
-        await mkdir(world.path(`staging-${name}`));
-        const { controller, node } = world.client;
-        const running = calls.map(async ({ move, after: wait, patience }) => {
-          await sleep(wait);
-          const options = { timeoutMs: patience };
-          const { nodeID: nodeId } = world;
-          const [stagingTargetPath, targetPath] = [
-            world.path(`staging-${name}`),
-            world.path(`target-${name}`),
-          ];
-          const make = {
-            publish: () =>
-              controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability }, options),
-            stage: () => node.nodeStageVolume({ volumeId, stagingTargetPath, volumeCapability }, options),
-            bind: () =>
-              node.nodePublishVolume({ volumeId, stagingTargetPath, targetPath, volumeCapability }, options),
-            stats: () => node.nodeGetVolumeStats({ volumeId, volumePath: targetPath }, options),
-            grow: () =>
-              controller.controllerExpandVolume(
-                { volumeId, capacityRange: { requiredBytes: 24n * MIB } },
-                options,
-              ),
-            unbind: () => node.nodeUnpublishVolume({ volumeId, targetPath }, options),
-            unstage: () => node.nodeUnstageVolume({ volumeId, stagingTargetPath }, options),
-            unpublish: () => controller.controllerUnpublishVolume({ volumeId, nodeId }, options),
-            remove: () => controller.deleteVolume({ volumeId }, options),
-          }[move];
-          const code = await codeOf(make());
-          assert.ok(HONEST.has(code), `${move}: ${code}`);
-        });
-        await Promise.all(running);
-        await tearDown(volumeId, name);
-        await nothingLeft();
-      }),
-      { numRuns: howMany({ everyday: 6, full: 15, deep: 100 }), endOnFailure: true },
-    );
-  });
+  test(
+    "calls in any order, at any time, given up at any time: honest codes, and it all goes away",
+    everyday(),
+    async () => {
+      covers("CSI-019", "CSI-020");
+      const moves = [
+        "publish",
+        "stage",
+        "bind",
+        "stats",
+        "grow",
+        "unbind",
+        "unstage",
+        "unpublish",
+        "remove",
+      ] as const;
+      const script = fc.array(
+        fc.record({
+          move: fc.constantFrom(...moves),
+          after: fc.integer({ min: 0, max: 20 }),
+          patience: fc.integer({ min: 1, max: 200 }),
+        }),
+        { minLength: 5, maxLength: 25 },
+      );
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(script, async (calls) => {
+          const name = `script-${round++}`;
+          const volumeId = await createVolume(world, name, { ...choice, size: 16n * MIB });
+          await mkdir(world.path(`staging-${name}`));
+          const { controller, node } = world.client;
+          const running = calls.map(async ({ move, after: wait, patience }) => {
+            await sleep(wait);
+            const options = { timeoutMs: patience };
+            const { nodeID: nodeId } = world;
+            const [stagingTargetPath, targetPath] = [
+              world.path(`staging-${name}`),
+              world.path(`target-${name}`),
+            ];
+            const make = {
+              publish: () =>
+                controller.controllerPublishVolume({ volumeId, nodeId, volumeCapability }, options),
+              stage: () => node.nodeStageVolume({ volumeId, stagingTargetPath, volumeCapability }, options),
+              bind: () =>
+                node.nodePublishVolume(
+                  { volumeId, stagingTargetPath, targetPath, volumeCapability },
+                  options,
+                ),
+              stats: () => node.nodeGetVolumeStats({ volumeId, volumePath: targetPath }, options),
+              grow: () =>
+                controller.controllerExpandVolume(
+                  { volumeId, capacityRange: { requiredBytes: 24n * MIB } },
+                  options,
+                ),
+              unbind: () => node.nodeUnpublishVolume({ volumeId, targetPath }, options),
+              unstage: () => node.nodeUnstageVolume({ volumeId, stagingTargetPath }, options),
+              unpublish: () => controller.controllerUnpublishVolume({ volumeId, nodeId }, options),
+              remove: () => controller.deleteVolume({ volumeId }, options),
+            }[move];
+            const code = await codeOf(make());
+            assert.ok(HONEST.has(code), `${move}: ${code}`);
+          });
+          await Promise.all(running);
+          await tearDown(volumeId, name);
+          await nothingLeft();
+        }),
+        { numRuns: howMany({ everyday: 6, full: 15, deep: 100 }), endOnFailure: true },
+      );
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connect } from "@mooring/csi";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, thorough } from "@mooring/store/testing";
 
 const MOORING = fileURLToPath(new URL("../../../../scripts/mooring.mjs", import.meta.url));
 
@@ -62,7 +62,7 @@ describe("mooring driver", () => {
     "n1",
   ];
 
-  test("a missing or unfit endpoint ends it at once with code 2", async () => {
+  test("a missing or unfit endpoint ends it at once with code 2", everyday(), async () => {
     covers("CSI-311", "CSI-318", "CSI-328", "CSI-336");
     await Promise.all([
       refused(state("a"), {}, 2, /CSI_ENDPOINT is not set/),
@@ -72,7 +72,7 @@ describe("mooring driver", () => {
     ]);
   });
 
-  test("wrong options end it at once with code 2", async () => {
+  test("wrong options end it at once with code 2", thorough(), async () => {
     covers("CSI-336");
     const env = { CSI_ENDPOINT: endpoint("csi") };
     await Promise.all([
@@ -88,7 +88,7 @@ describe("mooring driver", () => {
     ]);
   });
 
-  test("serves until SIGTERM, then takes its socket away; its folder has one owner", async () => {
+  test("serves until SIGTERM, then takes its socket away; its folder has one owner", everyday(), async () => {
     covers("CSI-321", "CSI-329", "CSI-335");
     const env = { CSI_ENDPOINT: endpoint("life") };
     const first = run(state("life"), env);
@@ -114,7 +114,7 @@ describe("mooring driver", () => {
     );
   });
 
-  test("every mode serves its own services, and UNIMPLEMENTED for the rest", async () => {
+  test("every mode serves its own services, and UNIMPLEMENTED for the rest", thorough(), async () => {
     covers("CSI-007", "CSI-012", "CSI-138", "CSI-161", "CSI-175", "CSI-224", "CSI-231", "CSI-334");
     for (const [mode, controller, node] of [
       ["controller", true, false],
@@ -145,41 +145,47 @@ describe("mooring driver", () => {
     }
   });
 
-  test("it tells a scraper of every call it answered, where it was asked to and nowhere else", async () => {
-    const env = { CSI_ENDPOINT: endpoint("metrics") };
-    const driver = run([...state("metrics"), "--metrics-listen", "127.0.0.1:0"], env);
-    const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
-    await client.v0.identity.getPluginInfo({});
-    await client.controller.controllerGetVolume({ volumeId: "none" }).catch(() => {});
-    await client.controller.deleteVolume({}).catch(() => {});
-    const port = /"port":(\d+),"msg":"serving metrics"/.exec(driver.output())?.[1];
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    for (const [method, code] of [
-      ["v0.Identity/GetPluginInfo", "OK"],
-      ["v1.Controller/ControllerGetVolume", "NotFound"],
-      ["v1.Controller/DeleteVolume", "InvalidArgument"],
-    ]) {
-      const labels = `driver_name="csi.mooring.dev",method_name="/csi.${method}",grpc_status_code="${code}"`;
-      assert.ok(text.includes(`csi_plugin_operations_seconds_count{${labels}} 1\n`), text);
-      assert.ok(text.includes(`csi_plugin_operations_seconds_bucket{${labels},le="600"} 1\n`), text);
-    }
-    assert.match(text, /^process_resident_memory_bytes \d{7,}$/m);
-    const second = run([...state("second"), "--metrics-listen", `:${port}`], { CSI_ENDPOINT: endpoint("2") });
-    assert.equal(await second.ended, 3, second.output());
-    assert.match(second.output(), /another process listens on/);
-    client.close();
-    driver.child.kill("SIGTERM");
-    assert.equal(await driver.ended, 0, driver.output());
-    await refused(
-      [...state("b"), "--metrics-listen", "9810"],
-      env,
-      2,
-      /--metrics-listen 9810.*\nnext: write it like 127\.0\.0\.1:9810/,
-    );
-    await refused([...state("b"), "--metrics-listen", "192.0.2.1:9810"], env, 2, /cannot be had/);
-  });
+  test(
+    "it tells a scraper of every call it answered, where it was asked to and nowhere else",
+    everyday(),
+    async () => {
+      const env = { CSI_ENDPOINT: endpoint("metrics") };
+      const driver = run([...state("metrics"), "--metrics-listen", "127.0.0.1:0"], env);
+      const client = await connect(env.CSI_ENDPOINT, { timeoutMs: 60_000, readyTimeoutMs: 60_000 });
+      await client.v0.identity.getPluginInfo({});
+      await client.controller.controllerGetVolume({ volumeId: "none" }).catch(() => {});
+      await client.controller.deleteVolume({}).catch(() => {});
+      const port = /"port":(\d+),"msg":"serving metrics"/.exec(driver.output())?.[1];
+      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      for (const [method, code] of [
+        ["v0.Identity/GetPluginInfo", "OK"],
+        ["v1.Controller/ControllerGetVolume", "NotFound"],
+        ["v1.Controller/DeleteVolume", "InvalidArgument"],
+      ]) {
+        const labels = `driver_name="csi.mooring.dev",method_name="/csi.${method}",grpc_status_code="${code}"`;
+        assert.ok(text.includes(`csi_plugin_operations_seconds_count{${labels}} 1\n`), text);
+        assert.ok(text.includes(`csi_plugin_operations_seconds_bucket{${labels},le="600"} 1\n`), text);
+      }
+      assert.match(text, /^process_resident_memory_bytes \d{7,}$/m);
+      const second = run([...state("second"), "--metrics-listen", `:${port}`], {
+        CSI_ENDPOINT: endpoint("2"),
+      });
+      assert.equal(await second.ended, 3, second.output());
+      assert.match(second.output(), /another process listens on/);
+      client.close();
+      driver.child.kill("SIGTERM");
+      assert.equal(await driver.ended, 0, driver.output());
+      await refused(
+        [...state("b"), "--metrics-listen", "9810"],
+        env,
+        2,
+        /--metrics-listen 9810.*\nnext: write it like 127\.0\.0\.1:9810/,
+      );
+      await refused([...state("b"), "--metrics-listen", "192.0.2.1:9810"], env, 2, /cannot be had/);
+    },
+  );
 
-  test("a damaged store is told as that, and is not put down to a version", async () => {
+  test("a damaged store is told as that, and is not put down to a version", everyday(), async () => {
     const store = join(folder, "damaged", "store");
     await mkdir(store, { recursive: true });
     await writeFile(join(store, "store.mdb"), "nonsense".repeat(4096));
@@ -191,7 +197,7 @@ describe("mooring driver", () => {
     );
   });
 
-  test("a state folder that holds something else is refused with code 2", async () => {
+  test("a state folder that holds something else is refused with code 2", everyday(), async () => {
     await writeFile(join(folder, "file"), "");
     await refused(state("file"), { CSI_ENDPOINT: endpoint("file") }, 2, /file/);
   });

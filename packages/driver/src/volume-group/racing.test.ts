@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { type CsiClient, CsiError, connect, createServer } from "@mooring/csi";
 import { createHost, VolumeSets, Volumes } from "@mooring/engine";
 import { mutate, silentLogger } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, howMany } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
 import { capability, codeOf, failureOf } from "../testing/world.ts";
@@ -35,6 +35,9 @@ after(async () => {
   for (const end of endings) await end();
   await cluster.end();
 });
+
+/** How often each race is run. */
+const ROUNDS = howMany({ everyday: 5, full: 30 });
 
 const volume = async (name: string): Promise<string> => {
   const volumeCapabilities = [capability()];
@@ -74,7 +77,7 @@ test("expected-generation: only who has seen the last change makes the next one"
 test("of two controllers that change one group from the same generation, one does", async () => {
   const ids = await volumes(["two-a", "two-b", "two-c"]);
   const [a = "", b = "", c = ""] = ids;
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const made = await make(`two ${round}`, [a]);
     const volumeGroupId = made?.volumeGroupId ?? "";
     const parameters = { "expected-generation": "1" };
@@ -107,7 +110,7 @@ test("two controllers want the same volumes for two groups: each is in one of th
     ["left", "right"].map(async (n) => (await make(n))?.volumeGroupId ?? ""),
   );
   const wins = [0, 0];
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const codes = await Promise.all(
       clients.map((client, index) => {
         const volumeIds = index === 0 ? ids : [...ids].reverse();
@@ -134,7 +137,7 @@ test("two controllers want the same volumes for two groups: each is in one of th
 });
 
 test("a group is deleted while its member is published elsewhere: one of the two is refused, never neither", async () => {
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const [id = "", other = ""] = await volumes([`race-${round}`, `race-too-${round}`]);
     const volumeGroupId = (await make(`race ${round}`, [id, other]))?.volumeGroupId ?? "";
     const [first, second] = clients;
@@ -165,7 +168,7 @@ test("a group is deleted while its member is published elsewhere: one of the two
 
 test("one name from two controllers at once is one group", async () => {
   const [a = ""] = await volumes(["name-a"]);
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const name = `name ${round}`;
     const codes = await Promise.all(clients.map((client) => codeOf(make(name, [a], client))));
     assert.ok(

@@ -5,6 +5,7 @@ import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
+import { everyday, sample } from "@mooring/store/testing";
 import type { PoolType } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
@@ -41,7 +42,7 @@ async function unmountAndDelete(bench: Bench, name: string, target: string): Pro
 
 const BLOCK_POOLS: readonly PoolType[] = ["xfs", "btrfs"];
 
-for (const type of BLOCK_POOLS) {
+for (const type of sample(BLOCK_POOLS, { everyday: 1 })) {
   test(`${type}: a snapshot of a mounted volume has what was written before it, synced or not`, async (t) => {
     const bench = await Bench.open(t, type);
     const target = await mountedVolume(bench, "v-p-1");
@@ -101,7 +102,7 @@ for (const type of BLOCK_POOLS) {
   });
 }
 
-test("a snapshot waits until its volume is held, and outlives it", async (t) => {
+test("a snapshot waits until its volume is held, and outlives it", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -120,7 +121,7 @@ test("a snapshot waits until its volume is held, and outlives it", async (t) => 
   assert.equal(snapshot.status?.creationTime, cut.status?.creationTime);
 });
 
-test("a mount that is covered by another is not frozen in its place", async (t) => {
+test("a mount that is covered by another is not frozen in its place", everyday(), async (t) => {
   const bench = await Bench.open(t);
   const target = await mountedVolume(bench, "v-p-1");
   await writeFile(join(target, "f"), "kept", { flush: true });
@@ -131,7 +132,7 @@ test("a mount that is covered by another is not frozen in its place", async (t) 
   await unmountAndDelete(bench, "v-p-1", target);
 });
 
-test("a raw device in use is cut with everything that was written to it", async (t) => {
+test("a raw device in use is cut with everything that was written to it", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1", { volumeMode: "Block" });
   await bench.volume("v-p-1", "detached");
@@ -145,18 +146,22 @@ test("a raw device in use is cut with everything that was written to it", async 
   assert.equal(bytes.subarray(8192, 8202).toString(), "not synced");
 });
 
-test("a snapshot that was asked for before its volume is cut once the volume is there", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createSnapshot("s-p-1", "v-p-1");
-  await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "NOT_FOUND");
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  await bench.attached("v-p-1");
-  const cut = await bench.snapshot("s-p-1");
-  assert.deepEqual([cut.status?.error, cut.status?.failures], [undefined, undefined]);
-});
+test(
+  "a snapshot that was asked for before its volume is cut once the volume is there",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createSnapshot("s-p-1", "v-p-1");
+    await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "NOT_FOUND");
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    await bench.attached("v-p-1");
+    const cut = await bench.snapshot("s-p-1");
+    assert.deepEqual([cut.status?.error, cut.status?.failures], [undefined, undefined]);
+  },
+);
 
-test("a volume from a snapshot that is not there says so and waits for it", async (t) => {
+test("a volume from a snapshot that is not there says so and waits for it", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.createVolume("v-p-2", { source: { kind: "Snapshot", name: "s-p-1" } });
@@ -167,46 +172,58 @@ test("a volume from a snapshot that is not there says so and waits for it", asyn
   await bench.volume("v-p-2", "detached");
 });
 
-test("a copy smaller than its source, or from another pool, is refused with the reason", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  await bench.attached("v-p-1");
-  await bench.createVolume("v-p-2", { size: 32 * MIB, source: { kind: "Volume", name: "v-p-1" } });
-  await bench.volume("v-p-2", "creating", (v) => v.status?.error?.code === "OUT_OF_RANGE");
-  await bench.deleted(Volumes, "v-p-2");
-});
+test(
+  "a copy smaller than its source, or from another pool, is refused with the reason",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    await bench.attached("v-p-1");
+    await bench.createVolume("v-p-2", { size: 32 * MIB, source: { kind: "Volume", name: "v-p-1" } });
+    await bench.volume("v-p-2", "creating", (v) => v.status?.error?.code === "OUT_OF_RANGE");
+    await bench.deleted(Volumes, "v-p-2");
+  },
+);
 
-test("a lost snapshot image is reported; its volume is not cut again under the old time", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  await bench.attached("v-p-1");
-  await bench.createSnapshot("s-p-1", "v-p-1");
-  await bench.snapshot("s-p-1");
-  await rename(bench.imagePath("s-p-1"), `${bench.imagePath("s-p-1")}.aside`);
-  await bench.stop();
-  await bench.start();
-  const lost = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
-  assert.equal(lost.status?.readyToUse, false);
-  assert.equal(existsSync(bench.imagePath("s-p-1")), false);
-  await bench.deleted(Snapshots, "s-p-1");
-});
+test(
+  "a lost snapshot image is reported; its volume is not cut again under the old time",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    await bench.attached("v-p-1");
+    await bench.createSnapshot("s-p-1", "v-p-1");
+    await bench.snapshot("s-p-1");
+    await rename(bench.imagePath("s-p-1"), `${bench.imagePath("s-p-1")}.aside`);
+    await bench.stop();
+    await bench.start();
+    const lost = await bench.snapshot("s-p-1", (s) => s.status?.error?.code === "DATA_LOSS");
+    assert.equal(lost.status?.readyToUse, false);
+    assert.equal(existsSync(bench.imagePath("s-p-1")), false);
+    await bench.deleted(Snapshots, "s-p-1");
+  },
+);
 
-test("a folder in use is not copied half old, half new: the snapshot says what to do, and is cut later", async (t) => {
-  const bench = await Bench.open(t, "directory");
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const source = await bench.attached("v-p-1");
-  const target = join(bench.dir, "m");
-  await mkdir(target);
-  await bench.host.mounts.bind(source, target, { readOnly: false });
-  await writeFile(join(target, "f"), "kept");
-  await bench.createSnapshot("s-p-1", "v-p-1");
-  const refused = await bench.snapshot("s-p-1", (s) => s.status?.error !== undefined);
-  assert.equal(refused.status?.error?.code, "FAILED_PRECONDITION");
-  assert.match(refused.status?.error?.message ?? "", /xfs or btrfs pool/);
-  await bench.host.mounts.unmount(target);
-  await until(bench.store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
-  assert.equal(await readFile(join(bench.imagePath("s-p-1"), "data", "f"), "utf8"), "kept");
-});
+test(
+  "a folder in use is not copied half old, half new: the snapshot says what to do, and is cut later",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t, "directory");
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    const source = await bench.attached("v-p-1");
+    const target = join(bench.dir, "m");
+    await mkdir(target);
+    await bench.host.mounts.bind(source, target, { readOnly: false });
+    await writeFile(join(target, "f"), "kept");
+    await bench.createSnapshot("s-p-1", "v-p-1");
+    const refused = await bench.snapshot("s-p-1", (s) => s.status?.error !== undefined);
+    assert.equal(refused.status?.error?.code, "FAILED_PRECONDITION");
+    assert.match(refused.status?.error?.message ?? "", /xfs or btrfs pool/);
+    await bench.host.mounts.unmount(target);
+    await until(bench.store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+    assert.equal(await readFile(join(bench.imagePath("s-p-1"), "data", "f"), "utf8"), "kept");
+  },
+);

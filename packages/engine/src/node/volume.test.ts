@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, stat, truncate, writeFile } from "node:fs
 import { join } from "node:path";
 import { test } from "node:test";
 import { isNotFound } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, sample, thorough } from "@mooring/store/testing";
 import { ENGINE_FINALIZER } from "../api/names.ts";
 import { NodeAgents } from "../api/node-agent.ts";
 import { Pools } from "../api/pool.ts";
@@ -13,7 +13,7 @@ import { growMounted, makeFilesystem } from "../host/filesystems.ts";
 import { Bench, NODE, POOL, until, volumeObject } from "../testing/agent.ts";
 import { GIB, MIB } from "../testing/scratch.ts";
 
-for (const type of ["xfs", "btrfs", "directory"] as const) {
+for (const type of sample(["xfs", "btrfs", "directory"] as const, { everyday: 1 })) {
   test(`${type}: a volume is made, attached, detached and removed with its data`, async (t) => {
     covers("LHA-026", "LHA-027");
     const bench = await Bench.open(t, type);
@@ -43,7 +43,7 @@ for (const type of ["xfs", "btrfs", "directory"] as const) {
   });
 }
 
-test("the agent says that its node is alive and its pool is ready", async (t) => {
+test("the agent says that its node is alive and its pool is ready", everyday(), async (t) => {
   const bench = await Bench.open(t);
   const agent = await bench.store.get(NodeAgents, { name: NODE });
   assert.equal(agent.status?.state, "Ready");
@@ -56,28 +56,32 @@ test("the agent says that its node is alive and its pool is ready", async (t) =>
   assert.ok((used.status?.totalBytes ?? 0) > GIB);
 });
 
-test("a mounted volume is not detached; its error says why, until the mount is gone", async (t) => {
-  covers("LHA-027");
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const device = await bench.attached("v-p-1");
-  await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
-  const target = join(bench.dir, "m");
-  await mkdir(target);
-  await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
-  await bench.place("v-p-1", "");
-  const refused = await bench.volume("v-p-1", "detaching", (v) => v.status?.error !== undefined);
-  assert.equal(refused.status?.error?.code, "FAILED_PRECONDITION");
-  assert.match(refused.status?.error?.message ?? "", new RegExp(`mounted at ${target}`));
-  assert.equal(refused.status?.currentNodeID, NODE);
-  await writeFile(join(target, "f"), "still writable", { flush: true });
-  await bench.host.mounts.unmount(target);
-  const detached = await bench.volume("v-p-1", "detached");
-  assert.equal(detached.status?.error, undefined);
-});
+test(
+  "a mounted volume is not detached; its error says why, until the mount is gone",
+  everyday(),
+  async (t) => {
+    covers("LHA-027");
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    const device = await bench.attached("v-p-1");
+    await makeFilesystem(bench.host.exec, { device, type: "ext4", formatted: undefined });
+    const target = join(bench.dir, "m");
+    await mkdir(target);
+    await bench.host.mounts.mount({ source: device, target, fsType: "ext4" });
+    await bench.place("v-p-1", "");
+    const refused = await bench.volume("v-p-1", "detaching", (v) => v.status?.error !== undefined);
+    assert.equal(refused.status?.error?.code, "FAILED_PRECONDITION");
+    assert.match(refused.status?.error?.message ?? "", new RegExp(`mounted at ${target}`));
+    assert.equal(refused.status?.currentNodeID, NODE);
+    await writeFile(join(target, "f"), "still writable", { flush: true });
+    await bench.host.mounts.unmount(target);
+    const detached = await bench.volume("v-p-1", "detached");
+    assert.equal(detached.status?.error, undefined);
+  },
+);
 
-test("a mounted folder volume is not detached either", async (t) => {
+test("a mounted folder volume is not detached either", everyday(), async (t) => {
   const bench = await Bench.open(t, "directory");
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -91,20 +95,24 @@ test("a mounted folder volume is not detached either", async (t) => {
   await bench.volume("v-p-1", "detached");
 });
 
-test("deletion waits for whoever has the volume, then takes the data before the record", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const device = await bench.attached("v-p-1");
-  await bench.store.delete(Volumes, { name: "v-p-1" });
-  const kept = await bench.volume("v-p-1", "attached", (v) => v.metadata.deletionTimestamp !== undefined);
-  assert.equal(kept.status?.device, device);
-  await bench.place("v-p-1", "");
-  await bench.gone(Volumes, "v-p-1");
-  assert.equal(existsSync(bench.imagePath("v-p-1")), false);
-});
+test(
+  "deletion waits for whoever has the volume, then takes the data before the record",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    const device = await bench.attached("v-p-1");
+    await bench.store.delete(Volumes, { name: "v-p-1" });
+    const kept = await bench.volume("v-p-1", "attached", (v) => v.metadata.deletionTimestamp !== undefined);
+    assert.equal(kept.status?.device, device);
+    await bench.place("v-p-1", "");
+    await bench.gone(Volumes, "v-p-1");
+    assert.equal(existsSync(bench.imagePath("v-p-1")), false);
+  },
+);
 
-test("an attached volume grows under its users", async (t) => {
+test("an attached volume grows under its users", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1", { size: 400 * MIB, fsType: "xfs" });
   await bench.volume("v-p-1", "detached");
@@ -121,18 +129,22 @@ test("an attached volume grows under its users", async (t) => {
   await bench.host.mounts.unmount(target);
 });
 
-test("a size that the pool cannot promise is an error on the volume, and a smaller wish heals it", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1", { size: 100 * GIB });
-  const refused = await bench.volume("v-p-1", "creating", (v) => v.status?.error !== undefined);
-  assert.equal(refused.status?.error?.code, "RESOURCE_EXHAUSTED");
-  assert.match(refused.status?.error?.message ?? "", /over-commit/);
-  await bench.resize("v-p-1", 64 * MIB);
-  const made = await bench.volume("v-p-1", "detached");
-  assert.equal(made.status?.error, undefined);
-});
+test(
+  "a size that the pool cannot promise is an error on the volume, and a smaller wish heals it",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1", { size: 100 * GIB });
+    const refused = await bench.volume("v-p-1", "creating", (v) => v.status?.error !== undefined);
+    assert.equal(refused.status?.error?.code, "RESOURCE_EXHAUSTED");
+    assert.match(refused.status?.error?.message ?? "", /over-commit/);
+    await bench.resize("v-p-1", 64 * MIB);
+    const made = await bench.volume("v-p-1", "detached");
+    assert.equal(made.status?.error, undefined);
+  },
+);
 
-test("a name that could leave the pool is refused, and its object can be deleted", async (t) => {
+test("a name that could leave the pool is refused, and its object can be deleted", everyday(), async (t) => {
   const bench = await Bench.open(t);
   const object = volumeObject("x.y");
   object.metadata.finalizers = [ENGINE_FINALIZER];
@@ -141,7 +153,7 @@ test("a name that could leave the pool is refused, and its object can be deleted
   await bench.deleted(Volumes, "x.y");
 });
 
-test("a volume that is wanted on another node stays, and says where its data is", async (t) => {
+test("a volume that is wanted on another node stays, and says where its data is", thorough(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -152,7 +164,7 @@ test("a volume that is wanted on another node stays, and says where its data is"
   await bench.volume("v-p-1", "detached", (v) => v.status?.error === undefined);
 });
 
-test("a lost image is reported and never made anew; found again, the volume works", async (t) => {
+test("a lost image is reported and never made anew; found again, the volume works", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -167,7 +179,7 @@ test("a lost image is reported and never made anew; found again, the volume work
   assert.equal(healed.status?.robustness, "healthy");
 });
 
-test("a cut image is not attached", async (t) => {
+test("a cut image is not attached", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -178,21 +190,25 @@ test("a cut image is not attached", async (t) => {
   assert.equal(await bench.host.loops.find(bench.imagePath("v-p-1")), undefined);
 });
 
-test("after a reboot an attached volume is opened again and its mounts are asked for", async (t) => {
-  const bench = await Bench.open(t);
-  await bench.createVolume("v-p-1");
-  await bench.volume("v-p-1", "detached");
-  const device = await bench.attached("v-p-1");
-  await bench.stop();
-  // What a reboot leaves: the record, and no device.
-  await bench.host.loops.detach(device);
-  await bench.start();
-  const again = await bench.volume("v-p-1", "attached", (v) => v.status?.remountRequestedAt !== undefined);
-  const found = await bench.host.loops.find(bench.imagePath("v-p-1"));
-  assert.equal(found?.path, again.status?.device);
-});
+test(
+  "after a reboot an attached volume is opened again and its mounts are asked for",
+  everyday(),
+  async (t) => {
+    const bench = await Bench.open(t);
+    await bench.createVolume("v-p-1");
+    await bench.volume("v-p-1", "detached");
+    const device = await bench.attached("v-p-1");
+    await bench.stop();
+    // What a reboot leaves: the record, and no device.
+    await bench.host.loops.detach(device);
+    await bench.start();
+    const again = await bench.volume("v-p-1", "attached", (v) => v.status?.remountRequestedAt !== undefined);
+    const found = await bench.host.loops.find(bench.imagePath("v-p-1"));
+    assert.equal(found?.path, again.status?.device);
+  },
+);
 
-test("an agent that is stopped while it starts lets go of everything", async (t) => {
+test("an agent that is stopped while it starts lets go of everything", thorough(), async (t) => {
   const bench = await Bench.open(t);
   await bench.stop();
   for (const wait of [0, 5, 20, 40]) {
@@ -211,7 +227,7 @@ test("an agent that is stopped while it starts lets go of everything", async (t)
   await bench.volume("v-p-1", "detached");
 });
 
-test("a restart leaves a volume in use alone", async (t) => {
+test("a restart leaves a volume in use alone", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -226,7 +242,7 @@ test("a restart leaves a volume in use alone", async (t) => {
   await user.close();
 });
 
-test("devices of removed records are detached at start, those in use stay", async (t) => {
+test("devices of removed records are detached at start, those in use stay", everyday(), async (t) => {
   const bench = await Bench.open(t);
   for (const name of ["v-p-1", "v-p-2"]) {
     await bench.createVolume(name);
@@ -257,7 +273,7 @@ test("devices of removed records are detached at start, those in use stay", asyn
   await bench.host.mounts.unmount(target);
 });
 
-test("a pool goes when it is empty, with everything it made", async (t) => {
+test("a pool goes when it is empty, with everything it made", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -271,7 +287,7 @@ test("a pool goes when it is empty, with everything it made", async (t) => {
   assert.equal(existsSync(join(bench.stateDir, "pools", POOL)), false);
 });
 
-test("many volumes at once all come and go, and leave no file descriptor", async (t) => {
+test("many volumes at once all come and go, and leave no file descriptor", thorough(), async (t) => {
   const bench = await Bench.open(t);
   const descriptors = (await readdir("/proc/self/fd")).length;
   const names = [...Array(30).keys()].map((n) => `v-p-${n}`);

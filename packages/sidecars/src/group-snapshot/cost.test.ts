@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { howMany } from "@mooring/store/testing";
 import { groupRestore, put } from "../group-restore/testing/group.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import type { SidecarOptions } from "../start.ts";
 import { Calls } from "../testing/calls.ts";
 import { groupWorld, NS } from "../testing/group-world.ts";
 
-const MEMBERS = 100;
+const MEMBERS = howMany({ everyday: 20, full: 100 });
 /** Room for what a group costs whatever is in it: how often progress is told depends on what is seen together. */
 const OF_GROUP = 50;
 
-test("a group of 100 members costs as many API calls as docs/reference/costs.md says, and one call to the driver", async (t) => {
+test(`a group of ${MEMBERS} members costs as many API calls as docs/reference/costs.md says, and one call to the driver`, async (t) => {
   const calls = new Calls();
   const sidecars: Partial<SidecarOptions> = {};
   const w = await groupWorld(t, { sidecars });

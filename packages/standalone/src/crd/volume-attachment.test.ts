@@ -8,7 +8,7 @@ import {
   VolumeAttachments,
   Volumes,
 } from "@mooring/engine";
-import { covers } from "@mooring/store/testing";
+import { covers, everyday, thorough } from "@mooring/store/testing";
 import { parseAllDocuments } from "yaml";
 import { mustRun, programs, type Run, runner } from "../apiserver/testing/kubectl.ts";
 import { startVolumeServer, type VolumeServer } from "../apiserver/testing/volumes.ts";
@@ -89,7 +89,7 @@ const REFUSED: [string, string, object, RegExp][] = [
   ["a number below zero", "t", person({ generation: -1 }), /generation: Invalid value: -1/],
 ];
 for (const [what, key, ticket, message] of REFUSED) {
-  test(`${what} is refused`, async () => {
+  test(`${what} is refused`, everyday(), async () => {
     covers("LHA-078");
     const { code, stderr } = await put(key, ticket);
     assert.equal(code, 1);
@@ -97,7 +97,7 @@ for (const [what, key, ticket, message] of REFUSED) {
   });
 }
 
-test("every type of the design is taken, and no other", async () => {
+test("every type of the design is taken, and no other", everyday(), async () => {
   covers("LHA-010", "LHA-079");
   const types = ["csi-attacher", "longhorn-api", "snapshot-controller", "backup-controller"].concat(
     [
@@ -122,7 +122,7 @@ test("every type of the design is taken, and no other", async () => {
   }
 });
 
-test("the volume of an object is its name and stays so", async () => {
+test("the volume of an object is its name and stays so", everyday(), async () => {
   covers("LHA-006", "LHA-081");
   assert.match((await patch({ spec: { volume: "v-2" } })).stderr, /volume is immutable|name of its volume/);
   const other = {
@@ -137,7 +137,7 @@ test("the volume of an object is its name and stays so", async () => {
   assert.deepEqual(metadata.labels, { "storage.mooring.dev/volume": "v-1" });
 });
 
-test("an object for a volume that does not exist is removed again", async () => {
+test("an object for a volume that does not exist is removed again", everyday(), async () => {
   const lost = {
     apiVersion: owner.apiVersion,
     kind: "VolumeAttachment",
@@ -148,28 +148,32 @@ test("an object for a volume that does not exist is removed again", async () => 
   await server.until((a) => a === undefined, "v-lost");
 });
 
-test("a ticket written with kubectl is numbered, satisfied and shown in the columns", async () => {
-  assert.equal((await put("t", person({ generation: 9_000_000 }))).code, 0);
-  const attached = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
-  assert.ok((attached?.spec.attachmentTickets?.t?.generation ?? 0) < 1000);
-  const shown = await kubectl(["get", KIND]);
-  assert.match(
-    shown,
-    /^NAME +VOLUME +NODE +STATE +SATISFIED +WAITING +HOLDER +AGE\nv-1 +v-1 +a +attached +1 +0 +ann +\d+s/,
-  );
-  assert.match(
-    await kubectl(["describe", KIND, "v-1"]),
-    /Attached +\S+ +mooring-arbiter +ticket "t" \(longhorn-api\): attached to node "a"/,
-  );
-});
+test(
+  "a ticket written with kubectl is numbered, satisfied and shown in the columns",
+  everyday(),
+  async () => {
+    assert.equal((await put("t", person({ generation: 9_000_000 }))).code, 0);
+    const attached = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+    assert.ok((attached?.spec.attachmentTickets?.t?.generation ?? 0) < 1000);
+    const shown = await kubectl(["get", KIND]);
+    assert.match(
+      shown,
+      /^NAME +VOLUME +NODE +STATE +SATISFIED +WAITING +HOLDER +AGE\nv-1 +v-1 +a +attached +1 +0 +ann +\d+s/,
+    );
+    assert.match(
+      await kubectl(["describe", KIND, "v-1"]),
+      /Attached +\S+ +mooring-arbiter +ticket "t" \(longhorn-api\): attached to node "a"/,
+    );
+  },
+);
 
-test("a second person does not take the first one's ticket by writing over it", async () => {
+test("a second person does not take the first one's ticket by writing over it", everyday(), async () => {
   const { code, stderr } = await put("t", person({ nodeID: "b", parameters: { lastAttachedBy: "bob" } }));
   assert.equal(code, 1);
   assert.match(stderr, /a ticket stays its holder's/);
 });
 
-test("neither the type of a ticket nor node and front end of a CSI ticket change", async () => {
+test("neither the type of a ticket nor node and front end of a CSI ticket change", everyday(), async () => {
   assert.match(
     (await put("t", person({ type: "csi-attacher", owner }))).stderr,
     /the type of a ticket is immutable/,
@@ -182,52 +186,60 @@ test("neither the type of a ticket nor node and front end of a CSI ticket change
   assert.equal((await put("c", null)).code, 0);
 });
 
-test("a ticket that is edited, or applied again as it was, gets a new number: no old verdict counts for it", async () => {
-  await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
-  const saved = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
-  const write = async (ticket: object | null): Promise<VolumeAttachment> => {
-    const ran = await patch({ spec: { attachmentTickets: { t: ticket } } }, "-o", "json");
-    assert.equal(ran.code, 0, ran.stderr);
-    return JSON.parse(ran.stdout) as VolumeAttachment;
-  };
-  let last = saved.spec.attachmentTickets?.t?.generation ?? 0;
-  const steps: [object | null, string][] = [
-    [{ nodeID: "b" }, "b"],
-    [saved.spec.attachmentTickets?.t ?? {}, "a"],
-    [{ parameters: { disableFrontend: "true" } }, "a"],
-    [{ parameters: { disableFrontend: null } }, "a"],
-    [{ generation: 1 }, "a"],
-  ];
-  for (const [ticket, nodeID] of steps) {
-    const edited = await write(ticket);
-    // What kubectl prints is the object as it was written: the arbiter has not seen it yet.
-    assert.equal(ticketStatus(edited, "t"), undefined);
-    const now = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
-    const { generation = 0 } = now?.spec.attachmentTickets?.t ?? {};
-    assert.ok(generation > last, `number ${generation} after ${last}`);
-    assert.equal((await server.volume((v) => v.status?.state === "attached")).spec.nodeID, nodeID);
-    last = generation;
-  }
-  await write(null);
-  await server.until((a) => a?.status?.attachmentTicketStatuses?.t === undefined);
-  await write({ ...saved.spec.attachmentTickets?.t, generation: last });
-  const back = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
-  assert.ok((back?.spec.attachmentTickets?.t?.generation ?? 0) > last);
-});
+test(
+  "a ticket that is edited, or applied again as it was, gets a new number: no old verdict counts for it",
+  everyday(),
+  async () => {
+    await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+    const saved = JSON.parse(await kubectl(["get", KIND, "v-1", "-o", "json"])) as VolumeAttachment;
+    const write = async (ticket: object | null): Promise<VolumeAttachment> => {
+      const ran = await patch({ spec: { attachmentTickets: { t: ticket } } }, "-o", "json");
+      assert.equal(ran.code, 0, ran.stderr);
+      return JSON.parse(ran.stdout) as VolumeAttachment;
+    };
+    let last = saved.spec.attachmentTickets?.t?.generation ?? 0;
+    const steps: [object | null, string][] = [
+      [{ nodeID: "b" }, "b"],
+      [saved.spec.attachmentTickets?.t ?? {}, "a"],
+      [{ parameters: { disableFrontend: "true" } }, "a"],
+      [{ parameters: { disableFrontend: null } }, "a"],
+      [{ generation: 1 }, "a"],
+    ];
+    for (const [ticket, nodeID] of steps) {
+      const edited = await write(ticket);
+      // What kubectl prints is the object as it was written: the arbiter has not seen it yet.
+      assert.equal(ticketStatus(edited, "t"), undefined);
+      const now = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+      const { generation = 0 } = now?.spec.attachmentTickets?.t ?? {};
+      assert.ok(generation > last, `number ${generation} after ${last}`);
+      assert.equal((await server.volume((v) => v.status?.state === "attached")).spec.nodeID, nodeID);
+      last = generation;
+    }
+    await write(null);
+    await server.until((a) => a?.status?.attachmentTicketStatuses?.t === undefined);
+    await write({ ...saved.spec.attachmentTickets?.t, generation: last });
+    const back = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
+    assert.ok((back?.spec.attachmentTickets?.t?.generation ?? 0) > last);
+  },
+);
 
-test("a ticket for a node that does not exist waits and says so, and takes nothing away", async () => {
-  assert.equal((await put("lost", person({ id: "lost", nodeID: "mars" }))).code, 0);
-  await server.until((a) =>
-    (a?.status?.attachmentTicketStatuses?.lost?.conditions[0]?.message ?? "").includes(
-      'there is no node "mars"',
-    ),
-  );
-  const { spec } = await server.volume(() => true);
-  assert.equal(spec.nodeID, "a");
-  assert.equal((await put("lost", null)).code, 0);
-});
+test(
+  "a ticket for a node that does not exist waits and says so, and takes nothing away",
+  everyday(),
+  async () => {
+    assert.equal((await put("lost", person({ id: "lost", nodeID: "mars" }))).code, 0);
+    await server.until((a) =>
+      (a?.status?.attachmentTicketStatuses?.lost?.conditions[0]?.message ?? "").includes(
+        'there is no node "mars"',
+      ),
+    );
+    const { spec } = await server.volume(() => true);
+    assert.equal(spec.nodeID, "a");
+    assert.equal((await put("lost", null)).code, 0);
+  },
+);
 
-test("a status written by hand is put right", async () => {
+test("a status written by hand is put right", everyday(), async () => {
   const lie: Record<string, Partial<AttachmentTicket> & object> = { orphaned: { id: "ghost" } };
   const body = {
     status: {
@@ -242,38 +254,46 @@ test("a status written by hand is put right", async () => {
   assert.equal(ticketStatus(healed as VolumeAttachment, "t")?.satisfied, true);
 });
 
-test("where a volume is wanted is the arbiter's to write: clearing it by hand is refused", async () => {
-  const clear = JSON.stringify({ spec: { nodeID: "" } });
-  const { code, stderr } = await run([
-    "patch",
-    "volumes.storage.mooring.dev",
-    "v-1",
-    "--type=merge",
-    "-p",
-    clear,
-  ]);
-  assert.equal(code, 1);
-  assert.match(stderr, /change tickets instead \(mooring ticket\)/);
-});
-
-test("deleting the object is refused while its volume lives, alone and with all others", async () => {
-  const before = await server.until((a) => a !== undefined);
-  for (const which of [["v-1"], ["--all"], ["-l", "storage.mooring.dev/volume=v-1"]]) {
-    const { code, stderr } = await run(["delete", KIND, ...which, "--wait=false"]);
+test(
+  "where a volume is wanted is the arbiter's to write: clearing it by hand is refused",
+  everyday(),
+  async () => {
+    const clear = JSON.stringify({ spec: { nodeID: "" } });
+    const { code, stderr } = await run([
+      "patch",
+      "volumes.storage.mooring.dev",
+      "v-1",
+      "--type=merge",
+      "-p",
+      clear,
+    ]);
     assert.equal(code, 1);
-    assert.match(
-      stderr,
-      /is forbidden: the tickets of a volume stay as long as the volume: .*mooring ticket rm v-1/,
-    );
-  }
-  const whole = await run(["delete", "--raw", "/apis/storage.mooring.dev/v1alpha1/volumeattachments"]);
-  assert.match(whole.stderr, /stay as long as the volume/);
-  const after = await server.until((a) => a !== undefined);
-  assert.equal(after?.metadata.uid, before?.metadata.uid);
-  assert.equal(after?.metadata.deletionTimestamp, undefined);
-});
+    assert.match(stderr, /change tickets instead \(mooring ticket\)/);
+  },
+);
 
-test("an object without volume, and one of an earlier volume, may be deleted", async () => {
+test(
+  "deleting the object is refused while its volume lives, alone and with all others",
+  thorough(),
+  async () => {
+    const before = await server.until((a) => a !== undefined);
+    for (const which of [["v-1"], ["--all"], ["-l", "storage.mooring.dev/volume=v-1"]]) {
+      const { code, stderr } = await run(["delete", KIND, ...which, "--wait=false"]);
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /is forbidden: the tickets of a volume stay as long as the volume: .*mooring ticket rm v-1/,
+      );
+    }
+    const whole = await run(["delete", "--raw", "/apis/storage.mooring.dev/v1alpha1/volumeattachments"]);
+    assert.match(whole.stderr, /stay as long as the volume/);
+    const after = await server.until((a) => a !== undefined);
+    assert.equal(after?.metadata.uid, before?.metadata.uid);
+    assert.equal(after?.metadata.deletionTimestamp, undefined);
+  },
+);
+
+test("an object without volume, and one of an earlier volume, may be deleted", thorough(), async () => {
   const { metadata, ...volume } = await server.volume((v) => v.metadata.name === "v-1");
   const attachment = { apiVersion: volume.apiVersion, kind: "VolumeAttachment" };
   for (const name of ["v-left", "v-again"]) {
@@ -292,7 +312,7 @@ test("an object without volume, and one of an earlier volume, may be deleted", a
   }
 });
 
-test("the policy for clusters refuses the same", async () => {
+test("the policy for clusters refuses the same", everyday(), async () => {
   const file = new URL(
     "../../../../deploy/admission/storage.mooring.dev_volumeattachments.yaml",
     import.meta.url,
@@ -312,12 +332,16 @@ test("the policy for clusters refuses the same", async () => {
   assert.equal(allowed(of({ ...mine, uid: "0" }), volume), true);
 });
 
-test("an object that was deleted after all takes no device away: it waits for its tickets and is made again", async () => {
-  const before = await server.until((a) => a !== undefined);
-  await server.store.delete(VolumeAttachments, { name: "v-1" });
-  await server.until((a) => a?.metadata.deletionTimestamp !== undefined);
-  assert.equal((await server.volume(() => true)).status?.state, "attached");
-  assert.match(await kubectl(["describe", KIND, "v-1"]), /DeletionWaits/);
-  await clear();
-  await server.until((a) => a !== undefined && a.metadata.uid !== before?.metadata.uid);
-});
+test(
+  "an object that was deleted after all takes no device away: it waits for its tickets and is made again",
+  everyday(),
+  async () => {
+    const before = await server.until((a) => a !== undefined);
+    await server.store.delete(VolumeAttachments, { name: "v-1" });
+    await server.until((a) => a?.metadata.deletionTimestamp !== undefined);
+    assert.equal((await server.volume(() => true)).status?.state, "attached");
+    assert.match(await kubectl(["describe", KIND, "v-1"]), /DeletionWaits/);
+    await clear();
+    await server.until((a) => a !== undefined && a.metadata.uid !== before?.metadata.uid);
+  },
+);

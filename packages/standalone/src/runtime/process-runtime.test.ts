@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, everyday, thorough } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { readStamps, timeOf } from "./log-stamps.ts";
 import { identify } from "./process-identity.ts";
@@ -79,95 +79,117 @@ async function runToEnd(wanted: ContainerConfig): Promise<{ status: ContainerSta
   return { status, log: await logOf(status) };
 }
 
-test("a container sees the machine read-only, its own processes, host name and environment, and no state folder", async () => {
-  await writeFile(join(stateDir, "secret"), "x");
-  const { status, log } = await runToEnd(
-    config(
-      `hostname; echo "$GREETING"; echo $$; touch /etc/x 2>&1; touch /tmp/ok && echo tmp; cat ${stateDir}/secret 2>&1; exit 7`,
-      {
-        env: { PATH: "/usr/bin:/bin", GREETING: "hello $world\nsecond" },
-      },
-    ),
-  );
-  assert.equal(status.exit?.code, 7);
-  assert.equal(status.exit?.reason, "Error");
-  const [hostname, greeting, second, pid, touch, tmp, secret] = log.split("\n");
-  assert.deepEqual(
-    [hostname, greeting, second, pid, tmp],
-    [`pod-${serial}`, "hello $world", "second", "1", "tmp"],
-  );
-  assert.match(touch ?? "", /Read-only file system/);
-  assert.match(secret ?? "", /No such file/);
-});
+test(
+  "a container sees the machine read-only, its own processes, host name and environment, and no state folder",
+  everyday(),
+  async () => {
+    await writeFile(join(stateDir, "secret"), "x");
+    const { status, log } = await runToEnd(
+      config(
+        `hostname; echo "$GREETING"; echo $$; touch /etc/x 2>&1; touch /tmp/ok && echo tmp; cat ${stateDir}/secret 2>&1; exit 7`,
+        {
+          env: { PATH: "/usr/bin:/bin", GREETING: "hello $world\nsecond" },
+        },
+      ),
+    );
+    assert.equal(status.exit?.code, 7);
+    assert.equal(status.exit?.reason, "Error");
+    const [hostname, greeting, second, pid, touch, tmp, secret] = log.split("\n");
+    assert.deepEqual(
+      [hostname, greeting, second, pid, tmp],
+      [`pod-${serial}`, "hello $world", "second", "1", "tmp"],
+    );
+    assert.match(touch ?? "", /Read-only file system/);
+    assert.match(secret ?? "", /No such file/);
+  },
+);
 
-test("volumes are at their paths, made where the machine has nothing, read-only when asked", async () => {
-  const volume = join(stateDir, "volume");
-  await mkdir(volume);
-  await writeFile(join(volume, "file"), "content");
-  const { log, status } = await runToEnd(
-    config(
-      "cat /data/file /deep/er/file /etc/one.conf; touch /data/new && echo w; touch /deep/er/x || echo ro; touch /var/run/v/z && ls /run/v",
-      {
-        mounts: [
-          { source: volume, target: "/data", readOnly: false },
-          { source: volume, target: "/deep/er", readOnly: true },
-          { source: join(volume, "file"), target: "/etc/one.conf", readOnly: true },
-          { source: volume, target: "/var/run/v", readOnly: false },
-        ],
-      },
-    ),
-  );
-  assert.equal(status.exit?.code, 0, log);
-  assert.match(log, /^contentcontentcontentw\n.*\nro\nfile\nnew\nz\n$/s);
-});
+test(
+  "volumes are at their paths, made where the machine has nothing, read-only when asked",
+  everyday(),
+  async () => {
+    const volume = join(stateDir, "volume");
+    await mkdir(volume);
+    await writeFile(join(volume, "file"), "content");
+    const { log, status } = await runToEnd(
+      config(
+        "cat /data/file /deep/er/file /etc/one.conf; touch /data/new && echo w; touch /deep/er/x || echo ro; touch /var/run/v/z && ls /run/v",
+        {
+          mounts: [
+            { source: volume, target: "/data", readOnly: false },
+            { source: volume, target: "/deep/er", readOnly: true },
+            { source: join(volume, "file"), target: "/etc/one.conf", readOnly: true },
+            { source: volume, target: "/var/run/v", readOnly: false },
+          ],
+        },
+      ),
+    );
+    assert.equal(status.exit?.code, 0, log);
+    assert.match(log, /^contentcontentcontentw\n.*\nro\nfile\nnew\nz\n$/s);
+  },
+);
 
-test("a container runs as its user and groups, and root in it lacks what it was not given", async () => {
-  const user = await runToEnd(
-    config("id -u; id -g; id -G", { user: { uid: 1234, gid: 77, groups: [5, 6] } }),
-  );
-  assert.equal(user.log, "1234\n77\n77 5 6\n");
-  const root = await runToEnd(config("mount -o remount,rw / 2>&1; mount -t tmpfs none /mnt 2>&1; echo done"));
-  assert.match(root.log, /permission denied|must be superuser|not permitted/i);
-  assert.match(root.log, /done/);
-});
+test(
+  "a container runs as its user and groups, and root in it lacks what it was not given",
+  everyday(),
+  async () => {
+    const user = await runToEnd(
+      config("id -u; id -g; id -G", { user: { uid: 1234, gid: 77, groups: [5, 6] } }),
+    );
+    assert.equal(user.log, "1234\n77\n77 5 6\n");
+    const root = await runToEnd(
+      config("mount -o remount,rw / 2>&1; mount -t tmpfs none /mnt 2>&1; echo done"),
+    );
+    assert.match(root.log, /permission denied|must be superuser|not permitted/i);
+    assert.match(root.log, /done/);
+  },
+);
 
-test("a program that does not exist is a StartError that names it", async () => {
+test("a program that does not exist is a StartError that names it", everyday(), async () => {
   const { status } = await runToEnd(config("", { argv: ["no-such-program"] }));
   assert.equal(status.exit?.code, 128);
   assert.equal(status.exit?.reason, "StartError");
   assert.match(status.exit?.message ?? "", /no-such-program/);
 });
 
-test("stop sends SIGTERM first, then kills everything that is left, also what was put into the background", async () => {
-  const polite = config("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
-  await runtime.start(polite);
-  await logLine(polite, "up");
-  await runtime.stop(polite.id, { graceMs: 10_000 });
-  assert.equal(runtime.get(polite.id)?.exit?.code, 0);
+test(
+  "stop sends SIGTERM first, then kills everything that is left, also what was put into the background",
+  everyday(),
+  async () => {
+    const polite = config("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+    await runtime.start(polite);
+    await logLine(polite, "up");
+    await runtime.stop(polite.id, { graceMs: 10_000 });
+    assert.equal(runtime.get(polite.id)?.exit?.code, 0);
 
-  const stubborn = config("trap '' TERM; (setsid sleep 1000 &) ; echo up; while :; do sleep 0.05; done");
-  await runtime.start(stubborn);
-  await logLine(stubborn, "up");
-  const init = runtime.get(stubborn.id)?.pid;
-  await runtime.stop(stubborn.id, { graceMs: 100 });
-  assert.equal(runtime.get(stubborn.id)?.exit?.code, 137);
-  assert.equal(await identify(init ?? 0), undefined);
-});
+    const stubborn = config("trap '' TERM; (setsid sleep 1000 &) ; echo up; while :; do sleep 0.05; done");
+    await runtime.start(stubborn);
+    await logLine(stubborn, "up");
+    const init = runtime.get(stubborn.id)?.pid;
+    await runtime.stop(stubborn.id, { graceMs: 100 });
+    assert.equal(runtime.get(stubborn.id)?.exit?.code, 137);
+    assert.equal(await identify(init ?? 0), undefined);
+  },
+);
 
-test("a signal's exit code is 128 + n", async () => {
+test("a signal's exit code is 128 + n", everyday(), async () => {
   const { status } = await runToEnd(config("sh -c 'kill -TERM $$'; exit $?"));
   assert.equal(status.exit?.code, 143);
 });
 
-test("what a program left in the background ends with it, however fast the program was", async () => {
-  const fast = Array.from({ length: 30 }, () => config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"));
-  for (const { status } of await Promise.all(fast.map(runToEnd))) {
-    assert.equal(status.exit?.code, 0);
-    assert.equal(await identify(status.pid ?? 0), undefined);
-  }
-});
+test(
+  "what a program left in the background ends with it, however fast the program was",
+  everyday(),
+  async () => {
+    const fast = Array.from({ length: 30 }, () => config("(setsid sleep 1000 >/dev/null 2>&1 &); exit 0"));
+    for (const { status } of await Promise.all(fast.map(runToEnd))) {
+      assert.equal(status.exit?.code, 0);
+      assert.equal(await identify(status.pid ?? 0), undefined);
+    }
+  },
+);
 
-test("exec runs in the container, as its user, with its environment", async () => {
+test("exec runs in the container, as its user, with its environment", everyday(), async () => {
   const wanted = config("sleep 1000", {
     env: { PATH: "/usr/bin:/bin", A: "b" },
     user: { uid: 99, gid: 99, groups: [] },
@@ -182,7 +204,7 @@ test("exec runs in the container, as its user, with its environment", async () =
   await runtime.stop(wanted.id, { graceMs: 0 });
 });
 
-test("logs: tail, limit, times, since and follow", async () => {
+test("logs: tail, limit, times, since and follow", everyday(), async () => {
   const wanted = config(
     "echo one; echo two; while [ ! -e /data/three ]; do sleep 0.02; done; echo three; printf rest",
     { mounts: [{ source: stateDir, target: "/data", readOnly: true }] },
@@ -208,19 +230,23 @@ test("logs: tail, limit, times, since and follow", async () => {
   assert.equal(await logOf(status, { sinceTime: since }), "three\nrest");
 });
 
-test("what is installed on the machine while containers run is there for the next one", async () => {
-  const path = `/var/tmp/${stateDir.split("/").at(-1)}`;
-  assert.equal((await runToEnd(config(`cat ${path}`))).status.exit?.code, 1);
-  await writeFile(path, "installed\n");
-  try {
-    const deadline = Date.now() + 60_000;
-    while ((await runToEnd(config(`cat ${path}`))).log !== "installed\n") assert.ok(Date.now() < deadline);
-  } finally {
-    await rm(path);
-  }
-});
+test(
+  "what is installed on the machine while containers run is there for the next one",
+  thorough(),
+  async () => {
+    const path = `/var/tmp/${stateDir.split("/").at(-1)}`;
+    assert.equal((await runToEnd(config(`cat ${path}`))).status.exit?.code, 1);
+    await writeFile(path, "installed\n");
+    try {
+      const deadline = Date.now() + 60_000;
+      while ((await runToEnd(config(`cat ${path}`))).log !== "installed\n") assert.ok(Date.now() < deadline);
+    } finally {
+      await rm(path);
+    }
+  },
+);
 
-test("the last words of a container are kept with its exit", async () => {
+test("the last words of a container are kept with its exit", everyday(), async () => {
   const message = { path: "/dev/termination-log", fromLog: false };
   const said = await runToEnd(
     config("echo 'disk full' > /dev/termination-log; exit 4", { terminationMessage: message }),
@@ -232,42 +258,50 @@ test("the last words of a container are kept with its exit", async () => {
   assert.equal(logged.status.exit?.message, "first\nlast\n");
 });
 
-test("a log that grows without end keeps its newest half, whole lines, and takes no more of the disk", async () => {
-  const wanted = config(
-    "i=0; while [ $i -lt 100 ]; do i=$((i+1)); yes $i | head -c 1000000; echo; done; echo end",
-  );
-  await runtime.start(wanted);
-  const status = await finished(runtime, wanted.id);
-  const { size, blocks } = await stat(logFileOf(wanted));
-  assert.ok(size > 100_000_000 && blocks * 512 < 80_000_000, `${size} ${blocks * 512}`);
-  const log = await logOf(status);
-  assert.ok(log.length >= 30_000_000 && log.length < 80_000_000, `${log.length}`);
-  assert.ok(!log.includes("\0"));
-  assert.ok(log.endsWith("\nend\n"));
-});
+test(
+  "a log that grows without end keeps its newest half, whole lines, and takes no more of the disk",
+  thorough(),
+  async () => {
+    const wanted = config(
+      "i=0; while [ $i -lt 100 ]; do i=$((i+1)); yes $i | head -c 1000000; echo; done; echo end",
+    );
+    await runtime.start(wanted);
+    const status = await finished(runtime, wanted.id);
+    const { size, blocks } = await stat(logFileOf(wanted));
+    assert.ok(size > 100_000_000 && blocks * 512 < 80_000_000, `${size} ${blocks * 512}`);
+    const log = await logOf(status);
+    assert.ok(log.length >= 30_000_000 && log.length < 80_000_000, `${log.length}`);
+    assert.ok(!log.includes("\0"));
+    assert.ok(log.endsWith("\nend\n"));
+  },
+);
 
-test("after a restart of the machine a container that ran counts as lost, and no process is touched", async () => {
-  const folder = join(stateDir, "rebooted");
-  const wanted = config("sleep 1000");
-  const bystander = spawn("sleep", ["1000"], { stdio: "ignore" });
-  const files = containerFiles(join(folder, "runtime/containers", wanted.id), "");
-  await writeRecord(files, {
-    ...{ id: wanted.id, pod: wanted.pod, name: wanted.name, attempt: 0 },
-    createdAt: new Date().toISOString(),
-    bootID: "another boot",
-    init: (await identify(bystander.pid ?? 0)) ?? assert.fail(),
-  });
-  const next = await createProcessRuntime({ stateDir: folder, logger: silentLogger });
-  try {
-    assert.equal((await finished(next, wanted.id)).exit?.reason, "ContainerStatusUnknown");
-    assert.notEqual(await identify(bystander.pid ?? 0), undefined);
-  } finally {
-    bystander.kill("SIGKILL");
-    await next.close();
-  }
-});
+test(
+  "after a restart of the machine a container that ran counts as lost, and no process is touched",
+  everyday(),
+  async () => {
+    const folder = join(stateDir, "rebooted");
+    const wanted = config("sleep 1000");
+    const bystander = spawn("sleep", ["1000"], { stdio: "ignore" });
+    const files = containerFiles(join(folder, "runtime/containers", wanted.id), "");
+    await writeRecord(files, {
+      ...{ id: wanted.id, pod: wanted.pod, name: wanted.name, attempt: 0 },
+      createdAt: new Date().toISOString(),
+      bootID: "another boot",
+      init: (await identify(bystander.pid ?? 0)) ?? assert.fail(),
+    });
+    const next = await createProcessRuntime({ stateDir: folder, logger: silentLogger });
+    try {
+      assert.equal((await finished(next, wanted.id)).exit?.reason, "ContainerStatusUnknown");
+      assert.notEqual(await identify(bystander.pid ?? 0), undefined);
+    } finally {
+      bystander.kill("SIGKILL");
+      await next.close();
+    }
+  },
+);
 
-test("a frozen pod stands still until it is let go", async () => {
+test("a frozen pod stands still until it is let go", everyday(), async () => {
   const wanted = config("while :; do echo x; sleep 0.01; done");
   await runtime.start(wanted);
   await logLine(wanted, "x");
@@ -280,41 +314,45 @@ test("a frozen pod stands still until it is let go", async () => {
   await runtime.stop(wanted.id, { graceMs: 1000 });
 });
 
-test("containers survive kill -9 of the process that started them and are taken over, running or ended", async () => {
-  const running = config("echo first; while [ ! -e /data/go ]; do sleep 0.02; done; echo second; exit 5", {
-    mounts: [{ source: stateDir, target: "/data", readOnly: false }],
-  });
-  const short = config("echo short; exit 3");
-  const starter = await bundleProgram(new URL("testing/start-containers.ts", import.meta.url));
-  const child = spawn(process.execPath, [starter.path], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, STATE_DIR: join(stateDir, "other") },
-  });
-  child.stdin.end(JSON.stringify([running, short]));
-  await outputOf(child, "started");
-  child.kill("SIGKILL");
-  await new Promise((resolve) => child.once("exit", resolve));
-  await starter.remove();
+test(
+  "containers survive kill -9 of the process that started them and are taken over, running or ended",
+  everyday(),
+  async () => {
+    const running = config("echo first; while [ ! -e /data/go ]; do sleep 0.02; done; echo second; exit 5", {
+      mounts: [{ source: stateDir, target: "/data", readOnly: false }],
+    });
+    const short = config("echo short; exit 3");
+    const starter = await bundleProgram(new URL("testing/start-containers.ts", import.meta.url));
+    const child = spawn(process.execPath, [starter.path], {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, STATE_DIR: join(stateDir, "other") },
+    });
+    child.stdin.end(JSON.stringify([running, short]));
+    await outputOf(child, "started");
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("exit", resolve));
+    await starter.remove();
 
-  const next = await createProcessRuntime({ stateDir: join(stateDir, "other"), logger: silentLogger });
-  try {
-    assert.equal((await finished(next, short.id)).exit?.code, 3);
-    const adopted = next.get(running.id);
-    assert.equal(adopted?.state, "running");
-    assert.equal((await next.start(running)).pid, adopted?.pid);
-    await writeFile(join(stateDir, "go"), "");
-    const ended = await finished(next, running.id);
-    assert.equal(ended.exit?.code, 5);
-    assert.equal(await logOf(ended, {}, next), "first\nsecond\n");
-  } finally {
-    for (const { id, pod } of next.list()) {
-      await next.stop(id, { graceMs: 0 });
-      await next.remove(id);
-      await next.removePod(pod);
+    const next = await createProcessRuntime({ stateDir: join(stateDir, "other"), logger: silentLogger });
+    try {
+      assert.equal((await finished(next, short.id)).exit?.code, 3);
+      const adopted = next.get(running.id);
+      assert.equal(adopted?.state, "running");
+      assert.equal((await next.start(running)).pid, adopted?.pid);
+      await writeFile(join(stateDir, "go"), "");
+      const ended = await finished(next, running.id);
+      assert.equal(ended.exit?.code, 5);
+      assert.equal(await logOf(ended, {}, next), "first\nsecond\n");
+    } finally {
+      for (const { id, pod } of next.list()) {
+        await next.stop(id, { graceMs: 0 });
+        await next.remove(id);
+        await next.removePod(pod);
+      }
+      await next.close();
     }
-    await next.close();
-  }
-});
+  },
+);
 
 function logFileOf({ pod }: ContainerConfig): string {
   return join(stateDir, "logs/pods", `default_${pod.name}_${pod.uid}`, "main/0.log");

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { removeFinalizer } from "@mooring/store";
-import { bundleProgram, covers, currentPart, sample } from "@mooring/store/testing";
+import { bundleProgram, covers, currentPart, everyday, sample, thorough } from "@mooring/store/testing";
 import { type GroupSnapshot, GroupSnapshots } from "../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
@@ -96,153 +96,182 @@ for (const [what, pools, access, method] of sample(CASES, { everyday: 2 })) {
   });
 }
 
-test("a member of a shared pool that nobody has is cut by a node that takes it, and is nobody's afterwards", async (t) => {
-  const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
-  const { store } = cluster;
-  const file = await useVolume(cluster, "v-0", "common", "mounted", "z");
-  await cluster.volume("v-1", "common");
-  const running = await startWriter(writer.path, [file]);
-  try {
-    const group = groupObject("g-1", ["v-0", "v-1"], { pool: "common", ...PATIENT });
-    const acknowledged = running.acknowledged();
-    await store.create(GroupSnapshots, group);
-    const { status } = await until(store, GroupSnapshots, "g-1", ended);
-    assert.equal(status?.state, "ready", JSON.stringify(status));
-    const [first, second] = status?.members ?? [];
-    assert.equal(first?.nodeID, "z");
-    assert.match(second?.nodeID ?? "", /^[az]$/);
-    await requirePrefix([cluster.image("s-g-1-0", "common")], acknowledged);
-    assert.ok(existsSync(cluster.image("s-g-1-1", "common")));
-    await until(store, Volumes, "v-1", (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
-    await running.goesOn();
-    await gone(store, GroupSnapshots, "g-1");
-    assert.ok(!existsSync(cluster.image("s-g-1-1", "common")));
-  } finally {
-    await running.stop();
-  }
-});
+test(
+  "a member of a shared pool that nobody has is cut by a node that takes it, and is nobody's afterwards",
+  everyday(),
+  async (t) => {
+    const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
+    const { store } = cluster;
+    const file = await useVolume(cluster, "v-0", "common", "mounted", "z");
+    await cluster.volume("v-1", "common");
+    const running = await startWriter(writer.path, [file]);
+    try {
+      const group = groupObject("g-1", ["v-0", "v-1"], { pool: "common", ...PATIENT });
+      const acknowledged = running.acknowledged();
+      await store.create(GroupSnapshots, group);
+      const { status } = await until(store, GroupSnapshots, "g-1", ended);
+      assert.equal(status?.state, "ready", JSON.stringify(status));
+      const [first, second] = status?.members ?? [];
+      assert.equal(first?.nodeID, "z");
+      assert.match(second?.nodeID ?? "", /^[az]$/);
+      await requirePrefix([cluster.image("s-g-1-0", "common")], acknowledged);
+      assert.ok(existsSync(cluster.image("s-g-1-1", "common")));
+      await until(
+        store,
+        Volumes,
+        "v-1",
+        (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "",
+      );
+      await running.goesOn();
+      await gone(store, GroupSnapshots, "g-1");
+      assert.ok(!existsSync(cluster.image("s-g-1-1", "common")));
+    } finally {
+      await running.stop();
+    }
+  },
+);
 
-test("raw devices of an xfs pool without a control group are refused, and the reason names the volume", async (t) => {
-  const cluster = await Cluster.open(t, [XFS]);
-  const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
-  const running = await startWriter(writer.path, files);
-  try {
-    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
-    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
-    assert.equal(status?.state, "failed");
-    assert.equal(status?.error?.code, "FAILED_PRECONDITION");
-    assert.match(status?.error?.message ?? "", /volume v-1 is a raw device .*control group/);
-    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
-    await running.goesOn();
-  } finally {
-    await running.stop();
-  }
-});
+test(
+  "raw devices of an xfs pool without a control group are refused, and the reason names the volume",
+  thorough(),
+  async (t) => {
+    const cluster = await Cluster.open(t, [XFS]);
+    const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+    const running = await startWriter(writer.path, files);
+    try {
+      await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+      const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+      assert.equal(status?.state, "failed");
+      assert.equal(status?.error?.code, "FAILED_PRECONDITION");
+      assert.match(status?.error?.message ?? "", /volume v-1 is a raw device .*control group/);
+      assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+      await running.goesOn();
+    } finally {
+      await running.stop();
+    }
+  },
+);
 
-test("a member that is frozen by somebody else: nothing is made, the reason names it, the others go on", async (t) => {
-  const cluster = await Cluster.open(t, [XFS]);
-  const [file = "", held = ""] = [
-    await useVolume(cluster, "v-1", "x", "mounted"),
-    await useVolume(cluster, "v-2", "x", "mounted"),
-  ];
-  const running = await startWriter(writer.path, [file]);
-  const mount = join(held, "..");
-  await cluster.host.exec.run("fsfreeze", ["--freeze", mount]);
-  try {
-    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
-    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
-    assert.equal(status?.state, "failed");
-    assert.match(
-      status?.error?.message ?? "",
-      /volume v-2 could not be kept still: .*frozen by someone else/,
-    );
-    await running.goesOn();
-    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
-    const images = await readdir(join(cluster.image("v-1", "x"), ".."));
-    assert.deepEqual(images.sort(), ["v-1.img", "v-2.img"]);
-  } finally {
-    await running.stop();
-    await cluster.host.exec.run("fsfreeze", ["--unfreeze", mount]);
-  }
-});
-
-test("a writer of raw devices that somebody else has paused stays paused, and the reason says so", async (t) => {
-  covers("KEP-002");
-  const cluster = await Cluster.open(t, [XFS]);
-  const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
-  const group = await controlGroup(t);
-  const running = await startWriter(writer.path, files, group);
-  const paused = join(group, "cgroup.freeze");
-  try {
-    await writeFile(paused, "1");
-    await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
-    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
-    assert.equal(status?.state, "failed");
-    assert.match(status?.error?.message ?? "", /volume v-1, v-2 could not be kept still: .*it is frozen/);
-    assert.match(status?.error?.message ?? "", /frozen by someone else: thaw it first/);
-    assert.equal(await readFile(paused, "utf8"), "1\n");
-    assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
-    await writeFile(paused, "0");
-    await running.goesOn();
-  } finally {
-    await writeFile(paused, "0");
-    await running.stop();
-  }
-});
-
-test("a node that does not come to a stop: the others go on by the deadline, the reason names its volume", async (t) => {
-  const cluster = await Cluster.open(t, [XFS]);
-  const { store } = cluster;
-  const file = await useVolume(cluster, "v-1", "x", "mounted");
-  await playNode(store, "z", "far", "v-2");
-  const running = await startWriter(writer.path, [file]);
-  try {
-    const group = groupObject("g-1", [], { deadlineSeconds: 5 });
-    group.spec.members = [
-      { volume: "v-1", snapshot: "s-1", pool: "x" },
-      { volume: "v-2", snapshot: "s-2", pool: "far" },
+test(
+  "a member that is frozen by somebody else: nothing is made, the reason names it, the others go on",
+  everyday(),
+  async (t) => {
+    const cluster = await Cluster.open(t, [XFS]);
+    const [file = "", held = ""] = [
+      await useVolume(cluster, "v-1", "x", "mounted"),
+      await useVolume(cluster, "v-2", "x", "mounted"),
     ];
-    await store.create(GroupSnapshots, group);
-    await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
-    const failing = (g: GroupSnapshot) => g.status?.state === "failing" || g.status?.state === "failed";
-    const { status } = await until(store, GroupSnapshots, "g-1", failing);
-    assert.equal(status?.error?.code, "UNAVAILABLE");
-    assert.match(status?.error?.message ?? "", /volume v-2 on node z could not be kept still/);
-    await running.goesOn();
-    // What its agent would do with the record of an image that was never made.
-    await until(store, Snapshots, "s-2", (s) => s.metadata.deletionTimestamp !== undefined);
-    await removeFinalizer(store, Snapshots, { name: "s-2" }, ENGINE_FINALIZER);
-    await until(store, GroupSnapshots, "g-1", (g) => g.status?.state === "failed");
-    assert.deepEqual((await store.list(Snapshots)).items, []);
-    assert.equal(existsSync(cluster.image("s-1", "x")), false);
-  } finally {
-    await running.stop();
-  }
-});
+    const running = await startWriter(writer.path, [file]);
+    const mount = join(held, "..");
+    await cluster.host.exec.run("fsfreeze", ["--freeze", mount]);
+    try {
+      await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+      const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+      assert.equal(status?.state, "failed");
+      assert.match(
+        status?.error?.message ?? "",
+        /volume v-2 could not be kept still: .*frozen by someone else/,
+      );
+      await running.goesOn();
+      assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+      const images = await readdir(join(cluster.image("v-1", "x"), ".."));
+      assert.deepEqual(images.sort(), ["v-1.img", "v-2.img"]);
+    } finally {
+      await running.stop();
+      await cluster.host.exec.run("fsfreeze", ["--unfreeze", mount]);
+    }
+  },
+);
 
-test("a node whose agent is away before the barrier: nobody is stopped, and it is cut when the agent is back", async (t) => {
-  const cluster = await Cluster.open(t, [XFS, FAR]);
-  const files = [
-    await useVolume(cluster, "v-1", "x", "mounted"),
-    await useVolume(cluster, "v-2", "far", "mounted"),
-  ];
-  await cluster.stopNode("z");
-  const running = await startWriter(writer.path, files);
-  try {
-    const group = groupObject("g-1", [], PATIENT);
-    group.spec.members = [
-      { volume: "v-1", snapshot: "s-1", pool: "x" },
-      { volume: "v-2", snapshot: "s-2", pool: "far" },
+test(
+  "a writer of raw devices that somebody else has paused stays paused, and the reason says so",
+  thorough(),
+  async (t) => {
+    covers("KEP-002");
+    const cluster = await Cluster.open(t, [XFS]);
+    const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+    const group = await controlGroup(t);
+    const running = await startWriter(writer.path, files, group);
+    const paused = join(group, "cgroup.freeze");
+    try {
+      await writeFile(paused, "1");
+      await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
+      const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+      assert.equal(status?.state, "failed");
+      assert.match(status?.error?.message ?? "", /volume v-1, v-2 could not be kept still: .*it is frozen/);
+      assert.match(status?.error?.message ?? "", /frozen by someone else: thaw it first/);
+      assert.equal(await readFile(paused, "utf8"), "1\n");
+      assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
+      await writeFile(paused, "0");
+      await running.goesOn();
+    } finally {
+      await writeFile(paused, "0");
+      await running.stop();
+    }
+  },
+);
+
+test(
+  "a node that does not come to a stop: the others go on by the deadline, the reason names its volume",
+  everyday(),
+  async (t) => {
+    const cluster = await Cluster.open(t, [XFS]);
+    const { store } = cluster;
+    const file = await useVolume(cluster, "v-1", "x", "mounted");
+    await playNode(store, "z", "far", "v-2");
+    const running = await startWriter(writer.path, [file]);
+    try {
+      const group = groupObject("g-1", [], { deadlineSeconds: 5 });
+      group.spec.members = [
+        { volume: "v-1", snapshot: "s-1", pool: "x" },
+        { volume: "v-2", snapshot: "s-2", pool: "far" },
+      ];
+      await store.create(GroupSnapshots, group);
+      await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
+      const failing = (g: GroupSnapshot) => g.status?.state === "failing" || g.status?.state === "failed";
+      const { status } = await until(store, GroupSnapshots, "g-1", failing);
+      assert.equal(status?.error?.code, "UNAVAILABLE");
+      assert.match(status?.error?.message ?? "", /volume v-2 on node z could not be kept still/);
+      await running.goesOn();
+      // What its agent would do with the record of an image that was never made.
+      await until(store, Snapshots, "s-2", (s) => s.metadata.deletionTimestamp !== undefined);
+      await removeFinalizer(store, Snapshots, { name: "s-2" }, ENGINE_FINALIZER);
+      await until(store, GroupSnapshots, "g-1", (g) => g.status?.state === "failed");
+      assert.deepEqual((await store.list(Snapshots)).items, []);
+      assert.equal(existsSync(cluster.image("s-1", "x")), false);
+    } finally {
+      await running.stop();
+    }
+  },
+);
+
+test(
+  "a node whose agent is away before the barrier: nobody is stopped, and it is cut when the agent is back",
+  thorough(),
+  async (t) => {
+    const cluster = await Cluster.open(t, [XFS, FAR]);
+    const files = [
+      await useVolume(cluster, "v-1", "x", "mounted"),
+      await useVolume(cluster, "v-2", "far", "mounted"),
     ];
-    await cluster.store.create(GroupSnapshots, group);
-    await until(cluster.store, GroupSnapshots, "g-1", ({ status }) => status?.nodes?.["a"]?.attempt === 1);
-    await running.goesOn();
-    const acknowledged = running.acknowledged();
-    await cluster.startNode("z");
-    const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
-    assert.equal(status?.state, "ready", JSON.stringify(status));
-    await requirePrefix([cluster.image("s-1", "x"), cluster.image("s-2", "far")], acknowledged);
-  } finally {
-    await running.stop();
-  }
-});
+    await cluster.stopNode("z");
+    const running = await startWriter(writer.path, files);
+    try {
+      const group = groupObject("g-1", [], PATIENT);
+      group.spec.members = [
+        { volume: "v-1", snapshot: "s-1", pool: "x" },
+        { volume: "v-2", snapshot: "s-2", pool: "far" },
+      ];
+      await cluster.store.create(GroupSnapshots, group);
+      await until(cluster.store, GroupSnapshots, "g-1", ({ status }) => status?.nodes?.["a"]?.attempt === 1);
+      await running.goesOn();
+      const acknowledged = running.acknowledged();
+      await cluster.startNode("z");
+      const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
+      assert.equal(status?.state, "ready", JSON.stringify(status));
+      await requirePrefix([cluster.image("s-1", "x"), cluster.image("s-2", "far")], acknowledged);
+    } finally {
+      await running.stop();
+    }
+  },
+);
