@@ -45,7 +45,7 @@ export interface AgentContext {
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;
   /** Looks in a row that a share's server has not answered, by volume. */
-  silences: Map<string, number>;
+  silences: Map<string, { count: number; at: number }>;
   freezes: Freezes;
   /** Barriers under way in this process. */
   sessions: Sessions;

@@ -17,7 +17,7 @@ import { KeyedLock } from "../host/keyed-lock.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import { DEFAULT_POOL_BYTES } from "../pools/backing-file.ts";
 import type { AgentContext } from "./context.ts";
-import { createInformers, runPools, runShares } from "./controllers.ts";
+import { createInformers } from "./controllers.ts";
 import { Copies } from "./copy/copies.ts";
 import { Freezes } from "./freezes/index.ts";
 import { runGroups } from "./group-snapshot/index.ts";
@@ -27,10 +27,9 @@ import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
 import { heldDevices } from "./held-devices.ts";
 import { OpenPools } from "./open-pools.ts";
 import { detachOrphans } from "./orphans.ts";
-import { reconcilePool } from "./pool/index.ts";
-import { isPoolHere } from "./pool/layout-of.ts";
+import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
-import { endShare, presentShares } from "./share/index.ts";
+import { endShare, presentShares, runShares } from "./share/index.ts";
 import { openSharing } from "./sharing/open-sharing.ts";
 import { sweepLeases } from "./sharing/sweep-leases.ts";
 import { runSnapshots } from "./snapshot/index.ts";
@@ -120,21 +119,25 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     sessions: new Sessions(),
   };
   const devicesToo = options.releaseOnStop === true;
+  const failing = new AbortController();
   try {
     await context.freezes.undoLeftovers(host.exec);
     for (const pool of options.pools ?? []) await ensurePool(options, pool);
     const informing = all.map((informer) => informer.run(signal));
     await Promise.all(all.map((informer) => informer.synced(signal)));
-    await openOwnPools(context, (name) => reconcilePool(context, informers, name));
+    const pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
+    // Before volumes are looked at, so that none of them reports a pool that was about to be opened.
+    await pooling.tried;
+    await detachAllOrphans(context);
     await sweepLeases(context, volumes).catch((error: unknown) => {
       logger.warn({ err: error }, "cannot remove leases without a volume");
     });
     await beat(context);
-    const controllers = [runPools, runVolumes, runSnapshots, runGroups, runShares].map((run) =>
+    const controllers = [runVolumes, runSnapshots, runGroups, runShares].map((run) =>
       run(context, informers),
     );
     const renewing = context.sharing?.leases.run(signal);
-    const running = Promise.all([...controllers, ...informing, keepBeating(context), renewing]);
+    const running = Promise.all([pooling.done, ...controllers, ...informing, keepBeating(context), renewing]);
     const end = async (): Promise<void> => {
       await release(context, devicesToo);
       if (devicesToo) await sayGoodBye(context);
@@ -142,6 +145,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     };
     return { done: running.finally(end).then(() => {}) };
   } catch (error) {
+    failing.abort();
     // Stopped while starting: pools that are open already must not stay locked. Whether an earlier agent has left
     // devices in others is not known, so nothing is said about them.
     await release(context, devicesToo);
@@ -179,16 +183,9 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
   }
 }
 
-/** Before volumes are looked at, so that none of them reports a pool that was about to be opened. */
-async function openOwnPools(context: AgentContext, open: (name: string) => Promise<unknown>): Promise<void> {
-  const { poolObjects, logger, pools } = context;
-  const own = poolObjects.list().filter((pool) => isPoolHere(context, pool));
-  const attempts = own.map(({ metadata }) =>
-    open(metadata.name).catch((error: unknown) => {
-      logger.error({ err: error, pool: metadata.name }, "cannot open a pool; trying again");
-    }),
-  );
-  await Promise.all(attempts);
+/** Of devices in pools that are open now. */
+async function detachAllOrphans(context: AgentContext): Promise<void> {
+  const { logger, pools } = context;
   for (const pool of pools.list()) {
     await detachOrphans(context, pool).catch((error: unknown) => {
       logger.warn({ err: error, pool: pool.name }, "cannot detach devices without a volume");

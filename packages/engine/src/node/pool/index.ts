@@ -1,100 +1,79 @@
-import { existsSync } from "node:fs";
-import { lstat } from "node:fs/promises";
-import { getIfAny, type Informer, mutate, type ReconcileResult } from "@mooring/store";
-import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
-import type { Snapshot } from "../../api/snapshot.ts";
-import type { Volume } from "../../api/volume.ts";
-import { converge } from "../../converge.ts";
-import { asRecorded } from "../../errors.ts";
-import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
-import { absent } from "../../pools/file-images.ts";
+import { Reconciler, source, wait } from "@mooring/store";
+import { asOutcome, failure } from "../../converge.ts";
 import type { AgentContext } from "../context.ts";
+import type { AgentInformers } from "../controllers.ts";
+import { openPoolTopic } from "../read-context.ts";
 import { applyPoolStep } from "./apply.ts";
-import { condition } from "./conditions.ts";
-import { decide, type PoolView } from "./decide.ts";
-import { isPoolHere, layoutOf } from "./layout-of.ts";
-import { untoldVolumes } from "./tell-volumes.ts";
+import { decide, type PoolStep, type PoolView } from "./decide.ts";
+import { isPoolHere } from "./layout-of.ts";
+import { readPool, UsageOnce } from "./read.ts";
+import { reportNotReady } from "./report-not-ready.ts";
+import { watchUsage } from "./watch-usage.ts";
 
 const USAGE_EVERY_MS = 30_000;
+/** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
+const USAGE_DELAY_MS = 250;
 
-export interface PoolSources {
-  volumes: Informer<Volume>;
-  snapshots: Informer<Snapshot>;
-}
+type Step = ReturnType<typeof asOutcome<PoolStep>>;
 
-/** Opens a pool of this node, keeps its usage up to date, removes it when it is deleted and empty. */
-export async function reconcilePool(
+/**
+ * Opens the pools of this node, keeps their usage up to date, removes those that are deleted and empty. `tried` resolves
+ * when each that is there now was opened, or could not be.
+ */
+export function runPools(
   context: AgentContext,
-  sources: PoolSources,
-  name: string,
-): Promise<ReconcileResult> {
-  // Looked at once: others write to the same disk all the time, so it would never be the same twice.
-  let usage: PoolUsage | undefined;
-  const usageOnce = async (backend: PoolBackend | undefined): Promise<PoolUsage | undefined> => {
-    usage ??= await backend?.usage();
-    return usage;
+  informers: AgentInformers,
+  signal: AbortSignal,
+): { tried: Promise<void>; done: Promise<void> } {
+  const { pools, volumes, snapshots } = informers;
+  const usage = new UsageOnce();
+  const own = pools.list().filter((pool) => isPoolHere(context, pool));
+  const first = firstTries(own.map(({ metadata }) => metadata.name));
+  const ended = (name: string): void => {
+    usage.forget(name);
+    first.tried(name);
   };
-  try {
-    await converge({
-      read: () => readPool(context, sources, name, usageOnce),
-      decide: (view: PoolView) => decide(view),
-      apply: (step, view) => applyPoolStep(context, step, view),
-    });
-  } catch (error) {
-    await reportNotReady(context, name, error);
-    throw error;
-  }
-  return context.pools.get(name) === undefined ? {} : { requeueAfterMs: USAGE_EVERY_MS };
+  const reconciler = new Reconciler<PoolView, Step>({
+    ...{ name: "pool", store: context.store, logger: context.logger, polls: true },
+    sources: [source(pools, ({ metadata }) => [metadata.name])],
+    watched: [volumes, snapshots],
+    read: (name, { reader }) => readPool(context, informers, name, { reader, usage }),
+    decide: (view) => {
+      const step = asOutcome(decide(view));
+      return step.do === "done" && view.usage !== undefined ? wait(USAGE_EVERY_MS) : step;
+    },
+    apply: (step, view) => applyPoolStep(context, step, view),
+    ended: async (name) => ended(name),
+    async failed(name, error) {
+      usage.forget(name);
+      await reportNotReady(context, name, error);
+      first.tried(name);
+    },
+    errorOf: failure,
+  });
+  context.pools.onTouched((name) => reconciler.add(name, USAGE_DELAY_MS));
+  context.pools.onOpened((name) => reconciler.changed(openPoolTopic(name)));
+  const done = Promise.all([
+    reconciler.run(signal).finally(first.over),
+    watchUsage(context, signal, (name) => reconciler.add(name)),
+  ]);
+  return { tried: first.all, done: done.then(() => {}) };
 }
 
-async function readPool(
-  context: AgentContext,
-  { volumes, snapshots }: PoolSources,
-  name: string,
-  usageOf: (backend: PoolBackend | undefined) => Promise<PoolUsage | undefined>,
-): Promise<PoolView | undefined> {
-  const { store, nodeID, host, signal } = context;
-  const pool = await getIfAny(store, Pools, { name }, signal);
-  if (pool === undefined || !isPoolHere(context, pool)) return undefined;
-  const backend = context.pools.get(name)?.backend;
-  const deleting = pool.metadata.deletionTimestamp !== undefined;
-  const { backing, images } = layoutOf(context, pool);
-  const held = (await backend?.held()) === true;
-  const own = volumes.list().filter(({ spec }) => spec.pool === name);
+/** Resolves when all of these were tried once, or nobody tries any more. */
+function firstTries(names: readonly string[]) {
+  const left = new Set(names);
+  let over = () => {};
+  const all = new Promise<void>((resolve) => {
+    over = resolve;
+  });
+  if (left.size === 0) over();
   return {
-    pool,
-    nodeID,
-    onDisk: existsSync(backing?.file ?? images),
-    usage: await usageOf(backend),
-    limits: backend?.limits,
-    fileBytes: backing === undefined ? undefined : (await lstat(backing.file).catch(absent))?.size,
-    held,
-    untold: backing === undefined ? [] : untoldVolumes(own, held),
-    images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
-    records: [...volumes.list(), ...snapshots.list()].filter(({ spec }) => spec.pool === name).length,
-    now: host.clock.now(),
+    all,
+    over: () => over(),
+    tried(name: string): void {
+      left.delete(name);
+      if (left.size === 0) over();
+    },
   };
-}
-
-/** A pool that is open stays ready, whatever else failed. */
-async function reportNotReady(context: AgentContext, name: string, error: unknown): Promise<void> {
-  if (context.signal.aborted) return;
-  const { store, host, events, pools, nodeID, signal } = context;
-  const { code, message } = asRecorded(error);
-  const openHere = pools.get(name) !== undefined;
-  try {
-    const put = (pool: Pool): Pool => {
-      // Other nodes' failures to open a shared pool are theirs alone.
-      const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
-      const ready = openHere || elsewhere;
-      const state = { status: ready ? "True" : "False", reason: code, message } as const;
-      const own = condition(pool.status, "Ready", state, host.clock.now());
-      const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
-      return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
-    };
-    const pool = await mutate(store, Pools, { name }, put, { subresource: "status", signal });
-    events.event(pool, "Warning", "PoolFailed", message);
-  } catch (cause) {
-    context.logger.warn({ err: cause, pool: name }, "cannot record a failure");
-  }
 }

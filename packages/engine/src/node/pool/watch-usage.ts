@@ -11,8 +11,12 @@ const NOTABLE = 0.005;
  * Looks at every open pool once a second, calls back for one whose object does not say what is true any more, and starts
  * a keeper anew where somebody has killed it. A shared folder is left alone: whoever serves it may be silent.
  */
-export async function watchUsage(context: AgentContext, changed: (name: string) => void): Promise<void> {
-  const { signal, host, logger } = context;
+export async function watchUsage(
+  context: AgentContext,
+  signal: AbortSignal,
+  changed: (name: string) => void,
+): Promise<void> {
+  const { host, logger } = context;
   while (!signal.aborted) {
     for (const { name } of context.pools.list()) {
       try {

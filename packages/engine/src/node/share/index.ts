@@ -1,32 +1,53 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ReconcileResult } from "@mooring/store";
+import { Reconciler, source } from "@mooring/store";
 import { ShareManagers } from "../../api/share-manager.ts";
-import { converge } from "../../converge.ts";
+import { isServed } from "../../api/volume.ts";
+import { asOutcome, failure } from "../../converge.ts";
 import { absent } from "../../pools/file-images.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
+import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";
 import { applyShareStep, end, unmount } from "./apply.ts";
-import { decide } from "./decide.ts";
+import { decide, type ShareStep } from "./decide.ts";
 import { shareLayout } from "./layout.ts";
 import { readShare, type ShareReading } from "./read.ts";
 
-/** Serves a volume from this node, or ends that, as far as it can go now. Throws, after reporting, to be tried again. */
-export async function reconcileShare(context: AgentContext, name: string): Promise<ReconcileResult> {
-  try {
-    // One after the other with the closing of its device: what is decided holds until it is done.
-    return await context.shareLocks.run(name, () =>
-      converge({
-        read: () => readShare(context, name),
-        decide: (view: ShareReading) => decide(view),
-        apply: (step, view) => applyShareStep(context, step, view),
+/** Short, because what is waited for most often, the end of a mount, sends no event. */
+const BACKOFF = { maxMs: 10_000 };
+
+type Step = ReturnType<typeof asOutcome<ShareStep>>;
+
+/** Serves volumes from this node, or ends that, as far as it can go now. */
+export async function runShares(context: AgentContext, { volumes, shares }: AgentInformers): Promise<void> {
+  const { store, logger, nodeID, shareLocks, signal, stateDir } = context;
+  const reconciler = new Reconciler<ShareReading, Step>({
+    ...{ name: "share", store, logger, backoff: BACKOFF, polls: true },
+    sources: [
+      source(shares, ({ metadata }) => [metadata.name]),
+      source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
+    ],
+    read: (name, { reader }) => readShare(context, name, reader.store),
+    decide: (view) => asOutcome(decide(view)),
+    // One after the other with the closing of its device: what was decided before that is decided again.
+    apply: (step, { name }) =>
+      shareLocks.run(name, async () => {
+        const now = await readShare(context, name);
+        const still = now === undefined ? undefined : asOutcome(decide(now));
+        if (now !== undefined && still !== undefined && still.do === step.do && !isRest(still))
+          await applyShareStep(context, still, now);
       }),
-    );
-  } catch (error) {
-    await reportFailure(context, ShareManagers, name, error, { state: "error", nodeID: context.nodeID });
-    throw error;
-  }
+    failed: (name, error) => reportFailure(context, ShareManagers, name, error, { state: "error", nodeID }),
+    errorOf: failure,
+  });
+  // What an earlier life of the agent has served, whether anybody still knows of it or not.
+  for (const name of await presentShares(stateDir)) reconciler.add(name);
+  await reconciler.run(signal);
+}
+
+function isRest(step: Step): step is Extract<Step, { do: "done" | "wait" | "fail" }> {
+  return step.do === "done" || step.do === "wait" || step.do === "fail";
 }
 
 /** Ends the serving of a volume whose device is about to be closed: its server's files keep the device busy. */

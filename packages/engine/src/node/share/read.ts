@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { getIfAny } from "@mooring/store";
+import { getIfAny, type ObjectStore } from "@mooring/store";
 import { type ShareManager, ShareManagers } from "../../api/share-manager.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import type { LoopDevice } from "../../host/host.ts";
@@ -21,8 +21,12 @@ export interface ShareReading extends ShareView {
 }
 
 /** Undefined: another node's to deal with, and nothing of it is here. */
-export async function readShare(context: AgentContext, name: string): Promise<ShareReading | undefined> {
-  const { store, nodeID, host, stateDir, signal, healthMs } = context;
+export async function readShare(
+  context: AgentContext,
+  name: string,
+  store: Pick<ObjectStore, "get"> = context.store,
+): Promise<ShareReading | undefined> {
+  const { nodeID, host, stateDir, signal, healthMs } = context;
   const layout = shareLayout(stateDir, checkImageId(name));
   const share = await getIfAny(store, ShareManagers, { name }, signal);
   const folder = await exists(layout.folder);
@@ -45,9 +49,9 @@ function concerns(share: ShareManager | undefined, nodeID: string): boolean {
   return share?.spec.nodeID === nodeID || share?.status?.nodeID === nodeID;
 }
 
-/** Counted over several looks: a busy machine may be late once. */
+/** Counted over several looks, each its time after the one before: a busy machine may be late once. */
 async function silencesOf(
-  { silences }: AgentContext,
+  { silences, healthMs }: AgentContext,
   name: string,
   { address, port }: Partial<ServerSocket>,
 ): Promise<number> {
@@ -55,9 +59,11 @@ async function silencesOf(
     silences.delete(name);
     return 0;
   }
-  const count = (silences.get(name) ?? 0) + 1;
-  silences.set(name, count);
-  return count;
+  const last = silences.get(name) ?? { count: 0, at: -Infinity };
+  const now = performance.now();
+  if (now - last.at < healthMs / 2) return last.count;
+  silences.set(name, { count: last.count + 1, at: now });
+  return last.count + 1;
 }
 
 async function deviceOf({ host }: AgentContext, volume: Volume | undefined): Promise<LoopDevice | undefined> {

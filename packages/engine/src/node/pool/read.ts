@@ -1,0 +1,79 @@
+import { existsSync } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { getIfAny, type Informer, type Reader } from "@mooring/store";
+import { type Pool, Pools, withoutUsage } from "../../api/pool.ts";
+import type { Snapshot } from "../../api/snapshot.ts";
+import type { Volume } from "../../api/volume.ts";
+import type { PoolBackend, PoolUsage } from "../../pools/backend.ts";
+import { absent } from "../../pools/file-images.ts";
+import type { AgentContext } from "../context.ts";
+import type { PoolView } from "./decide.ts";
+import { isPoolHere, layoutOf } from "./layout-of.ts";
+import { untoldVolumes } from "./tell-volumes.ts";
+
+export interface PoolSources {
+  pools: Informer<Pool>;
+  /** Indexed by `pool`, both. */
+  volumes: Informer<Volume>;
+  snapshots: Informer<Snapshot>;
+}
+
+/** Looked at once for each time a pool is worked on: others write to the disk, so it would never be the same twice. */
+export class UsageOnce {
+  readonly #usages = new Map<string, PoolUsage>();
+
+  async of(name: string, backend: PoolBackend | undefined): Promise<PoolUsage | undefined> {
+    const usage = this.#usages.get(name) ?? (await backend?.usage());
+    if (usage !== undefined) this.#usages.set(name, usage);
+    return usage;
+  }
+
+  forget(name: string): void {
+    this.#usages.delete(name);
+  }
+}
+
+/**
+ * A pool as its object and the disk say. What is used of it changes all the time, and each node that has it says so:
+ * that is looked at every now and then, and noted is the rest.
+ */
+export async function readPool(
+  context: AgentContext,
+  { pools, volumes, snapshots }: PoolSources,
+  name: string,
+  { reader, usage }: { reader: Reader; usage: UsageOnce },
+): Promise<PoolView | undefined> {
+  const { store, nodeID, host, signal } = context;
+  reader.over(pools, wanted).get(name);
+  const pool = await getIfAny(store, Pools, { name }, signal);
+  if (pool === undefined || !isPoolHere(context, pool)) return undefined;
+  const backend = context.pools.get(name)?.backend;
+  const deleting = pool.metadata.deletionTimestamp !== undefined;
+  const { backing, images } = layoutOf(context, pool);
+  const held = (await backend?.held()) === true;
+  const untold = backing === undefined ? [] : untoldVolumes(volumes.byIndex("pool", name), held);
+  return {
+    ...{ pool, nodeID, held, untold },
+    onDisk: existsSync(backing?.file ?? images),
+    usage: await usage.of(name, backend),
+    limits: backend?.limits,
+    fileBytes: backing === undefined ? undefined : (await lstat(backing.file).catch(absent))?.size,
+    images: deleting && backend !== undefined ? (await backend.list()).map(({ id }) => id) : [],
+    // The last volume that leaves lets a pool go that is being deleted.
+    records: deleting
+      ? [volumes, snapshots].reduce((sum, kind) => sum + recordsIn(reader, kind, name), 0)
+      : 0,
+    now: host.clock.now(),
+  };
+}
+
+function recordsIn(reader: Reader, kind: Informer<Volume> | Informer<Snapshot>, pool: string): number {
+  // Only counted, whatever they are.
+  return reader.over(kind as Informer<Volume>).byIndex("pool", pool).length;
+}
+
+/** Of a pool what is asked of it: our own reports of what is used come back as changes, too. */
+function wanted(pool: Pool): object {
+  const { finalizers = [], deletionTimestamp = "" } = pool.metadata;
+  return { ...withoutUsage(pool), finalizers, deletionTimestamp };
+}

@@ -1,0 +1,28 @@
+import { mutate } from "@mooring/store";
+import { isShared, type Pool, Pools, poolNodes } from "../../api/pool.ts";
+import { asRecorded } from "../../errors.ts";
+import type { AgentContext } from "../context.ts";
+import { condition } from "./conditions.ts";
+
+/** A pool that is open stays ready, whatever else failed. */
+export async function reportNotReady(context: AgentContext, name: string, error: unknown): Promise<void> {
+  if (context.signal.aborted) return;
+  const { store, host, events, pools, nodeID, signal } = context;
+  const { code, message } = asRecorded(error);
+  const openHere = pools.get(name) !== undefined;
+  try {
+    const put = (pool: Pool): Pool => {
+      // Other nodes' failures to open a shared pool are theirs alone.
+      const elsewhere = isShared(pool) && poolNodes(pool).some((node) => node !== nodeID);
+      const ready = openHere || elsewhere;
+      const state = { status: ready ? "True" : "False", reason: code, message } as const;
+      const own = condition(pool.status, "Ready", state, host.clock.now());
+      const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
+      return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
+    };
+    const pool = await mutate(store, Pools, { name }, put, { subresource: "status", signal });
+    events.event(pool, "Warning", "PoolFailed", message);
+  } catch (cause) {
+    context.logger.warn({ err: cause, pool: name }, "cannot record a failure");
+  }
+}
