@@ -15,6 +15,8 @@ export interface RestoreWish {
   sizes: Readonly<Record<string, string>>;
   /** Source claim -> name of the restored one. */
   names: Readonly<Record<string, string>>;
+  /** A new VolumeGroup of the restored claims. */
+  into?: { name: string; volumeGroupClassName?: string };
 }
 
 /** Collects `CLAIM=VALUE` options, of which `example` is one. */
@@ -30,7 +32,7 @@ export function collectPair(
 }
 
 export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promise<VolumeGroupRestore> {
-  const { className, from, name, names, namespace, sizes, template } = wish;
+  const { className, from, into, name, names, namespace, sizes, template } = wish;
   const defaults: ClaimOverrides = className === undefined ? {} : { storageClassName: className };
   const claims = [...new Set([...Object.keys(sizes), ...Object.keys(names)])];
   const members = claims.map((claim) => ({
@@ -47,6 +49,7 @@ export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promi
       ...defined({ claimNameTemplate: template }),
       ...(className === undefined ? {} : { defaults }),
       ...(members.length === 0 ? {} : { members }),
+      ...defined({ volumeGroup: into }),
     },
   });
 }

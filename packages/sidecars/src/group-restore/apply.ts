@@ -3,10 +3,13 @@ import type { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { patchStatus } from "../kube/patch.ts";
+import { VolumeGroups } from "../volume-group/api.ts";
 import type { GroupRestoreStep } from "./decide.ts";
+import { REFUSED_GROUP } from "./into-group.ts";
 
 const gaps = {
   planned: failpoint("sidecars/group-restore/status-written"),
+  grouped: failpoint("sidecars/group-restore/group-created"),
   created: failpoint("sidecars/group-restore/claim-created"),
 };
 
@@ -47,11 +50,30 @@ export async function applyGroupRestore(
       events.event(restore, step.event.type, step.event.reason, step.event.message);
     return gaps.planned();
   }
-  try {
+  const uid = restore.metadata.uid ?? keyOf(restore);
+  if (step.do === "create-group") {
+    const { name } = step.group.metadata;
+    return unlessRefused(refusals, { uid, name: `${REFUSED_GROUP}${name}` }, async () => {
+      cluster.volumeGroups.wrote(await store.create(VolumeGroups, step.group));
+      gaps.grouped();
+    });
+  }
+  await unlessRefused(refusals, { uid, name: step.claim.metadata.name }, async () => {
     cluster.claims.wrote(await store.create(PersistentVolumeClaims, step.claim));
     gaps.created();
+  });
+}
+
+/** What a quota or a rule of the cluster forbids is noted, and tried again later. */
+async function unlessRefused(
+  refusals: Refusals,
+  { name, uid }: { name: string; uid: string },
+  create: () => Promise<void>,
+): Promise<void> {
+  try {
+    await create();
   } catch (error) {
     if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;
-    refusals.note(restore.metadata.uid ?? keyOf(restore), step.claim.metadata.name, error.message);
+    refusals.note(uid, name, error.message);
   }
 }

@@ -5,6 +5,7 @@ import {
   RESTORE_UID,
   type VolumeGroupRestore,
 } from "../kube/group-restore.ts";
+import { WANTED_GROUP } from "../volume-group/names.ts";
 
 /**
  * The claim of one member. It has no owner: what has been restored is the user's data, and must not go when somebody
@@ -13,6 +14,7 @@ import {
 export function claimFor(restore: VolumeGroupRestore, member: MemberStatus): PersistentVolumeClaim {
   const own = restore.spec.members?.find(({ claim }) => claim === member.sourceClaim);
   const { name, namespace, uid = "" } = restore.metadata;
+  const group = restore.spec.volumeGroup?.name;
   return {
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
@@ -20,7 +22,11 @@ export function claimFor(restore: VolumeGroupRestore, member: MemberStatus): Per
       name: member.claimName,
       ...defined({ namespace }),
       labels: { ...restore.spec.defaults?.labels, ...own?.labels, [RESTORE_LABEL]: name },
-      annotations: { [RESTORE_UID]: uid },
+      annotations: {
+        [RESTORE_UID]: uid,
+        // Born into its group: no other may take it before that does.
+        ...(group === undefined ? {} : { [WANTED_GROUP]: group }),
+      },
     },
     spec: {
       accessModes: member.accessModes,

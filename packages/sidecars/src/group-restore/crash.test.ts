@@ -11,22 +11,28 @@ import { testRegistry } from "../testing/registry.ts";
 import { ScriptedDriver } from "../testing/scripted-driver.ts";
 import "./index.ts";
 import { RESTORE_LABEL } from "../kube/group-restore.ts";
+import { VolumeGroups } from "../volume-group/api.ts";
 import { handleOf } from "./testing/group.ts";
 
 const bundle = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(bundle.remove);
 const gaps = failpointNames().filter((name) => name.startsWith("sidecars/group-restore/"));
-/** Each gap is passed once per claim, and once per phase. */
+/** Each gap is passed once per claim, and once per phase; that of the group only once. */
 const PASSES = ["", "#2"];
+const passesOf = (name: string) =>
+  (name.endsWith("/group-created") ? [""] : PASSES).map((pass) => name + pass);
 
-test("there are gaps to crash in", () => assert.equal(gaps.length, 2));
+test("there are gaps to crash in", () => assert.equal(gaps.length, 3));
 
 describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
-  const passes = gaps.flatMap((name) => PASSES.map((pass) => name + pass));
+  const passes = gaps.flatMap(passesOf);
   killEveryFailpoint(passes, { everyday: 1 }, (gap) => {
     test(`killed at ${gap}: the next life ends with the same claims, each made once`, async (t) => {
       const folder = await mkdtemp(join(tmpdir(), "mooring-restore-crash-"));
-      const driver = await ScriptedDriver.start();
+      const driver = await ScriptedDriver.start({
+        can: ["CREATE_DELETE_VOLUME", "CREATE_DELETE_SNAPSHOT"],
+        volumeGroups: ["modify", "get", "list"],
+      });
       t.after(async () => {
         await driver.stop();
         await rm(folder, { recursive: true, force: true });
@@ -45,7 +51,13 @@ describe("a restore whose control plane is killed", { concurrency: 2 }, () => {
       assert.equal(await live({}), 0);
       const store = await LocalStore.open({ path: folder, registry: testRegistry() });
       const made = await store.list(PersistentVolumeClaims, { labelSelector: `${RESTORE_LABEL}=again` });
+      const groups = (await store.list(VolumeGroups)).items.map(({ metadata, status }) => [
+        metadata.name,
+        status?.members?.map(({ claimName, state }) => `${claimName} ${state}`).join(),
+      ]);
       await store.close();
+      assert.deepEqual(groups, [["again", "data-again Joined,wal-again Joined"]]);
+      assert.equal(driver.volumeGroups.groups.size, 1, "one group on the storage system");
       assert.deepEqual(made.items.map(({ metadata }) => metadata.name).sort(), ["data-again", "wal-again"]);
       assert.equal(driver.backend.volumes.size, 3, "one volume per claim");
     });

@@ -47,6 +47,7 @@ class World {
       this.restore = { ...this.restore, status: step.status };
       return true;
     }
+    assert.equal(step.do, "create-claim", "no group was asked for");
     const { name } = step.claim.metadata;
     assert.ok(!this.claims.has(name), "only what is not there is made");
     assert.ok(!this.wasComplete, "nothing is made after it was complete");

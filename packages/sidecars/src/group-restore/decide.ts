@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { isDeleting, type PersistentVolumeClaim } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
-import { assess } from "./assess.ts";
+import type { VolumeGroup } from "../volume-group/api.ts";
+import { assess, isComplete } from "./assess.ts";
 import { claimFor } from "./claim-for.ts";
+import { assessGroup, groupFor, REFUSED_GROUP } from "./into-group.ts";
 import { preflight } from "./preflight.ts";
 import { obstacleStatus, progressStatus, type RestoreStatus } from "./statuses.ts";
 import { LOOK_MS } from "./troubles.ts";
@@ -17,6 +19,7 @@ export interface RestoreEvent {
 
 export type GroupRestoreStep =
   | { do: "write-status"; status: RestoreStatus; event: RestoreEvent | undefined }
+  | { do: "create-group"; group: VolumeGroup }
   | { do: "create-claim"; claim: PersistentVolumeClaim };
 
 /** The next step for one VolumeGroupRestore: first the whole plan, then claim by claim, then nothing ever again. */
@@ -38,7 +41,7 @@ function decidePlan(view: GroupRestoreView, restore: VolumeGroupRestore): GroupR
   const result = preflight(view, restore);
   const status =
     result.kind === "plan"
-      ? progressStatus(restore, result.members, result.source, view.now)
+      ? progressStatus(restore, result.members, { source: result.source }, view.now)
       : obstacleStatus(restore, result, view.now);
   return writeUnlessSame(restore, status) ?? DONE;
 }
@@ -49,14 +52,32 @@ function decideClaims(
   members: readonly MemberStatus[],
   source: RestoreStatus["source"],
 ): GroupRestoreStep | Rest {
+  const wish = restore.spec.volumeGroup;
+  const claimNames = members.map(({ claimName }) => claimName);
+  const group = wish === undefined ? undefined : groupState(view, restore, { name: wish.name, claimNames });
+  if (wish !== undefined && group !== undefined && "make" in group)
+    return { do: "create-group", group: groupFor(restore, wish, claimNames) };
   const next: MemberStatus[] = [];
   for (const member of members) {
     const assessment = assess(view, restore, member);
     if (assessment === "create") return { do: "create-claim", claim: claimFor(restore, member) };
     next.push({ ...member, ...assessment });
   }
-  const status = progressStatus(restore, next, source, view.now);
+  const made = group === undefined || "make" in group ? undefined : { name: wish?.name ?? "", ...group };
+  const status = progressStatus(restore, next, { source, made }, view.now);
   return writeUnlessSame(restore, status) ?? restOf(view, next);
+}
+
+/** The group comes first: its name may be taken, and then nothing else is made. One that was complete is not made again. */
+function groupState(
+  view: GroupRestoreView,
+  restore: VolumeGroupRestore,
+  { claimNames, name }: { claimNames: readonly string[]; name: string },
+) {
+  const { pauseMs, refused, target } = view;
+  if (isComplete(restore) && target?.group === undefined) return { joined: 0 };
+  const refusal = pauseMs > 0 ? refused.get(`${REFUSED_GROUP}${name}`) : undefined;
+  return assessGroup(restore, target, { claimNames, refusal });
 }
 
 /** Nobody calls when a provisioner says why it has made no volume: while one is missing, it is asked. */

@@ -16,13 +16,14 @@ import type { VolumeGroupRestore } from "../kube/group-restore.ts";
 import { applyGroupRestore, Refusals } from "./apply.ts";
 import { claimNameFor } from "./claim-names.ts";
 import { decideGroupRestore } from "./decide.ts";
+import type { GroupTarget } from "./into-group.ts";
 import { preflight } from "./preflight.ts";
 import { Troubles } from "./troubles.ts";
 import type { GroupRestoreView, MemberView } from "./view.ts";
 
 /** Makes the claims of VolumeGroupRestores whose group snapshot is of the driver. */
 export function runGroupRestore(context: SidecarContext, signal: AbortSignal): Promise<void> {
-  const { cluster } = context;
+  const { cluster, hasVolumeGroupKinds } = context;
   const restorer = new GroupRestorer(context);
   return sidecarController(context, {
     name: "group-restore",
@@ -30,8 +31,10 @@ export function runGroupRestore(context: SidecarContext, signal: AbortSignal): P
     watched: [
       ...[cluster.groups, cluster.groupContents, cluster.snapshots],
       ...[cluster.contents, cluster.claims, cluster.classes],
+      ...(hasVolumeGroupKinds ? [cluster.volumeGroups, cluster.volumeGroupClasses] : []),
     ],
-    read: (key, from, fresh) => restorer.read(key, from, fresh),
+    // What is installed later is not watched, so it is not looked at either.
+    read: (key, from, fresh) => restorer.read(key, { ...from, hasVolumeGroupKinds }, fresh),
     isGone: ({ restore }: GroupRestoreView) => restore === undefined,
     decide: decideGroupRestore,
     apply: (step: GroupRestoreStep, view, key) => restorer.apply(step, view, key),
@@ -126,9 +129,30 @@ class GroupRestorer {
       content: await contentOf(from, groupSnapshot, fresh),
       members,
       claims,
+      target: await targetOf(from, restore, fresh),
       troubles: await this.#troubles.of(uid, claimsMade(restore, claims)),
     };
   }
+}
+
+/** The VolumeGroup that the restore makes, where it makes one. */
+async function targetOf(
+  { cluster, driver, hasVolumeGroupKinds: isServed }: SidecarContext,
+  { metadata, spec }: VolumeGroupRestore,
+  fresh: boolean,
+): Promise<GroupTarget | undefined> {
+  const wish = spec.volumeGroup;
+  if (wish === undefined) return undefined;
+  const can = driver.info.volumeGroups;
+  const canGroup = can.has("VOLUME_GROUP") && can.has("MODIFY_VOLUME_GROUP");
+  if (!isServed) return { isServed, canGroup, group: undefined, groupClass: undefined };
+  const { volumeGroupClasses, volumeGroups } = cluster;
+  const key = keyOf({ metadata: { ...metadata, name: wish.name } });
+  const group = fresh ? await volumeGroups.refresh(key) : volumeGroups.get(key);
+  const name = wish.volumeGroupClassName ?? "";
+  const groupClass =
+    fresh && name !== "" ? await volumeGroupClasses.refresh(name) : volumeGroupClasses.get(name);
+  return { isServed, canGroup, group, groupClass };
 }
 
 async function contentOf(

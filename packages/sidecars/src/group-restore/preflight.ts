@@ -2,6 +2,7 @@ import { isDeleting } from "@mooring/store";
 import type { MemberStatus, VolumeGroupRestore } from "../kube/group-restore.ts";
 import { claimNameProblem } from "./claim-names.ts";
 import { isForeign, takenMessage } from "./foreign.ts";
+import { groupProblem } from "./into-group.ts";
 import { findMembers, type Member } from "./members.ts";
 import type { Obstacle } from "./obstacle.ts";
 import { planMember } from "./plan-member.ts";
@@ -60,7 +61,8 @@ function plan(
   const [first] = problems;
   if (first !== undefined) return fail(first.reason, problems.map(({ problem }) => problem).join("; "));
   const good = planned.flatMap((each) => ("problem" in each ? [] : [each]));
-  return nameProblem(view, restore, good) ?? { kind: "plan", source, members: good };
+  const problem = nameProblem(view, restore, good) ?? groupProblem(restore, view.target, source.driver);
+  return problem ?? { kind: "plan", source, members: good };
 }
 
 function nameProblem(

@@ -21,11 +21,19 @@ export function obstacleStatus(restore: VolumeGroupRestore, obstacle: Obstacle, 
   return { ...header(restore, phase, obstacle.reason, obstacle.message, now) };
 }
 
-/** Where all claims are, given their phases. `source` is part of the first of these. */
+/** What a progress is told of besides the claims. */
+export interface Around {
+  /** Part of the first of these. */
+  source: RestoreStatus["source"];
+  /** The group that is made of the claims. */
+  made?: { name: string; joined: number; trouble?: string; waits?: string } | undefined;
+}
+
+/** Where all claims are, given their phases. */
 export function progressStatus(
   restore: VolumeGroupRestore,
   members: MemberStatus[],
-  source: RestoreStatus["source"],
+  { made, source }: Around,
   now: string,
 ): RestoreStatus {
   const count = (...phases: MemberStatus["phase"][]) =>
@@ -34,20 +42,38 @@ export function progressStatus(
   const bound = count("Bound");
   const late = count("WaitForFirstConsumer");
   const created = bound + late + count("Provisioning");
-  const outcome = outcomeOf(restore, members, { total, bound, late });
+  const outcome = grouped(outcomeOf(restore, members, { total, bound, late }), made);
   return {
     ...header(restore, outcome.phase, outcome.reason, outcome.message, now),
     ...defined({ source }),
     claims: { total, created, bound },
     members,
+    ...(made === undefined ? {} : { volumeGroup: { name: made.name, joined: made.joined } }),
   };
+}
+
+interface Outcome {
+  phase: RestorePhase;
+  reason: string;
+  message: string;
+}
+
+/** All claims are there and can be used before they are in their group; it is ready when they are. */
+function grouped(outcome: Outcome, made: Around["made"]): Outcome {
+  const { trouble, waits } = made ?? {};
+  const message = [outcome.message, ...((trouble ?? waits) ? [trouble ?? waits] : [])].join("; ");
+  if (trouble !== undefined) return { phase: "Failed", reason: "VolumeGroupFailed", message };
+  if (waits === undefined || outcome.phase === "Failed") return outcome;
+  return outcome.phase === "Ready"
+    ? { phase: "Complete", reason: "Grouping", message }
+    : { ...outcome, message };
 }
 
 function outcomeOf(
   restore: VolumeGroupRestore,
   members: readonly MemberStatus[],
   { total, bound, late }: { total: number; bound: number; late: number },
-): { phase: RestorePhase; reason: string; message: string } {
+): Outcome {
   const failed = members.filter(({ phase }) => phase === "Failed");
   const progress = `${bound} of ${total} claims are bound`;
   if (bound === total) return { phase: "Ready", reason: "AllClaimsBound", message: progress };

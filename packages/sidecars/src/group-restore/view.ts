@@ -7,6 +7,7 @@ import type {
   VolumeSnapshotContent,
 } from "@mooring/store";
 import type { VolumeGroupRestore } from "../kube/group-restore.ts";
+import type { GroupTarget } from "./into-group.ts";
 
 /** A snapshot that belongs to the group snapshot, and its content. */
 export interface MemberView {
@@ -24,6 +25,8 @@ export interface GroupRestoreView {
   /** The source claims and the claims that have the names of restored ones. */
   claims: ReadonlyMap<string, PersistentVolumeClaim>;
   classes: readonly StorageClass[];
+  /** Where the restore makes a VolumeGroup. */
+  target?: GroupTarget | undefined;
   /** Claim name -> why the API server does not take it; tried again after the pause. */
   refused: ReadonlyMap<string, string>;
   /** Claim name -> why it has no volume yet, as far as its provisioner has said so. */

@@ -63,6 +63,12 @@ export interface VolumeGroupRestore extends KubeObject {
     /** For every claim; an entry of `members` goes before it. */
     defaults?: ClaimOverrides;
     members?: MemberOverrides[];
+    /** A new VolumeGroup of all restored claims. */
+    volumeGroup?: {
+      name: string;
+      /** Default: the default class. */
+      volumeGroupClassName?: string;
+    };
   };
   status?: {
     phase: RestorePhase;
@@ -72,6 +78,8 @@ export interface VolumeGroupRestore extends KubeObject {
     source?: { uid: string; driver: string };
     claims?: { total: number; created: number; bound: number };
     members?: MemberStatus[];
+    /** The VolumeGroup that was made, and how many of the claims are in it. */
+    volumeGroup?: { name: string; joined: number };
     /** `Complete`, `Ready`, `Failed`. */
     conditions?: Condition[];
   };

@@ -62,6 +62,7 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
   "group-restore": [
     status(VolumeGroupRestores),
     { resource: PersistentVolumeClaims, verbs: ["create", "patch"] },
+    { resource: VolumeGroups, verbs: ["create"] },
   ],
   "volume-group": [
     patch(VolumeGroups),

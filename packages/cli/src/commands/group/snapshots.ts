@@ -37,16 +37,26 @@ interface RestoreOptions extends Waiting {
   from: string;
   template?: string;
   class?: string;
+  into?: string;
+  groupClass?: string;
   size: Record<string, string>;
   name: Record<string, string>;
 }
 
 async function restore(name: string, options: RestoreOptions): Promise<void> {
-  const { class: className, from, template, timeout } = options;
+  const { class: className, from, groupClass, into: groupName, template, timeout } = options;
+  if (groupClass !== undefined && groupName === undefined)
+    throw new CommandError("--group-class is the class of the group that --into makes", {
+      next: "name the group as well: --into NAME",
+    });
+  const into =
+    groupName === undefined
+      ? undefined
+      : { name: groupName, ...defined({ volumeGroupClassName: groupClass }) };
   const { store, namespace } = await openNamespace(options);
   const created = await createGroupRestore(store, {
     ...{ namespace, name, from, sizes: options.size, names: options.name },
-    ...defined({ template, className }),
+    ...defined({ template, className, into }),
   }).catch(takenName(`mooring group delete ${name} --restore`));
   const done = options.wait ? await untilComplete(store, namespace, name, timeout / 1000) : created;
   const shown = done ?? created;
@@ -101,6 +111,8 @@ export function addSnapshotCommands(group: Command): void {
     .requiredOption("--from <name>", "the group snapshot")
     .option("--template <text>", "names of the claims (default: {{claim}}-{{restore}})")
     .option("--class <name>", "StorageClass of all claims (default: that of each source claim)")
+    .option("--into <group>", "make a volume group of the claims")
+    .option("--group-class <name>", "VolumeGroupClass of that group (default: the default class)")
     .addOption(
       pairsOption("--size <claim=size>", "a larger size for the claim restored from this one", "data=10Gi"),
     )

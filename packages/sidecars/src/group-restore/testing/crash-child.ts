@@ -5,6 +5,8 @@ import { until } from "../../testing/harness.ts";
 import { runMiniKube } from "../../testing/mini-kube.ts";
 import { claim, storageClass } from "../../testing/objects.ts";
 import { testRegistry } from "../../testing/registry.ts";
+import { VolumeGroupClasses } from "../../volume-group/api.ts";
+import { volumeGroupClass } from "../../volume-group/testing/objects.ts";
 import { groupRestore, put, putGroup } from "./group.ts";
 
 /** One life of a control plane: `crash-child.ts <store folder> <endpoint>`. Ends with 0 when the restore is ready. */
@@ -15,14 +17,19 @@ const kube = runMiniKube(store, life.signal);
 const { done } = await startSidecars({
   store,
   endpoint,
-  controllers: ["provision", "group-restore"],
+  controllers: ["provision", "group-restore", "volume-group"],
   retry: { startMs: 5, maxMs: 40, infeasibleMs: 60 },
   signal: life.signal,
 });
 await put(store, StorageClasses, storageClass());
 await put(store, PersistentVolumeClaims, claim("data"));
 await putGroup(store, ["data", "wal"]);
-await put(store, VolumeGroupRestores, groupRestore({ defaults: { storageClassName: "fast" } }));
+await put(store, VolumeGroupClasses, volumeGroupClass());
+const wish = {
+  defaults: { storageClassName: "fast" },
+  volumeGroup: { name: "again", volumeGroupClassName: "groups" },
+};
+await put(store, VolumeGroupRestores, groupRestore(wish));
 await until("the restore is ready", async () => {
   const { status } = await store.get(VolumeGroupRestores, { namespace: "default", name: "again" });
   return status?.phase === "Ready";

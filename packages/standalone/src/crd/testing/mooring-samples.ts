@@ -212,6 +212,7 @@ const groupRestore: Full<VolumeGroupRestore> = {
     claimNameTemplate: "{{claim}}-again",
     defaults: overrides,
     members: [{ claim: "c", name: "n", ...overrides }],
+    volumeGroup: { name: "g", volumeGroupClassName: "c" },
   },
   status: {
     phase: "Complete",
@@ -233,6 +234,7 @@ const groupRestore: Full<VolumeGroupRestore> = {
         message: "m",
       },
     ],
+    volumeGroup: { name: "g", joined: 1 },
     conditions,
   },
 };
