@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Kubectl } from "../support/kubectl.ts";
+import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
+import { machineRemains } from "../support/remains.ts";
 import { Up } from "../support/up.ts";
 
 const up = await Up.create();
@@ -11,7 +13,8 @@ after(() => up.dispose());
 
 const state = (...args: string[]) => mooring("state", ...args, "--state-dir", up.stateDir);
 const file = join(up.stateDir, "store", "store.mdb");
-const refused = () => mooring("up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0");
+const refused = () =>
+  mooring("up", "--state-dir", up.stateDir, "--listen", "127.0.0.1:0", "--node-name", "node-a");
 
 test("the state is checked and copied while everything runs, and not restored", async () => {
   await up.start();
@@ -26,6 +29,25 @@ test("the state is checked and copied while everything runs, and not restored", 
   const restored = await state("restore");
   assert.equal(restored.code, 3);
   assert.match(restored.stderr, /in use by process \d+/);
+});
+
+test("the state of one node is not started as another; through a symbolic link it is, and nothing is left", async (t) => {
+  assert.equal(await up.end("SIGTERM"), 0);
+  const other = await mooring("up", "--state-dir", up.stateDir, "--node-name", "node-b");
+  assert.equal(other.code, 2, other.stdout);
+  assert.match(other.stderr, /is the state of node node-a, not of node-b\nnext: .*--node-name node-a/);
+  const link = `${up.stateDir}.link`;
+  await symlink(up.stateDir, link);
+  t.after(() => rm(link));
+  const linked = await Up.create({ stateDir: link });
+  await linked.start();
+  const kubectl = new Kubectl(linked.kubeconfig);
+  await kubectl.apply(JSON.stringify(claim("default", "linked")));
+  await kubectl.apply(JSON.stringify(pod("default", "linked", "exec sleep infinity", { "/data": "linked" })));
+  await kubectl.run("wait", "--for=condition=Ready", "pod/linked", "--timeout=120s");
+  await kubectl.run("delete", "pod/linked", "pvc/linked");
+  assert.equal(await linked.end("SIGTERM"), 0);
+  assert.deepEqual(await machineRemains(up.stateDir), []);
 });
 
 test("a damaged store starts nothing; check, up and doctor name what is damaged, and the way out", async () => {

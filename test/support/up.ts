@@ -18,6 +18,8 @@ export interface UpOptions {
   /** `host:port`; default a free port of the loopback. */
   listen?: string;
   nodeName?: string;
+  /** One that is there; default a new one. */
+  stateDir?: string;
   /** More arguments. */
   args?: readonly string[];
 }
@@ -36,7 +38,7 @@ export class Up {
   }
 
   static async create(options: UpOptions = {}): Promise<Up> {
-    return new Up(await mkdtemp(join(tmpdir(), "mooring-test-")), options);
+    return new Up(options.stateDir ?? (await mkdtemp(join(tmpdir(), "mooring-test-"))), options);
   }
 
   get kubeconfig(): string {

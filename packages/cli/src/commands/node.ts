@@ -6,6 +6,7 @@ import { type HostOptions, withHostOptions } from "../options/host-options.ts";
 import { labels, nodeName, ownPoolName, poolName, taints } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
 import { CommandError } from "../output/command-error.ts";
+import { keepOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
@@ -38,7 +39,11 @@ async function node(options: NodeOptions): Promise<void> {
   const signal = stopSignal();
   const logger = openLogger(options.logLevel);
   const common = { store, stateDir, pools, leases, nodeName: name, logger, signal };
-  const joining = { ...common, onOwned: ready.clear };
+  const onOwned = async () => {
+    await keepOwner(stateDir, name);
+    await ready.clear();
+  };
+  const joining = { ...common, onOwned };
   const running =
     kubeletDir === undefined
       ? await startMooringNode({ ...joining, server: store.server, settings })

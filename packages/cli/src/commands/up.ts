@@ -6,6 +6,7 @@ import { listenAddress } from "../options/listen-address.ts";
 import { graceFor, type NodeGrace, nodeGraceOption } from "../options/node-grace.ts";
 import { nodeName } from "../options/node-settings.ts";
 import { leaseTimes } from "../options/shared-pool-options.ts";
+import { keepOwner } from "../process/folder-owner.ts";
 import { requireRoot, stopSignal } from "../process/foreground.ts";
 import { openLogger } from "../process/log.ts";
 import { describePoolTrouble, poolTrouble } from "../process/pool-trouble.ts";
@@ -46,7 +47,10 @@ async function up(options: UpOptions): Promise<void> {
   };
   const ready = await readyFile(options.readyFile);
   const signal = stopSignal();
-  const onOwned = ready.clear;
+  const onOwned = async () => {
+    await keepOwner(stateDir, parsed.nodeName);
+    await ready.clear();
+  };
   const running = await startStandalone({ ...parsed, stateDir, sharedPools, logger, signal, onOwned });
   process.stdout.write(`mooring is up${await withoutPools(running, options)}\n`);
   process.stdout.write(`  API         ${running.url}\n  kubeconfig  ${running.kubeconfig}\n`);

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod } from "node:fs/promises";
+import { chmod, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { poolBelow } from "@mooring/engine";
 import { makeFolder } from "@mooring/store";
@@ -15,8 +15,9 @@ export interface StateFolder {
 
 /** Makes the folder, readable by nobody else: it holds a token, secrets and data. Throws FolderError. */
 export async function openStateFolder(path: string): Promise<StateFolder> {
-  const root = resolve(path);
-  await makeFolder(root, 0o700);
+  await makeFolder(resolve(path), 0o700);
+  // As the kernel names it: mounts, devices and sockets below a symbolic link would not be found again under its name.
+  const root = await realpath(path);
   await chmod(root, 0o700);
   return { root, store: join(root, "store"), socket: join(root, "csi.sock"), kubelet: join(root, "kubelet") };
 }
