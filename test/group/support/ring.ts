@@ -27,8 +27,11 @@ export interface Place {
   node: string;
 }
 
-/** Starts one process per place, those of a node in a control group of their own: what a workload is on a node. */
-export async function startRing(places: readonly Place[]): Promise<Ring> {
+/**
+ * Starts one process per place, those of a node in a control group of their own: what a workload is on a node. `after`: the
+ * last record that is on all volumes already.
+ */
+export async function startRing(places: readonly Place[], after = 0): Promise<Ring> {
   const folder = await mkdtemp(join(tmpdir(), "mooring-ring-"));
   const groups = new Map<string, ControlGroup>();
   for (const { node } of places) groups.set(node, groups.get(node) ?? (await ControlGroup.create()));
@@ -41,9 +44,9 @@ export async function startRing(places: readonly Place[]): Promise<Ring> {
     const args = [script, path, String(index), ...wires];
     return spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
   });
-  let acknowledged = 0;
+  let acknowledged = after;
   let stopping = false;
-  const close = await drive(fifos[0] ?? "", last, (sequence) => {
+  const close = await drive([fifos[0] ?? "", last], after, (sequence) => {
     acknowledged = sequence;
     return !stopping;
   });
@@ -72,10 +75,10 @@ export async function startRing(places: readonly Place[]): Promise<Ring> {
   return { acknowledged: () => acknowledged, advance, stop };
 }
 
-/** Sends record after record through the ring; returns how to let go of it. */
+/** Sends record after record through the ring, the one after `after` first; returns how to let go of it. */
 async function drive(
-  first: string,
-  last: string,
+  [first, last]: readonly [string, string],
+  after: number,
   onAcknowledged: (sequence: number) => boolean,
 ): Promise<() => Promise<void>> {
   const into = await open(first, "r+");
@@ -83,7 +86,7 @@ async function drive(
   const token = Buffer.alloc(4);
   let over = false;
   const turning = (async () => {
-    for (let sequence = 1; !over; sequence += 1) {
+    for (let sequence = after + 1; !over; sequence += 1) {
       token.writeUInt32LE(sequence);
       await into.write(token);
       await back.read(token, 0, token.length);

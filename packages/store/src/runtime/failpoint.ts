@@ -5,23 +5,43 @@
  * Names are `<package>/<controller>/<step just done>`, for example `sidecars/provision/volume-created`. Every name
  * is registered when its module loads, so that a test can list all gaps there are.
  */
-const armed = process.env["MOORING_FAILPOINT"];
-const [armedName, armedCount = "1"] = armed === undefined ? [] : armed.split("#");
-let remaining = Number(armedCount);
-
 const names = new Set<string>();
+
+/** Told of each gap that is passed; absent where nobody wants to know. */
+let passing = killAt(process.env["MOORING_FAILPOINT"]);
 
 /** Declares a gap once, at module level, and returns the function to call in it. */
 export function failpoint(name: string): () => void {
   names.add(name);
-  if (name !== armedName) return () => {};
-  return () => {
-    remaining -= 1;
-    if (remaining === 0) process.kill(process.pid, "SIGKILL");
-  };
+  return () => passing?.(name);
 }
 
 /** All gaps of the modules loaded so far. */
 export function failpointNames(): string[] {
   return [...names].sort();
+}
+
+/**
+ * From here on `gap` (as in `MOORING_FAILPOINT`) ends the process, counted from now; without one, nothing does. Returns the
+ * gaps that are passed, as they are. For programs of tests whose crash has to come late in their life.
+ */
+export function armFailpoint(gap: string | undefined): string[] {
+  const kill = killAt(gap);
+  const passed: string[] = [];
+  passing = (name) => {
+    passed.push(name);
+    kill?.(name);
+  };
+  return passed;
+}
+
+function killAt(gap: string | undefined): ((name: string) => void) | undefined {
+  if (gap === undefined) return undefined;
+  const [armed, count = "1"] = gap.split("#");
+  let remaining = Number(count);
+  return (name) => {
+    if (name !== armed) return;
+    remaining -= 1;
+    if (remaining === 0) process.kill(process.pid, "SIGKILL");
+  };
 }

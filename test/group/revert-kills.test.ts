@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { bundleProgram, currentPart, howMany, sample, thorough } from "@mooring/store/testing";
+import { createHost } from "../../packages/engine/src/host/create-host.ts";
+import { scratch } from "../../packages/engine/src/testing/scratch.ts";
+import { playRound, type Round } from "./support/revert-round.ts";
+
+/**
+ * Group reverts of what ordered writers have written, killed at every step. Whoever looks into the volumes meanwhile sees
+ * what was there before the revert, or what was in the group snapshot: never the one after the other.
+ */
+const POOLS = ["xfs", "btrfs"] as const;
+const VOLUMES = 3;
+/** Kills on each kind of pool. */
+const KILLS = howMany({ everyday: 0, full: 6, deep: 100 });
+/** A gap that a life comes by more often than another did is not always reached. */
+const MOST_ROUNDS = 3;
+
+const program =
+  currentPart() === "everyday"
+    ? undefined
+    : await bundleProgram(new URL("support/revert-life.ts", import.meta.url));
+after(() => program?.remove());
+
+/** The gaps that a revert comes by, each as often as it does. */
+function gapsOf(passed: readonly string[]): string[] {
+  const times = new Map<string, number>();
+  return passed.map((name) => {
+    const count = (times.get(name) ?? 0) + 1;
+    times.set(name, count);
+    return `${name}#${count}`;
+  });
+}
+
+/** Rounds on the same volumes, one after the other. */
+function stage(dir: string, pool: Round["pool"]) {
+  let number = 0;
+  return (more: Pick<Partial<Round>, "gap" | "way">) => {
+    const round: Round = { pool, volumes: VOLUMES, number, part: "begin", way: "together", ...more };
+    number += 1;
+    return playRound(program?.path ?? "", dir, round);
+  };
+}
+
+for (const pool of sample(POOLS, { everyday: 0, full: 1 })) {
+  describe(`group reverts on a ${pool} pool under ordered writers`, () => {
+    test(`${KILLS} kills, and every set is wholly old or wholly new`, thorough(), async (t) => {
+      const play = stage(await scratch(t, createHost()), pool);
+      const whole = await play({});
+      assert.deepEqual([whole.killed, whole.violations], [false, []]);
+      const all = gapsOf(whole.passed);
+      assert.ok(all.length > 30, `only ${all}`);
+      const gaps = currentPart() === "deep" ? all : sample(all, { everyday: 0, full: KILLS });
+      const killed = new Map<string, number>();
+      const looks = { before: 0, after: 0 };
+      let [kills, rounds] = [0, 0];
+      for (; kills < KILLS && rounds < MOST_ROUNDS * KILLS; rounds += 1) {
+        const gap = gaps[rounds % gaps.length] ?? "";
+        await t.test(`killed at ${gap}`, async () => {
+          const outcome = await play({ gap });
+          assert.deepEqual(outcome.violations, []);
+          if (outcome.killed) kills += 1;
+          if (outcome.killed) killed.set(gap, (killed.get(gap) ?? 0) + 1);
+          looks.before += outcome.looks.before;
+          looks.after += outcome.looks.after;
+        });
+      }
+      t.diagnostic(`${kills} kills at ${killed.size} steps of ${all.length} in ${rounds} rounds`);
+      t.diagnostic(`workloads saw ${looks.before} times the new records, and ${looks.after} times the old`);
+      assert.equal(kills, KILLS);
+    });
+
+    test("the same proof finds volumes that are put back one by one", thorough(), async (t) => {
+      const play = stage(await scratch(t, createHost()), pool);
+      const { killed, violations } = await play({ way: "apart", gap: "engine/volume/restore-recorded" });
+      assert.ok(killed);
+      assert.ok(
+        violations.some((violation) =>
+          /was seen from before the revert when another was back/.test(violation),
+        ),
+        violations.join("\n"),
+      );
+    });
+  });
+}
