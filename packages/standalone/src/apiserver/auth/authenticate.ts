@@ -11,25 +11,25 @@ export const ADMIN: User = {
 export const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /** Knows the user behind a bearer token, for the server itself or for these audiences; undefined when there is none. */
-export type TokenReader = (token: string, audiences?: readonly string[]) => User | undefined;
+export type TokenReader = (token: string, audiences?: readonly string[]) => Promise<User | undefined>;
 
 /** The administrator's token, compared in constant time, and those of service accounts. */
 export function tokenReader(adminToken: string, tokens: ServiceAccountTokens): TokenReader {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const expected = digest(adminToken);
-  return (given, audiences) => {
+  return async (given, audiences) => {
     if (timingSafeEqual(digest(given), expected)) return ADMIN;
     return tokens.read(given, new Date(), audiences?.length === 0 ? undefined : audiences);
   };
 }
 
 /** Without credentials the caller is anonymous; wrong ones are Unauthorized (401). */
-export function authenticate(request: IncomingMessage, readToken: TokenReader): User {
+export async function authenticate(request: IncomingMessage, readToken: TokenReader): Promise<User> {
   const { authorization } = request.headers;
   // Join tokens are nobody's yet: whoever hands one out checks it.
   if (authorization === undefined || request.url === "/join") return ANONYMOUS;
   const token = /^bearer\s+(\S+)\s*$/i.exec(authorization)?.[1];
-  const user = token === undefined ? undefined : readToken(token);
+  const user = token === undefined ? undefined : await readToken(token);
   if (user === undefined) throw new StatusError("Unauthorized", "Unauthorized");
   return user;
 }

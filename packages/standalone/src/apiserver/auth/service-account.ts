@@ -4,8 +4,6 @@ import {
   generateKeyPairSync,
   type KeyObject,
   randomUUID,
-  sign,
-  verify,
 } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import {
@@ -19,6 +17,7 @@ import {
   Secrets,
   ServiceAccounts,
 } from "@mooring/store";
+import { jwtVerify, SignJWT } from "jose";
 import type { User } from "../http/call.ts";
 import { writePrivateFile } from "../pki/private-file.ts";
 
@@ -30,15 +29,10 @@ interface Reference {
   uid: string;
 }
 
-/** What a token says; times in seconds since the epoch. */
+const ALGORITHM = "ES256";
+
+/** What a token says beside the registered claims (RFC 7519, 4.1). */
 interface Claims {
-  iss: string;
-  sub: string;
-  aud: string[];
-  exp: number;
-  iat: number;
-  nbf: number;
-  jti: string;
   "kubernetes.io": {
     namespace: string;
     serviceaccount: Reference;
@@ -65,9 +59,6 @@ export function serviceAccountUser(namespace: string, name: string, uid?: string
     ...defined({ uid }),
   };
 }
-
-const encode = (value: object | Buffer) =>
-  (Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value))).toString("base64url");
 
 /** Issues and reads tokens of service accounts (JWT, ES256). */
 export class ServiceAccountTokens {
@@ -100,37 +91,30 @@ export class ServiceAccountTokens {
     return asked.length === 0 ? [ISSUER] : [...asked];
   }
 
-  issue(
+  async issue(
     { namespace, account, audiences, seconds, boundTo }: TokenOrder,
     now: Date,
-  ): { token: string; expires: Date } {
+  ): Promise<{ token: string; expires: Date }> {
     const at = Math.floor(now.getTime() / 1000);
     const { kind, ...reference } = boundTo ?? { kind: undefined };
-    const claims: Claims = {
-      iss: ISSUER,
-      sub: `system:serviceaccount:${namespace}:${account.name}`,
-      aud: this.audiencesOf(audiences),
-      exp: at + seconds,
-      iat: at,
-      nbf: at,
-      jti: randomUUID(),
-      "kubernetes.io": {
-        namespace,
-        serviceaccount: account,
-        ...(kind === undefined ? {} : { [kind.toLowerCase()]: reference }),
-      },
-    };
-    const content = `${encode({ alg: "ES256", typ: "JWT" })}.${encode(claims)}`;
-    const signature = sign("sha256", Buffer.from(content), { key: this.#key, dsaEncoding: "ieee-p1363" });
-    return { token: `${content}.${encode(signature)}`, expires: new Date((at + seconds) * 1000) };
+    const bound = kind === undefined ? {} : { [kind.toLowerCase()]: reference };
+    const token = await new SignJWT({ "kubernetes.io": { namespace, serviceaccount: account, ...bound } })
+      .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+      .setIssuer(ISSUER)
+      .setSubject(`system:serviceaccount:${namespace}:${account.name}`)
+      .setAudience(this.audiencesOf(audiences))
+      .setIssuedAt(at)
+      .setNotBefore(at)
+      .setExpirationTime(at + seconds)
+      .setJti(randomUUID())
+      .sign(this.#key);
+    return { token, expires: new Date((at + seconds) * 1000) };
   }
 
   /** The service account behind a token for one of these audiences; undefined when it is not valid (any more). */
-  read(token: string, now: Date, audiences: readonly string[] = [ISSUER]): User | undefined {
-    const claims = this.#verified(token);
-    const at = now.getTime() / 1000;
-    if (claims === undefined || claims.exp <= at || claims.nbf > at + 1) return undefined;
-    if (!claims.aud.some((audience) => audiences.includes(audience))) return undefined;
+  async read(token: string, now: Date, audiences: readonly string[] = [ISSUER]): Promise<User | undefined> {
+    const claims = await this.#verified(token, now, audiences);
+    if (claims === undefined) return undefined;
     const { namespace, serviceaccount, pod, secret, node } = claims["kubernetes.io"];
     const here = { namespace, at: now.getTime() };
     const alive =
@@ -141,19 +125,14 @@ export class ServiceAccountTokens {
     return alive ? serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid) : undefined;
   }
 
-  #verified(token: string): Claims | undefined {
-    const [header = "", body = "", signature = "", ...rest] = token.split(".");
-    if (rest.length > 0 || signature === "") return undefined;
-    try {
-      const key = { key: this.#publicKey, dsaEncoding: "ieee-p1363" } as const;
-      const { alg } = JSON.parse(Buffer.from(header, "base64url").toString()) as { alg?: unknown };
-      const signed = Buffer.from(`${header}.${body}`);
-      if (alg !== "ES256" || !verify("sha256", signed, key, Buffer.from(signature, "base64url")))
-        return undefined;
-      return JSON.parse(Buffer.from(body, "base64url").toString()) as Claims;
-    } catch {
-      return undefined;
-    }
+  /** Undefined for what is no token of ours, for others, or not valid at this time. */
+  async #verified(token: string, now: Date, audiences: readonly string[]): Promise<Claims | undefined> {
+    const expected = { issuer: ISSUER, audience: [...audiences], algorithms: [ALGORITHM] };
+    const times = { currentDate: now, requiredClaims: ["exp", "nbf"] };
+    return jwtVerify<Claims>(token, this.#publicKey, { ...expected, ...times }).then(
+      ({ payload }) => payload,
+      () => undefined,
+    );
   }
 
   /** A pod that is ending still works for as long as it was given, and a minute more. */

@@ -55,7 +55,7 @@ export async function handleToken(call: Call, target: ItemTarget, api: Api): Pro
   const bound = await boundObject(boundObjectRef, { namespace, account: name }, store);
   const order = { namespace, account: { name, uid }, audiences, seconds, ...bound };
   await requireOwnPod(call, order.boundTo, api, namespace);
-  const { token, expires } = tokens.issue(order, new Date());
+  const { token, expires } = await tokens.issue(order, new Date());
   const status = { token, expirationTimestamp: `${expires.toISOString().slice(0, 19)}Z` };
   if (asked > seconds)
     warn(call, `the token lives for ${seconds} seconds, the longest that this server gives`);

@@ -16,9 +16,13 @@ export function selfSubjectReview(_review: UnstructuredObject, call: Call): obje
 }
 
 /** Whose token is this? */
-export function tokenReview(review: UnstructuredObject, _call: Call, { readToken }: Api): object {
+export async function tokenReview(
+  review: UnstructuredObject,
+  _call: Call,
+  { readToken }: Api,
+): Promise<object> {
   const { token, audiences } = (review.spec ?? {}) as { token?: unknown; audiences?: string[] };
-  const user = typeof token === "string" ? readToken(token, audiences) : undefined;
+  const user = typeof token === "string" ? await readToken(token, audiences) : undefined;
   if (user === undefined) return { authenticated: false, user: {}, error: "invalid bearer token" };
   return { authenticated: true, user: userInfo(user) };
 }

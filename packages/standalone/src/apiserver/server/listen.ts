@@ -84,7 +84,7 @@ async function answer(
   try {
     call = createCall(request, response, { user: ANONYMOUS, parser: api.parser });
     if (upgrade !== undefined) call.upgrade = upgrade;
-    call.user = nodeByCertificate(request, api.store) ?? authenticate(request, api.readToken);
+    call.user = nodeByCertificate(request, api.store) ?? (await authenticate(request, api.readToken));
     await route(call, api);
   } catch (error) {
     await refuse(request, response, call, error, api);
