@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { majorMinor } from "./device-numbers.ts";
 import type { Clock, Exec } from "./host.ts";
-import { LoopIndex } from "./loop-index.ts";
+import { isShownAs, LoopIndex } from "./loop-index.ts";
 import { readLoop, type SysfsLoop } from "./sysfs-loops.ts";
 
 const MOST_COMPARED = 10_000;
@@ -23,9 +23,10 @@ export class LoopFinder {
     let leaving: SysfsLoop | undefined;
     for (const name of this.#index.candidates(path, options.recent ?? false)) {
       const loop = await readLoop(name);
-      if (loop?.backingFile !== path || !(await this.#isOurs(loop, path))) continue;
-      if (!loop.autoclear) return loop;
-      leaving ??= loop;
+      if (loop === undefined || !isShownAs(loop.backingFile, path) || !(await this.#isOurs(loop, path)))
+        continue;
+      if (!loop.autoclear) return { ...loop, backingFile: path };
+      leaving ??= { ...loop, backingFile: path };
     }
     return leaving;
   }
@@ -34,12 +35,12 @@ export class LoopFinder {
   async learn(name: string, path: string): Promise<void> {
     this.#index.attached(path, name);
     const loop = await readLoop(name);
-    if (loop?.backingFile === path) this.#remember(keyOf(loop, path));
+    if (loop !== undefined && isShownAs(loop.backingFile, path)) this.#remember(keyOf(loop, path));
   }
 
   /** The comparison costs a process, so it is made once per attachment. */
   async #isOurs(loop: SysfsLoop, path: string): Promise<boolean> {
-    if (loop.deleted) return true;
+    if (loop.deleted) return loop.backingFile === path;
     const known = keyOf(loop, path);
     if (loop.sequence !== "" && this.#compared.has(known)) return true;
     if (!(await backs(this.#exec, loop, path))) return false;

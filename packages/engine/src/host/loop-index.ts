@@ -4,6 +4,21 @@ import { backingFiles, DELETED } from "./sysfs-loops.ts";
 const RECENT_MS = 250;
 
 /**
+ * What the kernel may show for a file: its path, or the end of it. A device that was attached in a mount namespace which
+ * is gone (of a container that was restarted) shows the path below the mount that the file was opened through.
+ */
+function shownAs(path: string): string[] {
+  const shown = [path];
+  for (let at = path.indexOf("/", 1); at > 0; at = path.indexOf("/", at + 1)) shown.push(path.slice(at));
+  return shown;
+}
+
+/** Whether a device that shows this may have the file: see {@link shownAs}. Which file it is says only its inode. */
+export function isShownAs(backingFile: string, path: string): boolean {
+  return backingFile.startsWith("/") && path.endsWith(backingFile);
+}
+
+/**
  * Which devices may have a file, by reading sysfs for all of them. With hundreds attached that costs milliseconds, so
  * a recent picture is kept; what this process attaches and detaches is put into it at once.
  */
@@ -20,7 +35,7 @@ export class LoopIndex {
   candidates(path: string, recent: boolean): readonly string[] {
     const age = this.#now() - this.#at;
     if (!recent || age > RECENT_MS || age < 0) this.#take();
-    return this.#names.get(path) ?? [];
+    return shownAs(path).flatMap((shown) => this.#names.get(shown) ?? []);
   }
 
   attached(path: string, name: string): void {

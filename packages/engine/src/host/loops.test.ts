@@ -53,6 +53,26 @@ test("detach refuses a mounted device and leaves it whole", async (t) => {
   await loops.detach(device.path);
 });
 
+test("a device that a container has left behind is found by its file, whatever the kernel shows", async (t) => {
+  const dir = await scratch(t, host);
+  const [own, mounted] = [join(dir, "own"), join(dir, "mounted")];
+  for (const folder of [own, mounted]) await mkdir(folder);
+  const file = await sparse(join(own, "i"), 16 * MIB);
+  // Its mount namespace ends with it, and with that the path that the kernel could show.
+  const attach = `mount --bind "$1" "$2" && losetup --find --show --direct-io=on --sector-size 4096 "$2/i"`;
+  const unshare = ["--mount", "--propagation", "private", "sh", "-c", attach, "sh", own, mounted];
+  const left = (await host.exec.run("unshare", unshare)).stdout.trim();
+  t.after(() => host.exec.try("losetup", ["--detach", left]));
+  assert.equal((await readLoop(left.slice(5)))?.backingFile, "/i");
+  const found = await loops.find(file);
+  assert.deepEqual([found?.path, found?.backingFile], [left, file]);
+  assert.equal((await loops.attach(file)).path, left);
+  // Another file with such a name is not meant.
+  assert.equal(await loops.find(await sparse(join(mounted, "i"), 16 * MIB)), undefined);
+  await loops.detach(left);
+  assert.equal(await loops.find(file), undefined);
+});
+
 test("detach sees a mount in another mount namespace", async (t) => {
   const dir = await scratch(t, host);
   const device = await loops.attach(await sparse(join(dir, "i"), 64 * MIB));

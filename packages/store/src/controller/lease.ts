@@ -59,6 +59,7 @@ export class LeaseElection {
   readonly #options: Required<Omit<LeaseOptions, "labels">> & Pick<LeaseOptions, "labels">;
   /** When this process first saw the present record: expiry is measured on our clock, never between two machines'. */
   #observed: LeaseObservation | undefined;
+  #failing = false;
 
   constructor(store: ObjectStore, options: LeaseOptions) {
     this.#store = store;
@@ -78,10 +79,16 @@ export class LeaseElection {
   /** True when the lease is ours now. Failures of the store count as "not yet". */
   async attempt(signal: AbortSignal): Promise<boolean> {
     try {
-      return await this.#takeOrRenew(signal);
+      const taken = await this.#takeOrRenew(signal);
+      this.#failing = false;
+      return taken;
     } catch (error) {
       signal.throwIfAborted();
-      this.#options.logger.debug({ err: error, lease: this.#options.name }, "cannot take or renew the lease");
+      const { logger, name } = this.#options;
+      // Once: a server that is not reached would else be told of every two seconds, or never.
+      if (!this.#failing)
+        logger.warn({ err: error, lease: name }, "cannot take or renew the lease; trying again");
+      this.#failing = true;
       return false;
     }
   }
