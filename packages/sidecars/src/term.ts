@@ -67,7 +67,7 @@ async function runTerm(
   const signal = AbortSignal.any([until, own.signal]);
   setMaxListeners(0, signal);
   const context = await contextFor(base, onDriverChanged, signal);
-  const running = names.map((name) => runController(context, base, name, signal));
+  const running = names.map((name) => runNamed(context, base, name, signal));
   try {
     await Promise.all(running);
   } catch (error) {
@@ -80,7 +80,7 @@ async function runTerm(
   }
 }
 
-async function runController(
+async function runNamed(
   context: SidecarContext,
   base: Base,
   name: ControllerName,

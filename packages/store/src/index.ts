@@ -8,7 +8,6 @@ export { listAll } from "./controller/list-all.ts";
 export { managedBy } from "./controller/managed-by.ts";
 export { type MutateOptions, mutate, type RetryOptions, retryOnConflict } from "./controller/mutate.ts";
 export * from "./controller/reconciler/index.ts";
-export * from "./controller/run-controller.ts";
 export { waitFor } from "./controller/wait-for.ts";
 export { WorkQueue, type WorkQueueOptions } from "./controller/work-queue.ts";
 export { WrittenCache } from "./controller/written-cache.ts";

@@ -25,10 +25,10 @@ import {
   LocalStore,
   ResourceRegistry,
   removeFinalizer,
-  runController,
   silentLogger,
   source,
 } from "@mooring/store";
+import { actOn } from "@mooring/store/testing";
 import { createDriver } from "../driver.ts";
 
 const GIB = 1024 ** 3;
@@ -134,7 +134,7 @@ async function play(store: LocalStore, script: Script, signal: AbortSignal): Pro
     source(volumes, ({ metadata }) => [`Volume ${metadata.name}`]),
     source(snapshots, ({ metadata }) => [`Snapshot ${metadata.name}`]),
   ];
-  const reconcile = async (key: string): Promise<void> => {
+  const act = async (key: string): Promise<void> => {
     const [kind, name = ""] = key.split(" ");
     if (script.ignored.has(name)) return;
     try {
@@ -145,7 +145,7 @@ async function play(store: LocalStore, script: Script, signal: AbortSignal): Pro
     }
   };
   const backoff = { baseMs: 5, maxMs: 20 };
-  await Promise.all([runController({ name: "play", sources, reconcile, backoff }, signal), ...running]);
+  await Promise.all([actOn({ sources, act, backoff }, signal), ...running]);
 }
 
 async function playVolume(store: LocalStore, { errors }: Script, name: string): Promise<void> {

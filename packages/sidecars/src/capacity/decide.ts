@@ -1,14 +1,10 @@
 import { createHash } from "node:crypto";
 import type { CSINode, CSIStorageCapacity, Node, StorageClass } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
 import { CAPACITY_DRIVER_LABEL, CAPACITY_MANAGER_LABEL } from "../common/names.ts";
 import { segmentsOf, topologyKeys } from "../topology/requirement.ts";
 import { canonicalTerms, type Segments, termKey } from "../topology/terms.ts";
-
-/** One capacity to publish: how much a class can get in one place. */
-export interface Slot {
-  className: string;
-  segments: Segments;
-}
+import type { Slot } from "./slot.ts";
 
 /** Every place where the driver runs. A driver without topology has one, which is everywhere. */
 export function placesOf(
@@ -34,23 +30,61 @@ export function isPublished(storageClass: StorageClass, driver: string, immediat
   return immediate || storageClass.volumeBindingMode === "WaitForFirstConsumer";
 }
 
+/** What the driver last said about a slot. */
+export interface Answer {
+  /** Milliseconds since the epoch of the question. */
+  at: number;
+  /** Undefined: it has never said anything. */
+  amount: Amount | undefined;
+  /** Volumes came or went since, or it was asked for other parameters. */
+  stale: boolean;
+}
+
+export interface CapacityView {
+  slot: Slot;
+  /** The class is ours and its capacity matters, and the driver runs in the place. */
+  wanted: boolean;
+  parameters: Record<string, string>;
+  /** Our object of the slot. */
+  published: CSIStorageCapacity | undefined;
+  /** Objects of the slot under other names, left by another program: the scheduler would count them twice. */
+  strangers: readonly CSIStorageCapacity[];
+  answer: Answer | undefined;
+  pollMs: number;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+export type CapacityStep =
+  | { do: "delete-strangers"; objects: readonly CSIStorageCapacity[] }
+  | { do: "delete-capacity"; object: CSIStorageCapacity }
+  | { do: "ask-driver" }
+  | { do: "publish"; amount: Amount };
+
+/** Volumes come in bursts: a place is asked about at most this often, in milliseconds. */
+const AT_MOST_EVERY_MS = 1_000;
+
+/** What to do next about the capacity of one class in one place. */
+export function decideCapacity(view: CapacityView): CapacityStep | Rest {
+  const { wanted, published, strangers, answer, pollMs, now } = view;
+  if (strangers.length > 0) return { do: "delete-strangers", objects: strangers };
+  if (!wanted) return published === undefined ? DONE : { do: "delete-capacity", object: published };
+  const every = answer?.stale === false ? pollMs : Math.min(AT_MOST_EVERY_MS, pollMs);
+  const dueInMs = answer === undefined ? 0 : answer.at + every - now;
+  if (dueInMs <= 0) return { do: "ask-driver" };
+  const amount = answer?.amount;
+  if (amount !== undefined && !isPublishedAs(published, amount)) return { do: "publish", amount };
+  return { do: "wait", ms: dueInMs };
+}
+
+function isPublishedAs(object: CSIStorageCapacity | undefined, amount: Amount): boolean {
+  return object?.capacity === amount.capacity && object.maximumVolumeSize === amount.maximumVolumeSize;
+}
+
 /** The same slot has the same object, also after a restart: no duplicates to sort out. */
 export function capacityName(driver: string, { className, segments }: Slot): string {
   const hash = createHash("sha256").update(JSON.stringify([driver, className, termKey(segments)]));
   return `csisc-${hash.digest("hex").slice(0, 20)}`;
-}
-
-export function slotOf(object: CSIStorageCapacity): Slot {
-  return { className: object.storageClassName, segments: object.nodeTopology?.matchLabels ?? {} };
-}
-
-export function slotKey({ className, segments }: Slot): string {
-  return JSON.stringify([className, termKey(segments)]);
-}
-
-export function parseSlotKey(key: string): Slot {
-  const [className, term] = JSON.parse(key) as [string, string];
-  return { className, segments: Object.fromEntries(JSON.parse(term) as [string, string][]) };
 }
 
 export interface Amount {

@@ -39,6 +39,7 @@ import {
   VolumeSnapshots,
   WrittenCache,
 } from "@mooring/store";
+import { slotKey, slotOf } from "../capacity/slot.ts";
 import { intentOf, recordSelector } from "../common/create-volume/record.ts";
 import { dataSourceOf } from "../common/data-source.ts";
 import { groupOwnerOf } from "../common/group-member.ts";
@@ -186,6 +187,8 @@ export class Cluster {
     return this.cacheOf(CSIStorageCapacities, () => ({
       namespace: this.scope.namespace,
       labelSelector: `${CAPACITY_DRIVER_LABEL}=${this.scope.driver}`,
+      /** Class and place; see capacity. */
+      indexers: { slot: (object) => [slotKey(slotOf(object))] },
     }));
   }
 

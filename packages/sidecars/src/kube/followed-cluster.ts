@@ -1,4 +1,11 @@
-import type { Collection, KubeObject, Reader, Resource } from "@mooring/store";
+import {
+  type Collection,
+  defined,
+  type KubeObject,
+  type Node,
+  type Reader,
+  type Resource,
+} from "@mooring/store";
 import type { ObjectCache } from "./cache.ts";
 import { type CacheOptions, Cluster } from "./cluster.ts";
 
@@ -13,6 +20,11 @@ export class FollowedCluster extends Cluster {
     this.#reader = reader;
   }
 
+  override get nodes(): ObjectCache<Node> {
+    const { nodes } = this.#cluster;
+    return new FollowedCache(nodes, this.#reader.over(nodes, withoutStatus));
+  }
+
   override cacheOf<T extends KubeObject>(
     resource: Resource<T>,
     more?: () => CacheOptions<T>,
@@ -20,6 +32,12 @@ export class FollowedCluster extends Cluster {
     const cache = this.#cluster.cacheOf(resource, more);
     return new FollowedCache(cache, this.#reader.over(cache));
   }
+}
+
+/** No decision here looks at the status of a node, and it changes with every heartbeat; its version with it. */
+function withoutStatus({ apiVersion, kind, metadata, spec }: Node): Node {
+  const { resourceVersion: _, managedFields: __, ...rest } = metadata;
+  return { apiVersion, kind, metadata: rest, ...defined({ spec }) };
 }
 
 class FollowedCache<T extends KubeObject> implements ObjectCache<T> {

@@ -93,7 +93,9 @@ async function applyStep(
       if (node === undefined) return;
       const { annotations, labels } = step;
       // The annotation is shared with the registrars of other drivers: nothing of theirs may be lost.
-      await patchMetadata(store, cluster.nodes, node, { annotations, labels, guarded: true });
+      // As it is now: of what was decided upon, the version was left out.
+      const current = cluster.nodes.get(node.metadata.name) ?? node;
+      await patchMetadata(store, cluster.nodes, current, { annotations, labels, guarded: true });
       return gaps.nodeUpdated();
     }
     case "create-csi-node":

@@ -9,10 +9,10 @@ import {
   PersistentVolumeClaims,
   PersistentVolumes,
   retryOnConflict,
-  runController,
   StorageClasses,
   source,
 } from "@mooring/store";
+import { actOn } from "@mooring/store/testing";
 import { STORAGE_PROVISIONER, STORAGE_RESIZER } from "../common/names.ts";
 
 /**
@@ -32,29 +32,21 @@ export async function runMiniKube(
     },
   });
   const running = [claims.run(signal), volumes.run(signal)];
-  const reconcile = async (key: string): Promise<void> => {
+  const act = async (key: string): Promise<void> => {
     const claim = claims.get(key);
     for (const volume of volumes.byIndex("claim", key)) await settleVolume(store, volume, claim);
     if (claim === undefined || isDeleting(claim)) return;
     await settleClaim(store, claim, volumes.byIndex("claim", key));
     if (options.kubelet === true) await expandOnNode(store, claim);
   };
-  const controller = runController(
-    {
-      name: "mini-kube",
-      concurrency: 8,
-      backoff: { baseMs: 5, maxMs: 50 },
-      sources: [
-        source(claims, (claim) => [keyOf(claim)]),
-        source(volumes, ({ spec }) =>
-          spec?.claimRef === undefined ? [] : [`${spec.claimRef.namespace}/${spec.claimRef.name}`],
-        ),
-      ],
-      reconcile,
-    },
-    signal,
-  );
-  await Promise.all([...running, controller]);
+  const sources = [
+    source(claims, (claim) => [keyOf(claim)]),
+    source(volumes, ({ spec }) =>
+      spec?.claimRef === undefined ? [] : [`${spec.claimRef.namespace}/${spec.claimRef.name}`],
+    ),
+  ];
+  const acting = actOn({ sources, act, backoff: { baseMs: 5, maxMs: 50 } }, signal);
+  await Promise.all([...running, acting]);
 }
 
 async function settleVolume(

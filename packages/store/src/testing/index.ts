@@ -1,4 +1,5 @@
 /** What tests of all packages share. Needs the development dependencies of this repository. */
+export { type ActOptions, actOn } from "./act-on.ts";
 export { bundleProgram } from "./bundle-program.ts";
 export { covers } from "./covers.ts";
 export {

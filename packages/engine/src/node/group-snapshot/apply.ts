@@ -5,7 +5,7 @@ import {
   GroupSnapshots,
   type NodeBarrier,
 } from "../../api/group-snapshot.ts";
-import type { EndStep } from "../../converge.ts";
+import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
 import { Barrier } from "./barrier.ts";

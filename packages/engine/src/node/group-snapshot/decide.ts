@@ -1,6 +1,6 @@
 import { defined } from "@mooring/store";
 import type { GroupSnapshot, NodeBarrier } from "../../api/group-snapshot.ts";
-import { type EndStep, REST } from "../../converge.ts";
+import { type EndStep, REST } from "../../end-step.ts";
 import type { Session } from "./sessions.ts";
 
 /** Everything that a decision about this node's part of a group snapshot may depend on. */

@@ -2,7 +2,7 @@ import { rm, rmdir } from "node:fs/promises";
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, Pools } from "../../api/pool.ts";
-import type { EndStep } from "../../converge.ts";
+import type { EndStep } from "../../end-step.ts";
 import { removeHalfMade } from "../../pools/backing-file.ts";
 import { forgetBacking } from "../../pools/backing-record.ts";
 import { createPool } from "../../pools/create-pool.ts";

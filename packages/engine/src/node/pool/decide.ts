@@ -1,7 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isShared, type Pool, type PoolStatus, poolNodes } from "../../api/pool.ts";
-import { type EndStep, fail, REST } from "../../converge.ts";
+import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { PoolLimits, PoolUsage } from "../../pools/backend.ts";
 import { openConditions, sameConditions } from "./conditions.ts";
 

@@ -1,5 +1,5 @@
 import { Reconciler, source, wait } from "@mooring/store";
-import { asOutcome, failure } from "../../converge.ts";
+import { asOutcome, failure } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { openPoolTopic } from "../read-context.ts";

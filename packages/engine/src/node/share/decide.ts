@@ -1,6 +1,6 @@
 import type { ShareManager, ShareManagerStatus } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
-import { type EndStep, fail, REST } from "../../converge.ts";
+import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { ServerSocket } from "./config.ts";
 
 /** Looks in a row that a server may stay silent before it is ended and started again. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Reconciler, source } from "@mooring/store";
 import { ShareManagers } from "../../api/share-manager.ts";
 import { isServed } from "../../api/volume.ts";
-import { asOutcome, failure } from "../../converge.ts";
+import { asOutcome, failure } from "../../end-step.ts";
 import { absent } from "../../pools/file-images.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";

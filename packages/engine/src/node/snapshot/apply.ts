@@ -2,7 +2,7 @@ import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Volumes } from "../../api/volume.ts";
-import type { EndStep } from "../../converge.ts";
+import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import { isHeldOn } from "../../tickets/exposure.ts";
 import type { AgentContext } from "../context.ts";

@@ -4,7 +4,7 @@ import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { pendingRestore } from "../../api/pending.ts";
 import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
-import { type EndStep, fail, REST } from "../../converge.ts";
+import { type EndStep, fail, REST } from "../../end-step.ts";
 import { isHeldOn } from "../../tickets/exposure.ts";
 
 /** Everything that a decision about a snapshot may depend on. */

@@ -1,6 +1,6 @@
 import { Reconciler, source } from "@mooring/store";
 import { Snapshots } from "../../api/snapshot.ts";
-import { asOutcome, failure } from "../../converge.ts";
+import { asOutcome, failure } from "../../end-step.ts";
 import type { AgentContext } from "../context.ts";
 import type { AgentInformers } from "../controllers.ts";
 import { reportFailure } from "../failure.ts";

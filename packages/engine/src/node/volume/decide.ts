@@ -1,7 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { isFaulted, openFault } from "../../api/salvage.ts";
-import { fail, REST } from "../../converge.ts";
+import { fail, REST } from "../../end-step.ts";
 import {
   ATTACHMENT_TABLE,
   type AttachmentAction,

@@ -1,6 +1,6 @@
 import type { AttacherType } from "../../api/attachment.ts";
 import type { Volume, VolumeStatus } from "../../api/volume.ts";
-import type { EndStep } from "../../converge.ts";
+import type { EndStep } from "../../end-step.ts";
 import type { Fault } from "../health/fault.ts";
 
 /** Where a new volume's bytes come from, as far as is known now. */

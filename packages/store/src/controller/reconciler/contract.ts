@@ -2,9 +2,9 @@ import type { KubeObject } from "../../object/meta.ts";
 import type { ObjectStore } from "../../object-store.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Informer } from "../informer.ts";
-import type { ControllerSource } from "../run-controller.ts";
 import type { WorkQueueOptions } from "../work-queue.ts";
 import type { Reader } from "./reader.ts";
+import type { ControllerSource } from "./source.ts";
 
 /** How a decision ends the work on a key, for now. */
 export type Outcome =

@@ -9,11 +9,11 @@ import { howMany } from "../../testing/sample.ts";
 import { getIfAny } from "../get-if-any.ts";
 import { createInformer } from "../informer.ts";
 import { mutate } from "../mutate.ts";
-import { source } from "../run-controller.ts";
 import { atRest } from "./at-rest.ts";
 import { DONE } from "./contract.ts";
 import { reconcileCounts } from "./metrics.ts";
 import { Reconciler } from "./reconciler.ts";
+import { source } from "./source.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const namespace = "default";

@@ -4,6 +4,7 @@ export {
   isOutcome,
   type Outcome,
   type ReadContext,
+  type ReconcileContext,
   ReconcileFailure,
   type ReconcilerOptions,
   type WatchedInformer,
@@ -12,3 +13,4 @@ export {
 export { type ReconcileCounts, reconcileCounts } from "./metrics.ts";
 export type { Cached, Collection, Reader } from "./reader.ts";
 export { Reconciler } from "./reconciler.ts";
+export { type ControllerSource, source } from "./source.ts";

@@ -4,7 +4,6 @@ import { keyOf } from "../../object/resource.ts";
 import { isConflict } from "../../object/status-error.ts";
 import { type Logger, silentLogger } from "../../runtime/logger.ts";
 import { allowManyListeners, backoffMs, delay } from "../../runtime/wait.ts";
-import type { ControllerSource } from "../run-controller.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { enlist } from "./at-rest.ts";
 import { DONE, isOutcome, type Outcome, ReconcileFailure, type ReconcilerOptions } from "./contract.ts";
@@ -12,6 +11,7 @@ import { countsOf } from "./metrics.ts";
 import { type Pass, ReadTracker } from "./read-tracker.ts";
 import { createReader, type Notes } from "./reader.ts";
 import { keepResyncing } from "./resync.ts";
+import type { ControllerSource } from "./source.ts";
 
 const MOST_STEPS = 40;
 const MOST_CONFLICTS = 8;
@@ -191,6 +191,7 @@ export class Reconciler<View, Step extends { do: string }> {
     } = this.#options;
     const context = this.#context(key);
     let conflicts = 0;
+    const taken: string[] = [];
     let fresh = false;
     for (let steps = 0; steps < mostSteps; steps++) {
       this.#signal.throwIfAborted();
@@ -201,6 +202,7 @@ export class Reconciler<View, Step extends { do: string }> {
         return this.#end(key, step as Outcome);
       }
       this.#counts.steps += 1;
+      taken.push(nameOf(step));
       try {
         const answer = await apply(step as Exclude<Step, Outcome>, view, context);
         fresh = false;
@@ -219,7 +221,9 @@ export class Reconciler<View, Step extends { do: string }> {
         await delay(backoffMs(conflicts, CONFLICT_PAUSE), this.#signal);
       }
     }
-    throw new ReconcileFailure({ do: "fail", code: "ABORTED", message: `no rest after ${mostSteps} steps` });
+    // Two parts undo each other's work, or a step does not do what it says: which one, only its name tells.
+    const message = `no rest after ${mostSteps} steps; the last ones: ${taken.slice(-8).join(", ")}`;
+    throw new ReconcileFailure({ do: "fail", code: "ABORTED", message });
   }
 
   async #end(key: string, outcome: Outcome): Promise<Outcome> {
@@ -276,6 +280,10 @@ export class Reconciler<View, Step extends { do: string }> {
   #context(key: string) {
     return { signal: this.#signal, logger: this.#logger.child({ key }) };
   }
+}
+
+function nameOf(step: { do: string }): string {
+  return "what" in step ? `${step.do} ${String(step.what)}` : step.do;
 }
 
 const nothing = (): void => {};

@@ -9,7 +9,7 @@ import {
 import { type GroupMember, type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER, MOORING_API_VERSION } from "../../../api/names.ts";
 import { type Snapshot, Snapshots } from "../../../api/snapshot.ts";
-import type { EndStep } from "../../../converge.ts";
+import type { EndStep } from "../../../end-step.ts";
 import type { NodeClaims } from "./claims.ts";
 import type { CoordinatorStep, GroupRecord } from "./view.ts";
 

@@ -1,7 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import type { NodeBarrier } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../../api/names.ts";
-import { fail, REST } from "../../../converge.ts";
+import { fail, REST } from "../../../end-step.ts";
 import { EngineError } from "../../../errors.ts";
 import { hasMoved, isHeld } from "./placement.ts";
 import { lateness } from "./prepare-timeout.ts";

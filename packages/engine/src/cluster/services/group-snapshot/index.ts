@@ -1,6 +1,6 @@
 import { mutate, Reconciler, source } from "@mooring/store";
 import { type GroupSnapshot, GroupSnapshots } from "../../../api/group-snapshot.ts";
-import { asOutcome, failure } from "../../../converge.ts";
+import { asOutcome, failure } from "../../../end-step.ts";
 import { asRecorded } from "../../../errors.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyGroupStep } from "./apply.ts";

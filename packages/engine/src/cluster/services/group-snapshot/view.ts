@@ -1,7 +1,7 @@
 import type { GroupSnapshot, GroupSnapshotStatus } from "../../../api/group-snapshot.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
-import type { EndStep } from "../../../converge.ts";
+import type { EndStep } from "../../../end-step.ts";
 
 /** Everything that a decision about a group snapshot may depend on. */
 export interface CoordinatorView {

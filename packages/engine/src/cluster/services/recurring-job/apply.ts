@@ -1,7 +1,7 @@
 import { failpoint, isAlreadyExists, isNotFound } from "@mooring/store";
 import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
-import type { EndStep } from "../../../converge.ts";
+import type { EndStep } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import type { JobStep, JobView } from "./decide.ts";
 import { snapshotFor } from "./snapshots.ts";

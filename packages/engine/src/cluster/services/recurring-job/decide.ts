@@ -2,7 +2,7 @@ import { isDeleting } from "@mooring/store";
 import type { RecurringJob, RecurringJobStatus } from "../../../api/recurring-job.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
-import { type EndStep, REST } from "../../../converge.ts";
+import { type EndStep, REST } from "../../../end-step.ts";
 import { expired } from "./retain.ts";
 import { beginRun, finishRun, nextTask, skipMoments } from "./run.ts";
 import type { Schedule } from "./schedule.ts";

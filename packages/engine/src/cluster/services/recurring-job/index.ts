@@ -1,5 +1,5 @@
 import { Reconciler, source } from "@mooring/store";
-import { asOutcome, failure } from "../../../converge.ts";
+import { asOutcome, failure } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyJobStep } from "./apply.ts";
 import { decide, type JobStep, type JobView } from "./decide.ts";

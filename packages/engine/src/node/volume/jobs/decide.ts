@@ -2,7 +2,7 @@ import type { AttacherType } from "../../../api/attachment.ts";
 import { untilRetry } from "../../../api/attempts.ts";
 import { awaitsCommit, pendingExpansion, pendingRestore } from "../../../api/pending.ts";
 import { pendingSalvage } from "../../../api/salvage.ts";
-import type { EndStep } from "../../../converge.ts";
+import type { EndStep } from "../../../end-step.ts";
 import type { JobStep, VolumeView } from "../view.ts";
 
 /** What the holder of a ticket has come for, when it is due. */

@@ -1,0 +1,31 @@
+import { DONE, type Outcome, wait } from "@mooring/store";
+import { EngineError, type EngineErrorCode } from "./errors.ts";
+
+/** Nothing is left to do, or nothing can be done until something changes. */
+export type EndStep =
+  | { do: "rest"; afterMs?: number }
+  | { do: "fail"; code: EngineErrorCode; message: string; hint?: string };
+
+export const REST: EndStep = { do: "rest" };
+
+export function fail(code: EngineErrorCode, message: string, hint?: string): EndStep {
+  return { do: "fail", code, message, ...(hint === undefined ? {} : { hint }) };
+}
+
+/** A decision as the loop of the store takes it. */
+export function asOutcome<Step extends { do: string }>(step: Step): Exclude<Step, EndStep> | Outcome {
+  if (!isEnd(step)) return step as Exclude<Step, EndStep>;
+  if (step.do === "fail") return step;
+  return step.afterMs === undefined ? DONE : wait(step.afterMs);
+}
+
+/** What a `fail` says, thrown. */
+export function failure(step: Extract<Outcome, { do: "fail" }>): EngineError {
+  const { code, message, hint } = step;
+  // Sound: only decisions of ours come here.
+  return new EngineError(code as EngineErrorCode, message, hint === undefined ? {} : { hint });
+}
+
+function isEnd(step: { do: string }): step is EndStep {
+  return step.do === "rest" || step.do === "fail";
+}

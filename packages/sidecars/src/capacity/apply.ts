@@ -1,0 +1,91 @@
+import { CSIStorageCapacities, failpoint, formatQuantity } from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { deleteObject, objectKey } from "../kube/patch.ts";
+import { driverParameters } from "../provision/parameters.ts";
+import type { Answers } from "./answers.ts";
+import { type Amount, type CapacityStep, type CapacityView, capacityFor } from "./decide.ts";
+import { slotKey } from "./slot.ts";
+
+const gaps = {
+  written: failpoint("sidecars/capacity/written"),
+  deleted: failpoint("sidecars/capacity/deleted"),
+};
+
+/** Asks the driver, and writes what it says. */
+export class CapacityEffects {
+  readonly #context: SidecarContext;
+  readonly #answers: Answers;
+  readonly #signal: AbortSignal;
+  /** Questions in a row that the driver has not answered, whatever they were about. */
+  #silent = 0;
+
+  constructor(context: SidecarContext, answers: Answers, signal: AbortSignal) {
+    this.#context = context;
+    this.#answers = answers;
+    this.#signal = signal;
+  }
+
+  async apply(step: CapacityStep, view: CapacityView): Promise<void> {
+    const { store, cluster } = this.#context;
+    switch (step.do) {
+      case "delete-strangers":
+        for (const object of step.objects) await deleteObject(store, cluster.capacities, object);
+        return;
+      case "delete-capacity":
+        this.#answers.forget(slotKey(view.slot));
+        await deleteObject(store, cluster.capacities, step.object);
+        return gaps.deleted();
+      case "ask-driver":
+        return this.#ask(view);
+      case "publish":
+        await this.#publish(view, step.amount);
+        return gaps.written();
+    }
+  }
+
+  /** What was published stays where there is no answer: it is the best that is known. The next poll asks again. */
+  async #ask({ slot, parameters, now }: CapacityView): Promise<void> {
+    const { logger } = this.#context;
+    const key = slotKey(slot);
+    this.#answers.asked(key, now, parameters);
+    try {
+      this.#answers.answered(key, await this.#amountOf(slot, parameters));
+      if (this.#silent > 0) logger.info({}, "the driver tells its capacity again");
+      this.#silent = 0;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#silent += 1;
+      const why = error instanceof Error ? error.message : String(error);
+      if (this.#silent === 1)
+        logger.warn({ why }, "the driver does not tell its capacity; what is published may be old");
+    }
+  }
+
+  async #amountOf({ segments }: CapacityView["slot"], given: Record<string, string>): Promise<Amount> {
+    const { driver, timeoutMs } = this.#context;
+    const stripped = driverParameters(given);
+    const { availableCapacity, maximumVolumeSize } = await driver.client.controller.getCapacity(
+      {
+        parameters: "error" in stripped ? {} : stripped.parameters,
+        ...(driver.info.topology ? { accessibleTopology: { segments: { ...segments } } } : {}),
+      },
+      { signal: this.#signal, timeoutMs },
+    );
+    return {
+      capacity: formatQuantity(availableCapacity),
+      ...(maximumVolumeSize === undefined ? {} : { maximumVolumeSize: formatQuantity(maximumVolumeSize) }),
+    };
+  }
+
+  async #publish({ slot, published }: CapacityView, amount: Amount): Promise<void> {
+    const { store, cluster, driver, namespace } = this.#context;
+    if (published === undefined) {
+      const wanted = capacityFor(driver.info.name, namespace, slot, amount);
+      cluster.capacities.wrote(await store.create(CSIStorageCapacities, wanted));
+      return;
+    }
+    const { capacity, maximumVolumeSize = null } = amount;
+    const patch = { type: "merge" as const, body: { capacity, maximumVolumeSize } };
+    cluster.capacities.wrote(await store.patch(CSIStorageCapacities, objectKey(published), patch));
+  }
+}

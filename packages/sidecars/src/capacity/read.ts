@@ -1,0 +1,35 @@
+import type { SidecarContext } from "../common/context.ts";
+import type { Segments } from "../topology/terms.ts";
+import type { Answers } from "./answers.ts";
+import { type CapacityView, capacityName, isPublished, placesOf } from "./decide.ts";
+import { parseSlotKey, slotKey } from "./slot.ts";
+
+/** Every place where the driver runs. */
+export function readPlaces({ cluster, driver }: SidecarContext): Segments[] {
+  if (!driver.info.topology) return placesOf(driver.info, [], []);
+  return placesOf(driver.info, cluster.csiNodes.list(), cluster.nodes.list());
+}
+
+/** What is known and published about one slot. */
+export function readSlot(
+  key: string,
+  context: SidecarContext,
+  { answers, immediateBinding, pollMs }: { answers: Answers; immediateBinding: boolean; pollMs: number },
+): CapacityView {
+  const { cluster, driver, namespace, now } = context;
+  const slot = parseSlotKey(key);
+  const name = capacityName(driver.info.name, slot);
+  const storageClass = cluster.classes.get(slot.className);
+  const parameters = storageClass?.parameters ?? {};
+  const isThere = (segments: Segments) => slotKey({ ...slot, segments }) === key;
+  return {
+    ...{ slot, parameters, pollMs, now: now() },
+    wanted:
+      storageClass !== undefined &&
+      isPublished(storageClass, driver.info.name, immediateBinding) &&
+      readPlaces(context).some(isThere),
+    published: cluster.capacities.get(`${namespace}/${name}`),
+    strangers: cluster.capacities.byIndex("slot", key).filter(({ metadata }) => metadata.name !== name),
+    answer: answers.of(key, parameters),
+  };
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PARTS = ["read.ts", "decide.ts", "apply.ts", "index.ts"];
+/** How a controller comes to run: the loop itself, and what others make of it for their own. */
+const BEGINS = /new Reconciler[<(]|\bsidecarController[<(]|\brunTicketService\(/;
+/** Those others. */
+const FRAMES = ["packages/sidecars/src/common/controller.ts", "packages/store/src/controller/reconciler"];
+
+interface Source {
+  path: string;
+  text: string;
+}
+
+async function sources(): Promise<Source[]> {
+  const all: Source[] = [];
+  for (const name of await readdir(join(ROOT, "packages"))) {
+    const src = join(ROOT, "packages", name, "src");
+    if (!existsSync(src)) continue;
+    for (const entry of await readdir(src, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || !entry.name.endsWith(".ts") || entry.name.endsWith(".test.ts")) continue;
+      const path = join(entry.parentPath, entry.name);
+      all.push({ path: relative(ROOT, path), text: await readFile(path, "utf8") });
+    }
+  }
+  return all;
+}
+
+test("every controller runs on the one loop, in a folder of read, decide, apply and index", async () => {
+  const all = await sources();
+  const queues = all.filter(({ path, text }) => {
+    const isLoop = path.startsWith("packages/store/src/controller/") || path.includes("/testing/");
+    return !isLoop && /new WorkQueue\(|\brunController\(/.test(text);
+  });
+  assert.deepEqual(
+    queues.map(({ path }) => path),
+    [],
+    "a loop of its own",
+  );
+  const begins = all.filter(
+    ({ path, text }) => BEGINS.test(text) && !FRAMES.some((frame) => path.startsWith(frame)),
+  );
+  const folders = [...new Set(begins.map(({ path }) => dirname(path)))];
+  assert.ok(folders.length >= 35, `${folders.length} folders`);
+  const unexplained: string[] = [];
+  for (const folder of folders) {
+    const missing = PARTS.filter((part) => !existsSync(join(ROOT, folder, part)));
+    if (missing.length === 0) continue;
+    const [, name = "", within = ""] = /^packages\/([^/]+)\/src\/(.*)$/.exec(folder) ?? [];
+    const readme = await readFile(join(ROOT, "packages", name, "README.md"), "utf8");
+    // A line that names the folder, and each file that it has not.
+    const said = readme
+      .split("\n")
+      .some(
+        (line) => line.includes(`\`${within}\``) && missing.every((part) => line.includes(`\`${part}\``)),
+      );
+    if (!said) unexplained.push(`${folder} has no ${missing.join(", ")}`);
+  }
+  assert.deepEqual(unexplained, []);
+});
+
+test("steps have names of small letters and hyphens", async () => {
+  const odd = (await sources()).flatMap(({ path, text }) =>
+    [...text.matchAll(/\bdo: "([^"]+)"/g)]
+      .map(([, step = ""]) => step)
+      .filter((step) => !/^[a-z]+(-[a-z]+)*$/.test(step))
+      .map((step) => `${path}: ${step}`),
+  );
+  assert.deepEqual(odd, []);
+});
