@@ -85,6 +85,21 @@ test("a volume group of our own volumes: claims join it, it is cut by its name, 
     await done("group", "delete", "noon");
   });
 
+  await t.test("one patch grows all members, and kubectl waits for it", async () => {
+    const shown = await done("group", "expand", "db", "96Mi");
+    assert.match(shown, /^size: \d of 2 members have 96Mi$/m);
+    const sizes = await kubectl.run(
+      "get",
+      "pvc",
+      "a",
+      "b",
+      "-o",
+      "jsonpath={.items[*].spec.resources.requests.storage}",
+    );
+    assert.equal(sizes, "96Mi 96Mi");
+    assert.equal((await run("group", "expand", "db", "64Mi")).code, 1);
+  });
+
   await t.test("it ends, and its claims stay", async () => {
     await kubectl.run("delete", "vg", "db", "--timeout=60s");
     assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");

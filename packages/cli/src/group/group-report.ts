@@ -26,6 +26,8 @@ export interface VolumeGroupReport {
   memberCount: number;
   members: GroupMember[];
   conditions: { type: string; status: string; reason?: string; message?: string }[];
+  /** How far the members have grown to the size of the group. */
+  growth?: NonNullable<VolumeGroup["status"]>["growth"];
   /** Group snapshots that were asked for by its name. */
   snapshots: string[];
   /** What of it is not as it should be, in words. */
@@ -90,6 +92,7 @@ function reportOf({ metadata, spec, status }: VolumeGroup, snapshots: string[]):
     memberCount: status?.memberCount ?? 0,
     members: status?.members ?? [],
     conditions,
+    ...(status?.growth === undefined ? {} : { growth: status.growth }),
     snapshots,
     message: status === undefined ? "no controller has taken it up" : (first?.message ?? ""),
   };
@@ -127,7 +130,10 @@ export function renderVolumeGroup(group: VolumeGroupReport): string {
           group.members.map(({ claimName, message, reason, state: is }) => [claimName, is, reason, message]),
         );
   const snapshots = group.snapshots.length === 0 ? "" : `\nsnapshots: ${group.snapshots.join(", ")}\n`;
-  return `${head}\n\n${members}${snapshots}`;
+  const { grown, size, total, waiting = [] } = group.growth ?? {};
+  const why = waiting.map(({ claimName, message }) => `  ${claimName}: ${message}\n`).join("");
+  const growth = size === undefined ? "" : `\nsize: ${grown} of ${total} members have ${size}\n${why}`;
+  return `${head}\n\n${members}${growth}${snapshots}`;
 }
 
 /** Whether deleting the group deletes its claims and volumes as well. */

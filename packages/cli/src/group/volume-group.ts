@@ -5,6 +5,7 @@ import {
   mutate,
   type ObjectStore,
   PersistentVolumeClaims,
+  parseQuantity,
 } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
@@ -164,6 +165,53 @@ export function untilGroupGone(store: ObjectStore, { name, namespace, seconds }:
       done: (group) => group === undefined,
       last: (group) => conditionOf(group, "Ready")?.message ?? "it is still there",
       progress: (group) => conditionOf(group, "Ready")?.message,
+      next: `mooring why vg/${name} -n ${namespace}`,
+    },
+  );
+}
+
+/** Asks for this size in every member; throws for less than the group asks for already. */
+export async function expandGroup(
+  store: ObjectStore,
+  { name, namespace, size }: { name: string; namespace: string; size: string },
+): Promise<VolumeGroup> {
+  const wanted = quantityOf(size);
+  return mutate(store, VolumeGroups, { namespace, name }, ({ spec }) => {
+    if (spec.memberSize !== undefined && quantityOf(spec.memberSize) > wanted)
+      throw new CommandError(`VolumeGroup ${name} asks for ${spec.memberSize} already, and nothing shrinks`, {
+        next: "name a larger size",
+        exitCode: EXIT.negative,
+      });
+    spec.memberSize = size;
+  });
+}
+
+function quantityOf(text: string): number {
+  try {
+    return Number(parseQuantity(text));
+  } catch {
+    throw new CommandError(`${JSON.stringify(text)} is no size`, { next: "write it as 10Gi" });
+  }
+}
+
+/** Until every member has the size, or its volume has and a Pod will do the rest; a refusal ends it at once. */
+export function untilExpanded(store: ObjectStore, { name, namespace, seconds }: Waiting) {
+  return waitForObject(
+    store,
+    VolumeGroups,
+    { namespace, name },
+    {
+      seconds,
+      done: (group) => {
+        if (group === undefined) return "it was deleted";
+        const { message, reason, status } = conditionOf(group, "Expanded") ?? {};
+        if (!isSeen(group) || status === undefined) return false;
+        if (reason === "GrowthRefused") return message ?? "a member may not grow";
+        return status === "True" || reason === "NodePending";
+      },
+      last: (group) =>
+        conditionOf(group, "Expanded")?.message ?? lacks(group) ?? "no controller has taken it up",
+      progress: (group) => conditionOf(group, "Expanded")?.message,
       next: `mooring why vg/${name} -n ${namespace}`,
     },
   );

@@ -62,6 +62,16 @@ export async function explainVolumeGroup(
       next: "its driver must announce VOLUME_GROUP and MODIFY_VOLUME_GROUP, and the controller volume-group run: mooring up, or mooring controller",
     });
   const children = await members(context, group, { group: name, namespace });
+  for (const { claimName, message, reason } of status.growth?.waiting ?? []) {
+    const next =
+      reason === "Refused"
+        ? `let it grow (kubectl get sc; quota), or ask for less: kubectl edit vg -n ${namespace} ${name}`
+        : `kubectl describe pvc -n ${namespace} ${claimName}`;
+    const claim = `PersistentVolumeClaim ${namespace}/${claimName}`;
+    children.push(
+      finding(reason === "Refused" ? "failed" : "waiting", claim, `${reason}: ${message}`, { next }),
+    );
+  }
   // Not explained further here: a group snapshot that waits for the group leads back to it.
   for (const { name: cut } of status.frozenFor ?? [])
     children.push(

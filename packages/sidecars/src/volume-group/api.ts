@@ -48,6 +48,14 @@ export interface FrozenFor {
   attempt: number;
 }
 
+/** A member that has not grown to the size of its group yet, or cannot. */
+export interface GrowingMember {
+  claimName: string;
+  /** `Growing`, `NodePending` (the volume has grown, its file system does when a Pod uses it) or `Refused`. */
+  reason: "Growing" | "NodePending" | "Refused";
+  message: string;
+}
+
 /** Volumes that are to be handled as one. */
 export interface VolumeGroup extends KubeObject {
   spec: {
@@ -61,6 +69,8 @@ export interface VolumeGroup extends KubeObject {
       /** Claims of the own namespace, with or without the selector's labels. */
       claimNames?: string[];
     };
+    /** Quantity: the least size of every member. A smaller one grows, none ever shrinks. */
+    memberSize?: string;
   };
   status?: {
     boundVolumeGroupContentName?: string;
@@ -75,7 +85,9 @@ export interface VolumeGroup extends KubeObject {
     omitted?: number;
     /** Group snapshots until whose cut nobody joins or leaves. */
     frozenFor?: FrozenFor[];
-    /** `Bound`, `Ready`, `MembersSynced`, `Degraded`. */
+    /** With `spec.memberSize`: how many of the members have that size, and what the others wait for. */
+    growth?: { size: string; grown: number; total: number; waiting: GrowingMember[] };
+    /** `Bound`, `Ready`, `MembersSynced`, `Degraded`, and with `spec.memberSize` `Expanded`. */
     conditions?: Condition[];
   };
 }

@@ -13,6 +13,8 @@ import { deleteObject, type MetadataChange, patchMetadata, patchObject, patchSta
 import { readSecret, readSecretIfAny, SecretMissing } from "../secrets/read.ts";
 import { type VolumeGroup, type VolumeGroupContent, VolumeGroupContents } from "./api.ts";
 import { answerOf, lookAt } from "./calls.ts";
+import { growClaim } from "./grow-claim.ts";
+import type { GrowthRefusals } from "./growth-refusals.ts";
 import { lockFor } from "./lock.ts";
 import {
   backendNameOf,
@@ -54,9 +56,16 @@ export class VolumeGroupSteps {
   readonly #memory: StorageMemory;
   readonly #signal: AbortSignal;
 
-  constructor(context: SidecarContext, memory: StorageMemory, signal: AbortSignal) {
+  readonly #growth: GrowthRefusals;
+
+  constructor(
+    context: SidecarContext,
+    { growth, memory }: { growth: GrowthRefusals; memory: StorageMemory },
+    signal: AbortSignal,
+  ) {
     this.#context = context;
     this.#memory = memory;
+    this.#growth = growth;
     this.#signal = signal;
   }
 
@@ -64,6 +73,7 @@ export class VolumeGroupSteps {
     const { content, group } = view;
     if (group !== undefined && (await this.#applyToGroup(step, view, group))) return;
     if (step.do === "release-claim") return this.#release(step.claim);
+    if (step.do === "grow-claim") return growClaim(this.#context, this.#growth, step);
     if (step.do === "delete-claim") {
       await deleteObject(this.#context.store, this.#context.cluster.claims, step.claim);
       return gaps.claimDeleted();

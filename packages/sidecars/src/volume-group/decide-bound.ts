@@ -2,6 +2,7 @@ import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
 import { requirementsOf, takesWhatIsThere } from "./concerns.ts";
 import { repairs } from "./drift.ts";
 import { frozenFor } from "./freeze.ts";
+import { type Growth, growthOf } from "./growth.ts";
 import { type Membership, membershipOf } from "./membership.ts";
 import { VOLUME_GROUP_BEING_CREATED } from "./names.ts";
 import { setQuestion } from "./question.ts";
@@ -19,8 +20,12 @@ export function decideBound(
 ): Decision {
   const { now, storage } = view;
   const membership = membershipOf(view, group, content);
+  const growth = growthOf(view, group, membership);
   const tell = (mayFreeze = false) =>
-    report(view, conditionsOf(view, group, content, membership), membership.members, mayFreeze);
+    report(view, withGrowth(conditionsOf(view, group, content, membership), growth), membership.members, {
+      mayFreeze,
+      growth,
+    });
   if (storage.answer !== undefined) return recordAnswer(content, storage.answer, membership, now);
   const handle = content.status?.volumeGroupHandle ?? content.spec.source?.volumeGroupHandle;
   const isOurs = content.spec.source === undefined;
@@ -32,7 +37,10 @@ export function decideBound(
   if (!isKnown || storage.gone) return tell();
   const isFrozen = frozenFor(group, view.freezes).length > 0;
   const change = isFrozen ? undefined : decideMembers(view, handle, content, membership);
-  return change ?? tell(true);
+  if (change !== undefined) return change;
+  // Growing changes no membership: a freeze does not keep it.
+  if (growth?.grow !== undefined) return { do: "grow-claim", claim: growth.grow, size: growth.status.size };
+  return tell(true);
 }
 
 /** The mark comes first: after a crash nobody could tell whether the driver was asked. */
@@ -61,6 +69,10 @@ function decideMembers(
     return { do: "modify", handle, volumeHandles: target, added: target.filter((each) => !actual.has(each)) };
   const free = leaving.find((each) => certain && !actual.has(each.handle));
   return free === undefined ? undefined : { do: "release-claim", claim: free.claim };
+}
+
+function withGrowth(conditions: Conditions, growth: Growth | undefined): Conditions {
+  return growth === undefined ? conditions : { ...conditions, Expanded: growth.condition };
 }
 
 /** How the group stands, where there is nothing else to do now. */

@@ -5,6 +5,7 @@ import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { VolumeGroupSteps } from "./apply.ts";
 import { decideVolumeGroup } from "./decide.ts";
+import { GrowthRefusals } from "./growth-refusals.ts";
 import { VolumeGroupReader } from "./read.ts";
 import type { VolumeGroupStep } from "./step.ts";
 import { StorageMemory } from "./storage-memory.ts";
@@ -26,7 +27,8 @@ export function runVolumeGroup(
 ): Promise<void> {
   const { cluster, hasGroupKinds, now, retry } = context;
   const memory = new StorageMemory({ ...retry, now, periodMs: driftMs });
-  const steps = new VolumeGroupSteps(context, memory, signal);
+  const growth = new GrowthRefusals({ ...retry, now });
+  const steps = new VolumeGroupSteps(context, { memory, growth }, signal);
   const uidNow = (key: string) =>
     key.startsWith(CONTENT) ? cluster.volumeGroupContents.get(nameIn(key))?.metadata.uid : undefined;
   const remembered = new Remembered(uidNow, (uid) => memory.forget(uid));
@@ -37,12 +39,12 @@ export function runVolumeGroup(
       source(cluster.volumeGroupContents, ({ metadata }) => [CONTENT + metadata.name]),
     ],
     watched: [
-      ...[cluster.volumeGroupClasses, cluster.claims, cluster.volumes],
+      ...[cluster.volumeGroupClasses, cluster.claims, cluster.volumes, cluster.classes],
       ...(hasGroupKinds ? [cluster.groups] : []),
     ],
     read(key, from, fresh) {
       // What is installed later is not watched, so it is not looked at either.
-      const reader = new VolumeGroupReader({ ...from, hasGroupKinds }, memory);
+      const reader = new VolumeGroupReader({ ...from, hasGroupKinds }, memory, growth);
       return key.startsWith(GROUP)
         ? reader.ofGroup(key.slice(GROUP.length), fresh)
         : reader.ofContent(nameIn(key), fresh);

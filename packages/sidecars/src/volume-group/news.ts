@@ -1,3 +1,4 @@
+import type { Condition } from "@mooring/store";
 import type { GroupMember } from "./api.ts";
 import type { GroupStatus } from "./status.ts";
 
@@ -28,6 +29,7 @@ function ofGroup(before: GroupStatus | undefined, after: GroupStatus): News[] {
   const [bound, degraded] = [of(after, "Bound"), of(after, "Degraded")];
   if (bound?.status === "True" && of(before, "Bound")?.status !== "True")
     news.push({ type: "Normal", reason: "GroupBound", message: bound.message });
+  news.push(...ofGrowth(of(before, "Expanded"), of(after, "Expanded")));
   const was = of(before, "Degraded");
   if (degraded === undefined) return news;
   const { message, reason } = degraded;
@@ -57,4 +59,12 @@ function ofLeavers(before: GroupStatus | undefined, after: GroupStatus): News[] 
       ? [{ type: "Normal", reason: "MemberLeft", message: `claim ${claimName} is no longer in the group` }]
       : [];
   });
+}
+
+/** That all have grown, and that one may not. */
+function ofGrowth(before: Condition | undefined, after: Condition | undefined): News[] {
+  if (after === undefined || (before?.status === after.status && before.reason === after.reason)) return [];
+  const { message = "", reason, status } = after;
+  if (status === "True") return [{ type: "Normal", reason: "MembersExpanded", message }];
+  return reason === "GrowthRefused" ? [{ type: "Warning", reason, message }] : [];
 }

@@ -1,9 +1,10 @@
-import { keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
+import { defined, keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
 import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
 import { freezesOf } from "./freeze.ts";
+import type { GrowthRefusals } from "./growth-refusals.ts";
 import { contentOf } from "./in-group.ts";
 import { lockOf } from "./lock.ts";
 import { DEFAULT_VOLUME_GROUP_CLASS } from "./names.ts";
@@ -15,9 +16,12 @@ export class VolumeGroupReader {
   readonly #context: SidecarContext;
   readonly #memory: StorageMemory;
 
-  constructor(context: SidecarContext, memory: StorageMemory) {
+  readonly #growth: GrowthRefusals;
+
+  constructor(context: SidecarContext, memory: StorageMemory, growth: GrowthRefusals) {
     this.#context = context;
     this.#memory = memory;
+    this.#growth = growth;
   }
 
   /** For the group `namespace/name`; without one there is nothing to do: its content has a key of its own. */
@@ -71,6 +75,7 @@ export class VolumeGroupReader {
       groupClass: group === undefined ? undefined : this.#classOf(group),
       content,
       candidates,
+      refusedGrowth: this.#growth.of(candidates.map(({ claim }) => claim.metadata.uid ?? "")),
       freezes: group === undefined ? [] : freezesOf(this.#snapshotsOf(group)),
       storage: this.#memory.view(content?.metadata.uid ?? "", content?.status?.volumeHandles ?? []),
       now: rfc3339(now()),
@@ -97,7 +102,12 @@ export class VolumeGroupReader {
     const candidates: Candidate[] = [];
     for (const claim of claimsOf(this.#context.cluster, group)) {
       const owner = await this.#ownerOf(claim, group);
-      candidates.push({ ...this.#candidate(claim), ...(owner === undefined ? {} : { owner }) });
+      const storageClass =
+        group.spec.memberSize === undefined
+          ? undefined
+          : this.#context.cluster.classes.get(claim.spec?.storageClassName ?? "");
+      const own = { ...this.#candidate(claim), ...defined({ storageClass }) };
+      candidates.push({ ...own, ...(owner === undefined ? {} : { owner }) });
     }
     return candidates;
   }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { DONE, type Rest } from "../common/controller.ts";
 import type { GroupMember } from "./api.ts";
 import { frozenFor } from "./freeze.ts";
+import type { Growth } from "./growth.ts";
 import { newsOf } from "./news.ts";
 import { type Conditions, statusOf } from "./status.ts";
 import type { Decision } from "./step.ts";
@@ -15,12 +16,12 @@ export function report(
   view: VolumeGroupView,
   conditions: Conditions,
   members: readonly GroupMember[] = view.group?.status?.members ?? [],
-  mayFreeze = false,
+  { growth, mayFreeze = false }: { growth?: Growth | undefined; mayFreeze?: boolean } = {},
 ): Decision {
   const { freezes, group } = view;
   if (group === undefined) return rest(view);
   const frozen = mayFreeze ? freezes : frozenFor(group, freezes);
-  const status = statusOf(view, conditions, members, frozen);
+  const status = statusOf(view, conditions, members, { frozen, growth: growth?.status });
   if (isDeepStrictEqual(status, group.status)) return rest(view);
   return { do: "write-status", status, news: newsOf(group.metadata.name, group.status, status) };
 }
@@ -29,8 +30,11 @@ export function report(
  * Until the first pause is over, or the next look is due. What is over or due already and was not asked again has no say in
  * it: nobody wants to know it now.
  */
-function rest({ canLook, content, storage }: VolumeGroupView): Rest {
+function rest({ canLook, content, group, refusedGrowth, storage }: VolumeGroupView): Rest {
   const pauses = [
+    ...(group?.spec.memberSize === undefined
+      ? []
+      : [...refusedGrowth.values()].map(({ pauseMs }) => pauseMs)),
     ...[...storage.failures.values()].map(({ pauseMs }) => pauseMs),
     ...[...storage.refused.values()].map(({ pauseMs }) => pauseMs),
     ...(canLook && content?.status?.volumeGroupHandle !== undefined ? [storage.dueMs] : []),

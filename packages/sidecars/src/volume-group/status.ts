@@ -18,7 +18,10 @@ export interface Truth {
 
 export const truth = (is: boolean, reason: string, message: string): Truth => ({ is, reason, message });
 
-export type Conditions = Record<"Bound" | "Ready" | "MembersSynced" | "Degraded", Truth>;
+/** `Expanded` only where the group asks for a size. */
+export type Conditions = Record<"Bound" | "Ready" | "MembersSynced" | "Degraded", Truth> & {
+  Expanded?: Truth;
+};
 
 /** Claims that are not members and are listed all the same; an object must not grow without end. */
 const MOST_OTHERS = 200;
@@ -121,7 +124,7 @@ export function statusOf(
   { content, group, now }: VolumeGroupView,
   conditions: Conditions,
   members: readonly GroupMember[],
-  frozen: readonly FrozenFor[],
+  { frozen, growth }: { frozen: readonly FrozenFor[]; growth: GroupStatus["growth"] | undefined },
 ): GroupStatus {
   const { generation } = group?.metadata ?? {};
   const isOther = ({ state }: GroupMember) => state === "LeftOut" || state === "Waiting";
@@ -137,6 +140,7 @@ export function statusOf(
     members: listed,
     ...(others > MOST_OTHERS ? { omitted: others - MOST_OTHERS } : {}),
     ...(frozen.length > 0 ? { frozenFor: [...frozen] } : {}),
+    ...defined({ growth }),
     conditions: Object.entries(conditions).map(([type, { is, message, reason }]): Condition => {
       const status = is ? "True" : "False";
       const before = group?.status?.conditions?.find((condition) => condition.type === type);

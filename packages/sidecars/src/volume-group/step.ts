@@ -16,6 +16,7 @@ export type VolumeGroupStep =
   | { do: "hold-claim"; claim: PersistentVolumeClaim; handle: string }
   | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
   | { do: "release-claim"; claim: PersistentVolumeClaim }
+  | { do: "grow-claim"; claim: PersistentVolumeClaim; size: string }
   | { do: "write-status"; status: GroupStatus; news: News[] }
   | { do: "delete-claim"; claim: PersistentVolumeClaim }
   | { do: "delete-group"; handle: string }

@@ -1,10 +1,13 @@
-import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from "@mooring/store";
 import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+import type { GrowthRefusal } from "./growth-refusals.ts";
 
 /** A claim that a group may have to do with. */
 export interface Candidate {
   claim: PersistentVolumeClaim;
   volume: PersistentVolume | undefined;
+  /** Of the claim; looked up only for a group that asks for a size. */
+  storageClass?: StorageClass | undefined;
   /** Name of another group that is there and has the claim. */
   owner?: string;
 }
@@ -68,6 +71,8 @@ export interface VolumeGroupView {
   storage: StorageView;
   /** Group snapshots that want the membership to stay as it is until they are cut. */
   freezes: readonly FrozenFor[];
+  /** Claim uid -> why it may not ask for the size of the group. */
+  refusedGrowth: ReadonlyMap<string, GrowthRefusal>;
   /** RFC 3339. */
   now: string;
 }

@@ -8,7 +8,9 @@ import {
   areIn,
   areOut,
   createVolumeGroup,
+  expandGroup,
   removeClaims,
+  untilExpanded,
   untilSynced,
 } from "../../group/volume-group.ts";
 import { print, takenName, type Waiting, waiting } from "./shared.ts";
@@ -51,6 +53,13 @@ async function remove(name: string, claims: string[], options: Waiting): Promise
   await shown(options, name);
 }
 
+async function expand(name: string, size: string, options: Waiting): Promise<void> {
+  const { store, namespace } = await openNamespace(options);
+  await expandGroup(store, { namespace, name, size });
+  if (options.wait) await untilExpanded(store, { namespace, name, seconds: options.timeout / 1000 });
+  await shown(options, name);
+}
+
 /** Volume groups, and who is in them. */
 export function addMemberCommands(group: Command): void {
   waiting(group.command("create").description("make a volume group of these claims"))
@@ -67,4 +76,8 @@ export function addMemberCommands(group: Command): void {
     .argument("<name>", "the group")
     .argument("<claims...>", "claims that are to leave it")
     .action(remove);
+  waiting(group.command("expand").description("make every member of a volume group at least this large"))
+    .argument("<name>", "the group")
+    .argument("<size>", "such as 10Gi; larger members stay as they are")
+    .action(expand);
 }

@@ -28,7 +28,7 @@ const NAMES = Object.values(CLAIMS).flat();
 const GROUPS = ["db", "doomed", "imported"];
 
 export async function build(store: ObjectStore): Promise<void> {
-  await put(store, StorageClasses, storageClass());
+  await put(store, StorageClasses, { ...storageClass(), allowVolumeExpansion: true });
   await put(store, VolumeGroupClasses, volumeGroupClass());
   const doomed = volumeGroupClass({ metadata: { name: "doomed" }, deleteMembers: "true" });
   await put(store, VolumeGroupClasses, doomed);
@@ -48,8 +48,14 @@ async function boundClaim(store: ObjectStore, name: string): Promise<void> {
 /** A group of claims by their label, which one of them loses. */
 async function passThrough(store: ObjectStore): Promise<void> {
   for (const name of [...CLAIMS.db, ...CLAIMS.none]) await label(store, name, "db");
-  await put(store, VolumeGroups, volumeGroup("db"));
+  const source = { selector: { matchLabels: { app: "db" } } };
+  await put(store, VolumeGroups, volumeGroup("db", { source, memberSize: "2Gi" }));
   await membersAre(store, "db", [...CLAIMS.db, ...CLAIMS.none]);
+  for (const name of CLAIMS.db)
+    await until(`${name} grows`, async () => {
+      const { spec } = await store.get(PersistentVolumeClaims, at(name));
+      return spec?.resources?.requests?.storage === "2Gi";
+    });
   for (const name of CLAIMS.none) await label(store, name, null);
   await membersAre(store, "db", CLAIMS.db);
   for (const name of CLAIMS.none)

@@ -154,6 +154,7 @@ export class ModelWorld {
         content?.status?.volumeHandles ?? [],
       ),
       freezes: [],
+      refusedGrowth: new Map(),
       now: "2026-01-01T00:00:00Z",
     };
   }

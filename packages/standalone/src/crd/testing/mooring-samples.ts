@@ -314,6 +314,7 @@ const volumeGroup: Omit<Full<VolumeGroup>, "spec"> & {
       },
       claimNames: ["n"],
     },
+    memberSize: "1Gi",
   },
   status: {
     boundVolumeGroupContentName: "c",
@@ -324,6 +325,12 @@ const volumeGroup: Omit<Full<VolumeGroup>, "spec"> & {
     members: [{ claimName: "n", state: "Joined", reason: "R", message: "m", volumeHandle: "h" }],
     omitted: 1,
     frozenFor: [{ name: "s", uid: "u", attempt: 1 }],
+    growth: {
+      size: "1Gi",
+      grown: 0,
+      total: 1,
+      waiting: [{ claimName: "n", reason: "Growing", message: "m" }],
+    },
     conditions,
   },
 };

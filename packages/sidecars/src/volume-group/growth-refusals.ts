@@ -1,0 +1,42 @@
+import { Backoff, type BackoffOptions } from "../common/backoff.ts";
+
+/** Why the API server does not let a claim ask for more. */
+export interface GrowthRefusal {
+  /** What was asked for: another size may be asked for at once. */
+  size: string;
+  message: string;
+  /** Milliseconds until the same may be asked again. */
+  pauseMs: number;
+}
+
+/** Refused growth by the uid of the claim: a quota, or a rule of the cluster. Such things change without a sign. */
+export class GrowthRefusals {
+  readonly #told = new Map<string, { size: string; message: string }>();
+  readonly #pauses: Backoff;
+
+  constructor(options: BackoffOptions) {
+    this.#pauses = new Backoff(options);
+  }
+
+  note(uid: string, size: string, message: string): void {
+    this.#told.set(uid, { size, message });
+    this.#pauses.fail(uid, size);
+  }
+
+  forget(uid: string): void {
+    this.#told.delete(uid);
+    this.#pauses.reset(uid);
+  }
+
+  /** Of these claims. */
+  of(uids: readonly string[]): Map<string, GrowthRefusal> {
+    return new Map(
+      uids.flatMap((uid) => {
+        const told = this.#told.get(uid);
+        return told === undefined
+          ? []
+          : [[uid, { ...told, pauseMs: this.#pauses.remaining(uid, told.size) }]];
+      }),
+    );
+  }
+}
