@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually } from "@mooring/store/testing";
 import { type Driver, prepareDriver } from "./support/driver.ts";
 import { codeOf, createVolume, fails } from "./support/volumes.ts";
 

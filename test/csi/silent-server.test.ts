@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { host } from "./support/driver.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
 import { capability, fails, failureOf, MIB } from "./support/volumes.ts";

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
-import { covers, everyday, thorough } from "@mooring/store/testing";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { withoutProgram } from "../../packages/engine/src/testing/without-program.ts";
-import { eventually } from "../support/eventually.ts";
 import { startTwoNodes } from "./support/two-nodes.ts";
 import {
   type CapabilityInit,

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually } from "@mooring/store/testing";
 import { filesBelow } from "../support/remains.ts";
 import { host, NODE, startDriver } from "./support/driver.ts";
 import {

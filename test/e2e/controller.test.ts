@@ -3,10 +3,9 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, eventually } from "@mooring/store/testing";
 import { serve } from "../../examples/driver-minimal/driver.ts";
 import { MooringProcess, plainEnvironment } from "../csi/support/process.ts";
-import { eventually } from "../support/eventually.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
 

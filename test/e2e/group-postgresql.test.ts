@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@mooring/store/testing";
 import { postgresqlFolder } from "../group/support/postgresql.ts";
-import { eventually } from "../support/eventually.ts";
 import { world } from "../support/world.ts";
 
 const example = (name: string) =>

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers, sample, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually, sample, thorough } from "@mooring/store/testing";
 import type { Kubectl } from "../support/kubectl.ts";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";

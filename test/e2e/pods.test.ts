@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually } from "@mooring/store/testing";
 import { machineRemains } from "../support/remains.ts";
 import { world } from "../support/world.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addTicket, csiTicketId, Volumes } from "@mooring/engine";
 import { Pods } from "@mooring/store";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { pod } from "../support/manifests.ts";
 import { OneVolume } from "../support/one-volume.ts";
 

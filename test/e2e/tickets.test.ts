@@ -11,8 +11,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Pods } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually } from "@mooring/store/testing";
 import { pod } from "../support/manifests.ts";
 import { OneVolume } from "../support/one-volume.ts";
 import { rest } from "../support/rest.ts";

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Code, CsiError } from "@mooring/csi";
 import { type FuzzReport, fuzz } from "@mooring/csi/fuzz";
-import { howMany } from "@mooring/store/testing";
+import { eventually, howMany } from "@mooring/store/testing";
 import { type Driver, host, NODE, startDriver } from "../csi/support/driver.ts";
-import { eventually } from "../support/eventually.ts";
 import { filesBelow } from "../support/remains.ts";
 
 /** `MOORING_SEED` repeats a run. */

@@ -10,8 +10,7 @@ import {
   Pods,
   VolumeSnapshots,
 } from "@mooring/store";
-import { everyday, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { claim, pod, snapshot } from "../support/manifests.ts";
 import { Nodes } from "./support/world.ts";
 

@@ -8,7 +8,7 @@ import {
   PersistentVolumes,
   Pods,
 } from "@mooring/store";
-import { eventually } from "../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { Nodes } from "./support/world.ts";
 

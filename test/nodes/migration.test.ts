@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Volumes } from "@mooring/engine";
-import { covers, everyday, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { mooring } from "../support/mooring.ts";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";

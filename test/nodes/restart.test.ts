@@ -9,8 +9,7 @@ import {
   PersistentVolumes,
   ResourceRegistry,
 } from "@mooring/store";
-import { everyday, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { eventually, everyday, thorough } from "@mooring/store/testing";
 import { claim } from "../support/manifests.ts";
 import { PodWriter } from "./support/pods.ts";
 import { TestVolume } from "./support/volume.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { everyday, howMany, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { eventually, everyday, howMany, thorough } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";

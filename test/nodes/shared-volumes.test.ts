@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
-import { covers, everyday, thorough } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
 import { Nodes } from "./support/world.ts";
 
 const capability = {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Namespaces, PersistentVolumeClaims, Pods } from "@mooring/store";
-import { howMany } from "@mooring/store/testing";
-import { eventually } from "../support/eventually.ts";
+import { eventually, howMany } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { machineRemains } from "../support/remains.ts";
 import { LEFTOVER_KINDS } from "../support/scenario.ts";

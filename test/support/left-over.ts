@@ -16,7 +16,7 @@ import {
   PersistentVolumes,
   type Resource,
 } from "@mooring/store";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 /** A volume's image, whichever pool it is in. */
 const IMAGE = /\/(v-[a-z0-9-]+)\.img$/;

@@ -8,7 +8,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { type ObjectStore, PersistentVolumeClaims, PersistentVolumes } from "@mooring/store";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { Kubectl } from "./kubectl.ts";
 import { claim } from "./manifests.ts";
 import { mooring } from "./mooring.ts";

@@ -6,7 +6,7 @@ import {
   type ObjectKey,
   type ObjectStore,
 } from "@mooring/store";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 /** Runs `work` against the store; when the server has died under it, brings it back and runs it again. */
 export type Persist = <T>(work: (store: ObjectStore) => Promise<T>) => Promise<T>;

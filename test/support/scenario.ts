@@ -11,7 +11,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { claim, pod, snapshot } from "./manifests.ts";
 import { ensure, gone, type Persist, reaches } from "./persist.ts";
 import { ACKS, ALL_ACKNOWLEDGED, acknowledged, auditing, DATA, INTACT, writing } from "./records.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RestStore } from "@mooring/store";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { nothingLeftOver } from "./left-over.ts";
 import { nothingSleeps, sleepersSocket } from "./sleepers.ts";
 

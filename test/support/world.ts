@@ -1,5 +1,5 @@
 import { after } from "node:test";
-import { eventually } from "./eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { Kubectl } from "./kubectl.ts";
 import { Up, type UpOptions } from "./up.ts";
 

@@ -26,7 +26,6 @@ export { createHost } from "./host/create-host.ts";
 export { majorMinor } from "./host/device-numbers.ts";
 export * from "./host/filesystems.ts";
 export type * from "./host/host.ts";
-export { KeyedLock } from "./host/keyed-lock.ts";
 export { isReadOnly } from "./host/mounts.ts";
 export { isGivenAway } from "./leases/given-away.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./leases/image-leases.ts";

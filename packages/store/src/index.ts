@@ -42,6 +42,7 @@ export { inClusterAccess, isInCluster } from "./rest/in-cluster.ts";
 export { defaultKubeconfigPath, kubeconfigAccess } from "./rest/kubeconfig.ts";
 export { RestStore, type RestStoreOptions } from "./rest/rest-store.ts";
 export * from "./runtime/failpoint.ts";
+export { KeyedLock } from "./runtime/keyed-lock.ts";
 export * from "./runtime/logger.ts";
 export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { type BackoffOptions, backoffMs, delay, orAborted, within } from "./runtime/wait.ts";

@@ -2,6 +2,7 @@ import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials } from "@grpc/grpc-js";
+import { eventually } from "@mooring/store/testing";
 import {
   InfoRequestSchema,
   type PluginInfo,
@@ -9,7 +10,6 @@ import {
   RegistrationStatusResponseSchema,
   RegistrationStatusSchema,
 } from "../../../packages/csi/src/gen/pluginregistration/v1/api_pb.ts";
-import { eventually } from "../../support/eventually.ts";
 
 /** The half of a kubelet that finds plugins: what it calls, on the sockets that it finds. */
 export interface KubeletHalf {

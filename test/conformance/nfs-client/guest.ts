@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 const INIT = fileURLToPath(new URL("init.sh", import.meta.url));
 

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ShareManagers, sharePath } from "@mooring/engine";
+import { eventually } from "@mooring/store/testing";
 import { shareMountOptions } from "../../../packages/driver/src/node/share.ts";
 import { command } from "../../nodes/support/command.ts";
 import { Nodes } from "../../nodes/support/world.ts";
 import { stints, WRITER } from "../../nodes/support/writer.ts";
-import { eventually } from "../../support/eventually.ts";
 import { machineRemains } from "../../support/remains.ts";
 import { type Command, Guest } from "./guest.ts";
 

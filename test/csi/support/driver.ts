@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { type CsiClient, connect } from "@mooring/csi";
 import { createHost, type PoolType } from "@mooring/engine";
+import { eventually } from "@mooring/store/testing";
 import { cleanUp } from "../../../packages/driver/src/testing/world.ts";
-import { eventually } from "../../support/eventually.ts";
 import { machineRemains } from "../../support/remains.ts";
 import { MooringProcess, plainEnvironment } from "./process.ts";
 

@@ -1,6 +1,6 @@
 import { access, chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 /**
  * Programs of the system that wait, in every process that has `path` as its PATH, until the test lets them go on: so

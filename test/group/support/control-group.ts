@@ -1,7 +1,7 @@
 import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createHost } from "@mooring/engine";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 let made = 0;
 

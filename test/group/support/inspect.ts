@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { constants, copyFile, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { freshName } from "./names.ts";
 import { mapSome, type PublishedVolume, readRecordsAt, type Site } from "./volume-set.ts";
 

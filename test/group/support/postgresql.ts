@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 
 const run = promisify(execFile);
 const VERSIONS = "/usr/lib/postgresql";

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { eventually } from "@mooring/store/testing";
 import { build } from "esbuild";
-import { eventually } from "../../support/eventually.ts";
 import { ControlGroup } from "./control-group.ts";
 
 const run = promisify(execFile);

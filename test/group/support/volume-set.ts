@@ -2,10 +2,10 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { CsiClient } from "@mooring/csi";
 import { TOPOLOGY_NODE_KEY } from "@mooring/engine";
+import { eventually } from "@mooring/store/testing";
 import { type Driver, NODE } from "../../csi/support/driver.ts";
 import { capability, MIB } from "../../csi/support/volumes.ts";
 import type { Machine } from "../../nodes/support/machine.ts";
-import { eventually } from "../../support/eventually.ts";
 import { RECORD_BYTES, SLOTS } from "./records.ts";
 
 export type Access = "mount" | "block";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { command, tried } from "./command.ts";
 
 interface Loop {

@@ -8,7 +8,7 @@ import {
   type Pod,
   Pods,
 } from "@mooring/store";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { pod } from "../../support/manifests.ts";
 import type { Nodes } from "./world.ts";
 import { WRITER } from "./writer.ts";

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import type { Machine } from "./machine.ts";
 
 /**

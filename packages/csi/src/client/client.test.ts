@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, eventually } from "@mooring/store/testing";
 import { Code, CsiError, connect, createServer, probeUntilReady, type v1 } from "../index.ts";
-import { eventually } from "../testing/eventually.ts";
 import { fails, pair, socketFor } from "../testing/serve.ts";
 
 test("a failed call is made again for the codes that may pass, and no others", async (t) => {

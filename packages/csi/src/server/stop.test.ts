@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { test } from "node:test";
-import { covers } from "@mooring/store/testing";
+import { covers, eventually } from "@mooring/store/testing";
 import { createServer } from "../index.ts";
-import { eventually } from "../testing/eventually.ts";
 import { fails, gate, pair, socketFor } from "../testing/serve.ts";
 
 test("stopping lets calls under way end, and takes no new ones", async (t) => {

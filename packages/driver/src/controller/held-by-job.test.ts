@@ -13,7 +13,7 @@ import {
   Volumes,
 } from "@mooring/engine";
 import { Events, LocalStore, ResourceRegistry, silentLogger } from "@mooring/store";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { capability, createVolume, failureOf, stage, startWorld } from "../testing/world.ts";
 
 /** A driver on real devices whose arbiter can be stopped and started again. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { PoolType } from "@mooring/engine";
-import { covers, sample } from "@mooring/store/testing";
-import { eventually } from "../testing/eventually.ts";
+import { covers, eventually, sample } from "@mooring/store/testing";
 import { capability, createVolume, failureOf, MIB, startWorld, type World } from "../testing/world.ts";
 
 const GIB = 1024n * MIB;

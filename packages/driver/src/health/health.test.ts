@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { v1 } from "@mooring/csi";
 import { poolLayout } from "@mooring/engine";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { capability, codeOf, createVolume, stage, startWorld, type World } from "../testing/world.ts";
 
 const { VolumeHealthErrorType: Status, StorageHealthErrorType: Storage } = v1;

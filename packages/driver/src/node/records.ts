@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { KeyedLock, type Volume } from "@mooring/engine";
-import { defined } from "@mooring/store";
+import type { Volume } from "@mooring/engine";
+import { defined, KeyedLock } from "@mooring/store";
 import { codeOf } from "./paths.ts";
 
 /** How a volume is staged: what a second NodeStageVolume is compared with. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { capability, createVolume, stage, startWorld } from "../testing/world.ts";
 
 const ASKED = /^what was mounted before 20[0-9T:.-]+Z is dead or moved: start the pods that use it again$/;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { codeOf, createVolume, MIB, stage, startWorld, type World } from "../testing/world.ts";
 
 let world: World;

@@ -1,8 +1,8 @@
 import { realpath, stat } from "node:fs/promises";
+import { KeyedLock } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
-import { KeyedLock } from "./keyed-lock.ts";
 import { LoopFinder } from "./loop-finder.ts";
 import { holdersOf, holdersThatStay } from "./loop-holders.ts";
 import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import { host, setUp, wasFrozen } from "../node/freezes/testing/frozen-mount.ts";
-import { eventually } from "../testing/eventually.ts";
 import { MIB, scratch, sparse } from "../testing/scratch.ts";
 import { DeviceGuard } from "./guard.ts";
 

@@ -1,8 +1,7 @@
-import type { EventRecorder, Informer, Logger, ObjectStore } from "@mooring/store";
+import type { EventRecorder, Informer, KeyedLock, Logger, ObjectStore } from "@mooring/store";
 import type { NodeAgent } from "../api/node-agent.ts";
 import type { Pool } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import type { KeyedLock } from "../host/keyed-lock.ts";
 import type { ImageLeases } from "../leases/image-leases.ts";
 import type { Copies } from "./copy/copies.ts";
 import type { Freezes } from "./freezes/index.ts";

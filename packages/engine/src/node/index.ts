@@ -5,6 +5,7 @@ import {
   EventRecorder,
   type Informer,
   isAlreadyExists,
+  KeyedLock,
   type KubeObject,
   type Logger,
   mutate,
@@ -13,7 +14,6 @@ import {
 import { DRIVER_NAME } from "../api/names.ts";
 import { type Pool, Pools, type PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import { KeyedLock } from "../host/keyed-lock.ts";
 import type { LeaseTimes } from "../leases/image-leases.ts";
 import { DEFAULT_POOL_BYTES } from "../pools/backing-file.ts";
 import type { AgentContext } from "./context.ts";

@@ -1,8 +1,7 @@
-import { makeFolder } from "@mooring/store";
+import { KeyedLock, makeFolder } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
-import { KeyedLock } from "../host/keyed-lock.ts";
 import type { Image, PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
 import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
 import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";

@@ -1,4 +1,5 @@
 import type { CsiClient } from "@mooring/csi";
+import { KeyedLock } from "@mooring/store";
 
 /** Calls that change a volume which exists. CreateVolume has a record, and so a queue, of its own per name. */
 const EXCLUSIVE = [
@@ -15,20 +16,11 @@ type Call = (request: { volumeId?: string }, options?: unknown) => Promise<unkno
  * "Concurrency"). Waiting does not count as time of the call.
  */
 export function oneAtATime(client: CsiClient): CsiClient {
-  const last = new Map<string, Promise<unknown>>();
+  const locks = new KeyedLock();
   const exclusive =
     (call: Call): Call =>
-    (request, options) => {
-      const { volumeId = "" } = request;
-      const before = last.get(volumeId) ?? Promise.resolve();
-      const turn = before.catch(() => {}).then(() => call(request, options));
-      last.set(volumeId, turn);
-      const leave = () => {
-        if (last.get(volumeId) === turn) last.delete(volumeId);
-      };
-      turn.then(leave, leave);
-      return turn;
-    };
+    (request, options) =>
+      locks.run(request.volumeId ?? "", () => call(request, options));
   const methods = client.controller as unknown as Record<string, Call>;
   const wrapped = EXCLUSIVE.flatMap((name) => {
     const call = methods[name];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { connect } from "node:tls";
-import { eventually } from "./testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 import { costOf } from "./testing/thread-cost.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
+import { eventually } from "@mooring/store/testing";
 import type { LogRequest } from "./api.ts";
-import { eventually } from "./testing/eventually.ts";
 import { mustRun, programs, type Run, runner } from "./testing/kubectl.ts";
 import { startTestServer, type TestServer } from "./testing/test-server.ts";
 

@@ -1,10 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Waits until the condition holds; fails after a minute. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
-    await sleep(5);
+/** A probe that starts programs takes its turn among those it waits for: so many times its own length lies between two. */
+const REST = 4;
+const LONGEST_MS = 1_000;
+
+export interface EventuallyOptions {
+  /** Milliseconds after which it counts as failed; default two minutes. Decides nothing else. */
+  withinMs?: number;
+  /** The least time between two probes, in milliseconds; default 20. */
+  everyMs?: number;
+  /** A probe that throws is asked again; what it threw last is thrown in the end. Default: it fails at once. */
+  mayThrow?: boolean;
+}
+
+/** Asks `probe` again until it answers something other than undefined or false; resolves with that. */
+export async function eventually<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  { withinMs = 120_000, everyMs = 20, mayThrow = false }: EventuallyOptions = {},
+): Promise<Exclude<T, undefined | false>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const asked = performance.now();
+    let failure: unknown;
+    try {
+      const answer = await probe();
+      if (answer !== undefined && answer !== false) return answer as Exclude<T, undefined | false>;
+    } catch (error) {
+      if (!mayThrow) throw error;
+      failure = error;
+    }
+    const now = performance.now();
+    if (now > deadline) throw failure ?? new Error(`waited ${withinMs} ms in vain for ${what}`);
+    await sleep(Math.max(everyMs, Math.min((now - asked) * REST, LONGEST_MS)));
   }
 }

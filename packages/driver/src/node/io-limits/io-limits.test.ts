@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createHost, majorMinor } from "@mooring/engine";
-import { eventually } from "../../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import {
   capability,
   codeOf,

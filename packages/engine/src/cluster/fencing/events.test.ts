@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events, LocalStore, Nodes, silentLogger } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { MOORING_API_VERSION } from "../../api/names.ts";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
-import { eventually } from "../../testing/eventually.ts";
 import { scratch } from "../../testing/scratch.ts";
 import { OUT_OF_SERVICE, startFencing } from "./index.ts";
 

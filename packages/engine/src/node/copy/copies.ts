@@ -1,5 +1,5 @@
+import { KeyedLock } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
-import { KeyedLock } from "../../host/keyed-lock.ts";
 
 /**
  * Who copies which image. One cut of a source at a time, since a file system can be frozen only once; and none while

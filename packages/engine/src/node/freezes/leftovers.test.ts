@@ -3,7 +3,7 @@ import { readlink, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLogger } from "@mooring/store";
-import { eventually } from "../../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { controlGroup } from "../group-snapshot/testing/use-volume.ts";
 import { Freezes } from "./index.ts";
 import { holders, host, notes, sessionOf, setUp, wasFrozen } from "./testing/frozen-mount.ts";

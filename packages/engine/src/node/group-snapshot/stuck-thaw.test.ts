@@ -3,11 +3,10 @@ import { open, readdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { mutate } from "@mooring/store";
-import { covers } from "@mooring/store/testing";
+import { covers, eventually } from "@mooring/store/testing";
 import { GroupSnapshots } from "../../api/group-snapshot.ts";
 import { until } from "../../testing/agent.ts";
 import { Cluster } from "../../testing/cluster.ts";
-import { eventually } from "../../testing/eventually.ts";
 import { playNode, playPrepared } from "./testing/play-node.ts";
 import { groupObject, mountVolume } from "./testing/story.ts";
 

@@ -3,10 +3,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { heldMessage, Pools, spaceLow } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Bench, POOL, until } from "../../testing/agent.ts";
-import { eventually } from "../../testing/eventually.ts";
 import { GIB, MIB } from "../../testing/scratch.ts";
 
 test("a full pool says that it holds its writers, also after a restart, and lets them go on when it grows", async (t) => {

@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Leases, LocalStore, listAll } from "@mooring/store";
-import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
+import { bundleProgram, eventually, killEveryFailpoint } from "@mooring/store/testing";
 import { createHost } from "../../host/create-host.ts";
 import { engineRegistry } from "../../testing/agent.ts";
 import { OF_LEASES } from "../../testing/failpoints-of-leases.ts";
@@ -72,14 +71,6 @@ async function sharedFolder(dir: string): Promise<string> {
   await mkdir(folder);
   await host.mounts.mount({ source: device, target: folder, fsType: "xfs" });
   return folder;
-}
-
-async function eventually(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`waited in vain for ${what}`);
-    await sleep(50);
-  }
 }
 
 const devices = async (dir: string) =>

@@ -5,13 +5,12 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { LocalStore, silentLogger } from "@mooring/store";
-import { bundleProgram } from "@mooring/store/testing";
+import { bundleProgram, eventually } from "@mooring/store/testing";
 import { NodeAgents } from "../../api/node-agent.ts";
 import { Pools } from "../../api/pool.ts";
 import { createHost } from "../../host/create-host.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { engineRegistry, POOL, until } from "../../testing/agent.ts";
-import { eventually } from "../../testing/eventually.ts";
 import { GIB, scratch, sparse } from "../../testing/scratch.ts";
 import { type AgentOptions, startAgent } from "../index.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 let server: TestServer;

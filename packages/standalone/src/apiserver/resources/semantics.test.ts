@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Namespace } from "@mooring/store";
-import { eventually } from "../testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";

@@ -13,12 +13,12 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
 import { createKindRegistry } from "../kind-info.ts";
 import { ensureDefaultNamespaces } from "../server/default-namespaces.ts";
-import { eventually } from "./eventually.ts";
 
 const [path = ""] = process.argv.slice(2);
 const registry = new ResourceRegistry();

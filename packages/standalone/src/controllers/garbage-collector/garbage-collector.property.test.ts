@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ConfigMap, ConfigMaps, isNotFound, ownerReferenceTo } from "@mooring/store";
-import { howMany } from "@mooring/store/testing";
+import { eventually, howMany } from "@mooring/store/testing";
 import fc from "fast-check";
-import { eventually } from "../../apiserver/testing/eventually.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
 
 let server: TestServer;
@@ -119,7 +118,7 @@ test("of any family exactly those survive that Kubernetes lets survive", async (
         assert.deepEqual(await present(prefix), expected);
         return true;
       };
-      await eventually("the family is as expected", asExpected);
+      await eventually("the family is as expected", asExpected, { mayThrow: true });
       await settled();
       await asExpected();
     }),

@@ -12,7 +12,7 @@ import {
   PersistentVolumes,
   type Resource,
 } from "@mooring/store";
-import { eventually } from "../../apiserver/testing/eventually.ts";
+import { eventually } from "@mooring/store/testing";
 import { plainKind } from "../../apiserver/testing/plain-kinds.ts";
 import { startTestServer, type TestServer } from "../../apiserver/testing/test-server.ts";
 

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Events } from "@mooring/store";
-import { eventually as until } from "../../apiserver/testing/eventually.ts";
+import { eventually as until } from "@mooring/store/testing";
 import { eventually, Pods, phase, pod } from "../testing/test-cluster.ts";
 import { volumeCluster } from "../testing/volume-cluster.ts";
 
@@ -30,13 +30,9 @@ test("a folder of the machine is made for a pod where there is none", async () =
 
 test("where no folder can be made the pod says so, and can be deleted", async () => {
   await store.create(Pods, onHost("nowhere", "/proc/none/a"));
-  await until(
-    "the event",
-    async () => {
-      const { items } = await store.list(Events, { namespace: "default" });
-      return items.some(({ message }) => /the folder \/proc\/none cannot be made/.test(message ?? ""));
-    },
-    60_000,
-  );
+  await until("the event", async () => {
+    const { items } = await store.list(Events, { namespace: "default" });
+    return items.some(({ message }) => /the folder \/proc\/none cannot be made/.test(message ?? ""));
+  });
   await remove("nowhere");
 });
