@@ -1,13 +1,13 @@
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { lastingSleepers } from "@mooring/store";
+import { lastingSleepers, reconcileCounts, type Sleeper } from "@mooring/store";
 
 /** Names a unix socket, for tests: who connects is told, as JSON, the steps that this process has forgotten. */
 const SOCKET = "MOORING_SLEEPERS_SOCKET";
 
 /**
- * Answers everybody who connects to the socket with the steps that are due and that no event has asked for; `[]` as
- * it should be. Does nothing without the variable, and keeps no process alive.
+ * Answers everybody who connects to the socket with the steps that are due and that no event has asked for, and with how
+ * many a resync has had to find; `[]` as it should be. Does nothing without the variable, and keeps no process alive.
  */
 export async function answerForSleepers(env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const path = env[SOCKET];
@@ -16,10 +16,20 @@ export async function answerForSleepers(env: NodeJS.ProcessEnv = process.env): P
   const server = createServer((socket) => {
     socket.on("error", () => {});
     lastingSleepers().then(
-      (sleepers) => socket.end(JSON.stringify(sleepers)),
+      (sleepers) => socket.end(JSON.stringify([...sleepers, ...foundByResyncs()])),
       (error: Error) => socket.destroy(error),
     );
   });
   // Only who may write to the socket can connect: its owner.
   server.listen(path).unref();
+}
+
+function foundByResyncs(): Sleeper[] {
+  return [...reconcileCounts()]
+    .filter(([, { resyncFound }]) => resyncFound > 0)
+    .map(([controller, { resyncFound }]) => ({
+      controller,
+      key: "",
+      step: `${resyncFound} found by resyncs`,
+    }));
 }

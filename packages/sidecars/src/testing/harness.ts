@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +6,12 @@ import {
   getIfAny,
   type KubeObject,
   LocalStore,
-  lastingSleepers,
   type ObjectKey,
   type ObjectStore,
   type Resource,
   StorageClasses,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { type SidecarOptions, type Sidecars, startSidecars } from "../start.ts";
 import { runMiniKube } from "./mini-kube.ts";
 import { storageClass } from "./objects.ts";
@@ -72,14 +71,15 @@ export async function startHarness(t: TestContext, options: HarnessOptions = {})
   let running: Sidecars | undefined;
   t.after(async () => {
     // Whatever the test has done, nothing that is due sleeps through its event.
-    const sleepers = stop.signal.aborted ? [] : await lastingSleepers();
+    const looked = stop.signal.aborted ? undefined : nothingSleeps();
+    await looked?.catch(() => {});
     stop.abort();
     world.abort();
     await Promise.allSettled([running?.done, kube]);
     await driver.stop();
     await store.close();
     await rm(folder, { recursive: true, force: true });
-    assert.deepEqual(sleepers, [], "nothing asks for what is due");
+    await looked;
   });
   running = await begin();
   const harness: Harness = {

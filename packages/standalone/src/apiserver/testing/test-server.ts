@@ -9,6 +9,7 @@ import {
   ResourceRegistry,
   silentLogger,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startGarbageCollector } from "../../controllers/garbage-collector/index.ts";
 import { startNamespaceController } from "../../controllers/namespace/index.ts";
@@ -80,10 +81,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     signal,
     async stop() {
       http.close();
-      stopping.abort();
-      await Promise.all(parts.map(({ done }) => done));
-      await store.close();
-      await rm(folder, { recursive: true, force: true });
+      try {
+        await nothingSleeps();
+      } finally {
+        stopping.abort();
+        await Promise.all(parts.map(({ done }) => done));
+        await store.close();
+        await rm(folder, { recursive: true, force: true });
+      }
     },
   };
 }

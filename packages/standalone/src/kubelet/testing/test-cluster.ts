@@ -17,6 +17,7 @@ import {
   silentLogger,
   waitFor,
 } from "@mooring/store";
+import { nothingSleeps } from "@mooring/store/testing";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
 import { startBinder } from "../../controllers/binder/index.ts";
@@ -103,11 +104,15 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
       cluster.kubelet = await beginKubelet();
     },
     async stop() {
-      await cluster.stopKubelet();
-      control.abort();
-      await Promise.all([view.done, sidecars.done, ...parts.map(({ done }) => done)]);
-      await driver.stop();
-      await store.close();
+      try {
+        await nothingSleeps();
+      } finally {
+        await cluster.stopKubelet();
+        control.abort();
+        await Promise.all([view.done, sidecars.done, ...parts.map(({ done }) => done)]);
+        await driver.stop();
+        await store.close();
+      }
     },
   };
   return cluster;
