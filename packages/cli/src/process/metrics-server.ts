@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { listenAddress } from "../options/listen-address.ts";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
+import { reconcileMetrics } from "./reconcile-metrics.ts";
 
 const OPTION = "--metrics-listen";
 
@@ -10,7 +11,7 @@ export interface MetricsEndpoint {
   close(): Promise<void>;
 }
 
-/** Serves `/metrics`: the given families, and what the process uses. Throws CommandError. */
+/** Serves `/metrics`: the given families, what controllers have done, and what the process uses. Throws CommandError. */
 export async function startMetricsServer(
   address: string,
   families: () => readonly MetricFamily[],
@@ -19,7 +20,11 @@ export async function startMetricsServer(
   const { host, port } = listenAddress(OPTION, address, "127.0.0.1:9810");
   const process = processMetrics();
   try {
-    const server = await serveMetrics({ host, port }, () => [...families(), ...process.families()]);
+    const server = await serveMetrics({ host, port }, () => [
+      ...families(),
+      ...reconcileMetrics(),
+      ...process.families(),
+    ]);
     logger.info({ host, port: server.port }, "serving metrics");
     return {
       close: async () => {

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { metricsText } from "@mooring/csi";
+import {
+  createInformer,
+  DONE,
+  LocalStore,
+  Nodes,
+  Reconciler,
+  ResourceRegistry,
+  source,
+} from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
+import { reconcileMetrics } from "./reconcile-metrics.ts";
+
+test("what controllers do is counted by controller, and so is what a resync has had to find", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "metrics-"));
+  const registry = new ResourceRegistry();
+  registry.register({ resource: Nodes, hasStatus: true });
+  const store = await LocalStore.open({ path: folder, registry });
+  const stop = new AbortController();
+  t.after(async () => {
+    stop.abort();
+    await Promise.all([informing, running]);
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const nodes = createInformer(store, Nodes);
+  const informing = nodes.run(stop.signal);
+  let due = false;
+  const controller = new Reconciler<{ due: boolean }, { do: "work" }>({
+    ...{ name: "sleepy", store, resyncMs: 50 },
+    sources: [source(nodes, ({ metadata }) => [metadata.name])],
+    // Read past the reader: nothing tells of it.
+    read: () => ({ due }),
+    decide: (view) => (view.due ? { do: "work" } : DONE),
+    apply: async () => {
+      due = false;
+    },
+  });
+  const running = controller.run(stop.signal);
+  await store.create(Nodes, { apiVersion: "v1", kind: "Node", metadata: { name: "n" } });
+  const shows = (line: string) => metricsText(reconcileMetrics()).includes(line);
+  await eventually("the key is worked on", () => shows('mooring_reconcile_total{controller="sleepy"} 1'));
+  assert.ok(shows('mooring_reconcile_resync_found_total{controller="sleepy"} 0'));
+  due = true;
+  await eventually("a resync finds it", () =>
+    shows('mooring_reconcile_resync_found_total{controller="sleepy"} 1'),
+  );
+  await eventually("it is done", () => shows('mooring_reconcile_steps_total{controller="sleepy"} 1'));
+});
