@@ -2,6 +2,7 @@ export { authorityHash } from "./apiserver/join/handle.ts";
 export { createJoinToken } from "./apiserver/join/tokens.ts";
 export { type ClusterControllerOptions, runClusterController } from "./cluster/controller.ts";
 export { type ClusterNode, type ClusterNodeOptions, startClusterNode } from "./cluster/node.ts";
+export { ACCOUNT_RIGHTS } from "./cluster/rights.ts";
 export { certificateOf, nodeKubeconfig } from "./node/join/credential.ts";
 export { JoinError, joinCluster } from "./node/join/join.ts";
 export { rotateCredential } from "./node/join/rotate.ts";

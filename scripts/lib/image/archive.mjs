@@ -25,7 +25,8 @@ async function sha256(path) {
   return hash.digest("hex");
 }
 
-export async function writeArchive({ root, work, name, file }) {
+/** `root`: a folder with the file system; `name`: NAME:TAG; `file`: the archive that is written. */
+export async function writeArchive({ root, work, name, file, entrypoint = ["/usr/bin/mooring"] }) {
   const layout = join(work, "layout");
   const blobs = join(layout, "blobs", "sha256");
   await mkdir(blobs, { recursive: true });
@@ -45,10 +46,10 @@ export async function writeArchive({ root, work, name, file }) {
     {
       ...{ created, architecture: process.arch === "arm64" ? "arm64" : "amd64", os: "linux" },
       config: {
-        Env: ["PATH=/usr/sbin:/usr/bin", "NODE_ENV=production"],
-        Entrypoint: ["/usr/bin/mooring"],
+        Env: ["PATH=/usr/sbin:/usr/bin:/bin", "NODE_ENV=production"],
+        Entrypoint: entrypoint,
         Labels: {
-          "org.opencontainers.image.title": "mooring",
+          "org.opencontainers.image.title": name.split("/").at(-1)?.split(":")[0] ?? name,
           "org.opencontainers.image.licenses": "Apache-2.0",
         },
       },

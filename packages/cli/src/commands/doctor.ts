@@ -7,6 +7,7 @@ import { kubeletMounts } from "../doctor/kubelet-mounts.ts";
 import { machineChecks } from "../doctor/machine-checks.ts";
 import { mountChecks } from "../doctor/mount-checks.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
+import { rightsChecks } from "../doctor/rights-checks.ts";
 import { stateChecks } from "../doctor/state-check.ts";
 import { EXIT } from "../output/exit-codes.ts";
 import { describeError } from "../output/report-error.ts";
@@ -15,6 +16,7 @@ import { table } from "../output/table.ts";
 interface DoctorOptions {
   stateDir: string;
   kubeconfig?: string;
+  namespace: string;
   json?: boolean;
 }
 
@@ -63,6 +65,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
   if ("check" in store) checks.push(store);
   else {
     checks.push(...(await looked("objects", objectChecks(store, new Date()))));
+    checks.push(...(await looked("rights", rightsChecks(store, options.namespace))));
     checks.push(...(await looked("mounts", mountChecks(store, createHost(), options.stateDir))));
     checks.push(...(await looked("leaks", leaks(store, options.stateDir))));
   }
@@ -86,6 +89,7 @@ export function doctorCommand(): Command {
     .description("look for leaks, drift, stuck objects and missing prerequisites")
     .option("--state-dir <folder>", "state folder of `mooring up`", "/var/lib/mooring")
     .option("--kubeconfig <file>", "how to reach the API server (default: the state folder's)")
+    .option("--namespace <name>", "in a cluster: where Mooring's service accounts are", "mooring")
     .option("--json", "print the checks as JSON")
     .action(doctor);
 }

@@ -1,6 +1,8 @@
 import {
+  defined,
   defineResource,
   groupResource,
+  isForbidden,
   type KubeObject,
   type Logger,
   type ObjectStore,
@@ -10,7 +12,7 @@ import type { ControllerName } from "../controllers.ts";
 import { EVERY_CONTROLLER, type Right, WRITES } from "./writes.ts";
 
 interface AccessReview extends KubeObject {
-  spec: { resourceAttributes: Record<string, string> };
+  spec: { resourceAttributes: Record<string, string>; user?: string; groups?: string[] };
   status?: { allowed?: boolean };
 }
 
@@ -19,6 +21,14 @@ const AccessReviews = defineResource<AccessReview>(
   "v1",
   "SelfSubjectAccessReview",
   "selfsubjectaccessreviews",
+  false,
+);
+
+const AccessReviewsOfOthers = defineResource<AccessReview>(
+  "authorization.k8s.io",
+  "v1",
+  "SubjectAccessReview",
+  "subjectaccessreviews",
   false,
 );
 
@@ -48,36 +58,63 @@ export function reportMissingRights(
   return reportMissing(store, new Map(needs), asking);
 }
 
+/** A right that somebody lacks, and who of ours needs it. */
+export interface Lack extends MissingRight {
+  neededBy: readonly string[];
+}
+
+interface Question {
+  /** Where the records are. */
+  namespace: string;
+  /** Ask for this user (`system:serviceaccount:mooring:mooring-node`), not for ourselves. */
+  user?: string;
+  signal?: AbortSignal;
+}
+
 /**
- * Asks the server what we may do, and says of each missing right who needs it: without this the first claim that fails
- * would be the one to tell. A store that does not know the question grants everything.
+ * Asks the server what we, or somebody else, may do, and answers what of the needs is missing. A store that does not know
+ * the question grants everything; who may not ask for somebody else gets Forbidden.
+ */
+export async function missingRights(
+  store: ObjectStore,
+  needs: ReadonlyMap<string, readonly Right[]>,
+  question: Question,
+): Promise<Lack[]> {
+  const asked = new Map<string, { right: MissingRight; neededBy: Set<string>; allowed: Promise<boolean> }>();
+  for (const [name, rights] of needs) {
+    for (const need of rights) {
+      for (const verb of need.verbs) {
+        const right = rightOf(need, verb, question.namespace);
+        const key = JSON.stringify(right);
+        const known = asked.get(key) ?? {
+          right,
+          neededBy: new Set(),
+          allowed: isAllowed(store, need, right, question),
+        };
+        known.neededBy.add(name);
+        asked.set(key, known);
+      }
+    }
+  }
+  const all = [...asked.values()];
+  const allowed = await Promise.all(all.map((each) => each.allowed));
+  return all.flatMap(({ right, neededBy }, at) =>
+    allowed[at] === true ? [] : [{ ...right, neededBy: [...neededBy] }],
+  );
+}
+
+/**
+ * Says of each missing right who needs it: without this the first claim that fails would be the one to tell.
  */
 export async function reportMissing(
   store: ObjectStore,
   needs: ReadonlyMap<string, readonly Right[]>,
   { namespace, logger, signal }: Asking,
 ): Promise<void> {
-  const asked = new Map<string, { right: MissingRight; needed: Set<string>; allowed: Promise<boolean> }>();
-  for (const [name, rights] of needs) {
-    for (const need of rights) {
-      for (const verb of need.verbs) {
-        const right = rightOf(need, verb, namespace);
-        const key = JSON.stringify(right);
-        const known = asked.get(key) ?? {
-          right,
-          needed: new Set(),
-          allowed: isAllowed(store, need, right, signal),
-        };
-        known.needed.add(name);
-        asked.set(key, known);
-      }
-    }
-  }
-  for (const { right, needed, allowed } of asked.values()) {
-    if (await allowed) continue;
-    const { verb, resource, namespace: within = "the whole cluster" } = right;
+  for (const lack of await missingRights(store, needs, { namespace, signal })) {
+    const { verb, resource, namespace: within = "the whole cluster", neededBy: controllers } = lack;
     logger.error(
-      { verb, resource, within, controllers: [...needed] },
+      { verb, resource, within, controllers },
       `missing right: may not ${verb} ${resource}; add it to the role of this service account`,
     );
   }
@@ -97,20 +134,29 @@ async function isAllowed(
   store: ObjectStore,
   { resource, subresource = "" }: Right,
   { verb, namespace = "" }: MissingRight,
-  signal: AbortSignal,
+  { user, signal }: Question,
 ): Promise<boolean> {
   const { group, plural } = resource;
+  const resourceAttributes = { group, resource: plural, subresource, verb, namespace };
+  const kind = user === undefined ? AccessReviews : AccessReviewsOfOthers;
   const review: AccessReview = {
     apiVersion: "authorization.k8s.io/v1",
-    kind: "SelfSubjectAccessReview",
+    kind: kind.kind,
     // The server makes no object of it.
     metadata: {} as KubeObject["metadata"],
-    spec: { resourceAttributes: { group, resource: plural, subresource, verb, namespace } },
+    spec: { resourceAttributes, ...(user === undefined ? {} : { user, groups: groupsOf(user) }) },
   };
   try {
-    return (await store.create(AccessReviews, review, { signal })).status?.allowed !== false;
+    return (await store.create(kind, review, defined({ signal }))).status?.allowed !== false;
   } catch (error) {
-    if (error instanceof StatusError || signal.aborted) return true;
+    if (user !== undefined && isForbidden(error)) throw error;
+    if (error instanceof StatusError || signal?.aborted === true) return true;
     throw error;
   }
+}
+
+/** Those that the server adds to every service account. */
+function groupsOf(user: string): string[] {
+  const [, , namespace = ""] = user.split(":");
+  return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
 }

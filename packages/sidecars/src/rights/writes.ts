@@ -63,6 +63,8 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
     status(VolumeGroupRestores),
     { resource: PersistentVolumeClaims, verbs: ["create", "patch"] },
     { resource: VolumeGroups, verbs: ["create"] },
+    // Why a claim of it is not made.
+    { resource: Events, verbs: ["list"] },
   ],
   "volume-group": [
     patch(VolumeGroups),

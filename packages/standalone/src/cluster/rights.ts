@@ -11,7 +11,7 @@ import {
   VolumeSets,
   Volumes,
 } from "@mooring/engine";
-import { EVERY_CONTROLLER, type Right } from "@mooring/sidecars";
+import { EVERY_CONTROLLER, type Right, WRITES } from "@mooring/sidecars";
 import { KubeVolumeAttachments, Leases, Nodes, type Resource } from "@mooring/store";
 
 const READ = ["get", "list", "watch"];
@@ -32,7 +32,7 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
   right(Pools),
   right(NodeAgents),
   status(NodeAgents),
-  right(Nodes),
+  { resource: Nodes, verbs: ["list", "watch"] },
   right(KubeVolumeAttachments),
   { resource: Leases, verbs: ["list", "watch"], inNamespace: LEASE_NAMESPACE },
 ];
@@ -51,3 +51,15 @@ export const NODE_RIGHTS: readonly Right[] = [
   { resource: Leases, verbs: [...READ, "create", "update", "delete"], inNamespace: LEASE_NAMESPACE },
   ...EVERY_CONTROLLER,
 ];
+
+/**
+ * What the accounts of a cluster's processes need, by account and by who of it needs it. The node's kubelet registers the driver,
+ * so no controller does.
+ */
+export const ACCOUNT_RIGHTS: Readonly<Record<string, ReadonlyMap<string, readonly Right[]>>> = {
+  "mooring-controller": new Map<string, readonly Right[]>([
+    ["engine", CONTROLLER_RIGHTS],
+    ...Object.entries(WRITES).filter(([name]) => name !== "node-registration"),
+  ]),
+  "mooring-node": new Map([["node", NODE_RIGHTS]]),
+};

@@ -18,6 +18,9 @@ async function freePort() {
   return port;
 }
 
+/** Where pods find the API server: the first address of the services. */
+export const SERVICE_ADDRESS = "10.96.0.1";
+
 /** Everything that is asked is written down, with who asked and what the answer was. */
 const AUDIT = {
   apiVersion: "audit.k8s.io/v1",
@@ -26,24 +29,28 @@ const AUDIT = {
   rules: [{ level: "Metadata" }],
 };
 
-/** `folder`: everything is kept below it. `bin`: where the programs are. */
-export async function startControlPlane({ folder, bin, only }) {
+/**
+ * `folder`: everything is kept below it. `bin`: where the programs are. `only`: those programs of it. `address`: pods reach the
+ * API server there and at {@link SERVICE_ADDRESS}, port 443; both are addresses of this machine, which nobody shares.
+ */
+export async function startControlPlane({ folder, bin, only, address }) {
   const logs = join(folder, "logs");
   await mkdir(logs, { recursive: true });
-  const [api, etcd, peer, manager, scheduler] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const [free, etcd, peer, manager, scheduler] = await Promise.all(Array.from({ length: 5 }, freePort));
+  const api = address === undefined ? free : 443;
   const node = hostname().toLowerCase();
   const pki = await openCertificates(folder, `https://127.0.0.1:${api}`);
   const names = ["DNS:kubernetes", "DNS:kubernetes.default", "DNS:kubernetes.default.svc", "DNS:localhost"];
   await pki.certificate(
     "apiserver",
     "/CN=kube-apiserver",
-    [...names, "IP:127.0.0.1", "IP:10.96.0.1"].join(","),
+    [...names, "IP:127.0.0.1", `IP:${SERVICE_ADDRESS}`].join(","),
   );
   const admin = await pki.identity("admin", "/O=system:masters/CN=admin");
   const kubeletConfig = await pki.identity(
     "node",
     `/O=system:nodes/CN=system:node:${node}`,
-    `DNS:${node},IP:127.0.0.1`,
+    `DNS:${node},IP:${address ?? "127.0.0.1"}`,
   );
   const audit = join(folder, "audit.json");
   await writeFile(audit, JSON.stringify(AUDIT));
@@ -71,8 +78,8 @@ export async function startControlPlane({ folder, bin, only }) {
       ...[
         `etcd-servers=http://127.0.0.1:${etcd}`,
         `secure-port=${api}`,
-        "bind-address=127.0.0.1",
-        "advertise-address=127.0.0.1",
+        `bind-address=${address === undefined ? "127.0.0.1" : "0.0.0.0"}`,
+        `advertise-address=${address ?? "127.0.0.1"}`,
       ],
       ...[`tls-cert-file=${pki.at("apiserver.crt")}`, `tls-private-key-file=${pki.at("apiserver.key")}`],
       ...[`client-ca-file=${pki.at("ca.crt")}`, "anonymous-auth=false", "allow-privileged=true"],
@@ -82,6 +89,7 @@ export async function startControlPlane({ folder, bin, only }) {
         `service-account-key-file=${pki.at("accounts.pub")}`,
         `service-account-signing-key-file=${pki.at("accounts.key")}`,
       ],
+      "kubelet-preferred-address-types=InternalIP",
       ...["service-cluster-ip-range=10.96.0.0/16", `kubelet-client-certificate=${pki.at("admin.crt")}`],
       ...[`kubelet-client-key=${pki.at("admin.key")}`, `kubelet-certificate-authority=${pki.at("ca.crt")}`],
       ...[`audit-policy-file=${audit}`, `audit-log-path=${auditLog}`, "audit-log-maxsize=2000"],
@@ -110,9 +118,16 @@ export async function startControlPlane({ folder, bin, only }) {
     for (const name of Object.keys(programs).reverse()) await programs[name].end();
   };
   try {
-    for (const name of started) programs[name].start();
+    // The others end when the roles that the API server makes at its start are not there yet.
+    const [first, others] = [started.slice(0, 2), started.slice(2)];
+    for (const name of first) programs[name].start();
     await until("the API server", () => kubectl("get", "--raw", "/readyz"));
     await until("the default namespace", () => kubectl("get", "namespace", "default"));
+    for (const name of others) programs[name].start();
+    if (others.length > 0)
+      await until("a controller manager that works", () =>
+        kubectl("-n", "default", "get", "serviceaccount", "default"),
+      );
   } catch (error) {
     await stop();
     throw error;

@@ -1,0 +1,80 @@
+// One volume with a file system and one raw: written by pods, grown while they write, copied and restored.
+import assert from "node:assert/strict";
+import { until } from "../support/program.mjs";
+import { claim, fromClaim, fromSnapshot, MIB, pod, rawClaim, snapshot } from "./objects.mjs";
+
+/** Numbers, each on disk before the next one; a number that cannot be written ends the pod. */
+const WRITE_ON = "i=0; while echo $i >>/data/numbers && sync /data/numbers; do i=$((i+1)); sleep 0.05; done";
+
+export async function writeAndRead(kube) {
+  await kube.apply(claim("data", "400Mi"), rawClaim("raw", "64Mi"));
+  await kube.apply(
+    pod("writer", { mounts: { "/data": "data" }, run: WRITE_ON }),
+    pod("raw-writer", { devices: { "/dev/raw": "raw" } }),
+  );
+  await kube.ready("writer", "raw-writer");
+  // Not root, and may write because the volume has been given to its fsGroup.
+  assert.equal(await kube.sh("writer", "id -u; stat -c %g /data"), "1000\n2000");
+  await kube.sh(
+    "writer",
+    "dd if=/dev/urandom of=/data/file bs=1M count=20 2>&1; cd /data; md5sum file >sum; sync",
+  );
+  await kube.sh("raw-writer", "dd if=/dev/urandom of=/dev/raw bs=1M count=16 conv=fsync 2>&1");
+  assert.equal(await kube.sh("writer", "cd /data && md5sum -c sum"), "file: OK");
+}
+
+/** What the kubelet tells of volumes: asked of the driver, of raw ones by a path of the kubelet's own. */
+export async function statistics(kube) {
+  const wanted = [
+    /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="data"/,
+    /kubelet_volume_stats_capacity_bytes\{[^}]*persistentvolumeclaim="raw"\} 6.7108864e\+07/,
+  ];
+  await until("statistics of both volumes", async () => {
+    const said = await kube.kubectl("get", "--raw", `/api/v1/nodes/${kube.cluster.node}/proxy/metrics`);
+    return wanted.every((each) => each.test(said));
+  });
+}
+
+export async function growOnline(kube) {
+  for (const [name, size] of [
+    ["data", "600Mi"],
+    ["raw", "96Mi"],
+  ]) {
+    const body = JSON.stringify({ spec: { resources: { requests: { storage: size } } } });
+    await kube.kubectl("patch", "pvc", name, "-p", body);
+    await kube.shows(`pvc/${name}`, "{.status.capacity.storage}", size);
+  }
+  const kilobytes = Number(await kube.sh("writer", "df -k /data | tail -n 1 | awk '{print $2}'"));
+  assert.ok(kilobytes > 450 * 1024, `the file system has ${kilobytes} KiB`);
+  const bytes = await kube.sh("raw-writer", "blockdev --getsize64 /dev/raw");
+  assert.equal(Number(bytes), 96 * MIB);
+}
+
+/** From a snapshot and from the claim itself, each of both kinds, while the sources are written. */
+export async function copies(kube) {
+  const rawSum = (name) => kube.sh(name, "dd if=/dev/raw bs=1M count=16 2>/dev/null | md5sum");
+  await kube.apply(snapshot("data-then", "data"), snapshot("raw-then", "raw"));
+  for (const name of ["data-then", "raw-then"])
+    await kube.shows(`volumesnapshot/${name}`, "{.status.readyToUse}", "true");
+  await kube.apply(
+    claim("data-restored", "600Mi", fromSnapshot("data-then")),
+    rawClaim("raw-restored", "96Mi", fromSnapshot("raw-then")),
+    claim("data-clone", "600Mi", fromClaim("data")),
+    rawClaim("raw-clone", "96Mi", fromClaim("raw")),
+  );
+  const made = [];
+  for (const kind of ["restored", "clone"]) {
+    made.push(pod(`data-${kind}`, { mounts: { "/data": `data-${kind}` } }));
+    made.push(pod(`raw-${kind}`, { devices: { "/dev/raw": `raw-${kind}` } }));
+  }
+  await kube.apply(...made);
+  const names = made.map(({ metadata }) => metadata.name);
+  await kube.ready(...names);
+  const wanted = await rawSum("raw-writer");
+  for (const kind of ["restored", "clone"]) {
+    assert.equal(await kube.sh(`data-${kind}`, "cd /data && md5sum -c sum"), "file: OK");
+    assert.equal(await rawSum(`raw-${kind}`), wanted);
+  }
+  await kube.delete(...names.map((name) => `pod/${name}`), ...names.map((name) => `pvc/${name}`));
+  await kube.delete("volumesnapshot/data-then", "volumesnapshot/raw-then");
+}
