@@ -26,6 +26,8 @@ test("a clean stop leaves no process, mount or attachment; the next start runs t
     }),
   );
   await eventually(store, Pods, "again", phase("Running"));
+  // Before it has its trap the program hears of no stop.
+  await logShows(cluster, "again", /up\n/);
   await cluster.stopKubelet();
   await assertNothingLeft(join(folder, "kubelet"));
   assert.deepEqual((await store.list(KubeVolumeAttachments)).items, []);

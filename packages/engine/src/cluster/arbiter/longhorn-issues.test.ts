@@ -13,7 +13,7 @@ const csiOnB = ticket("w", "csi-attacher", "b");
 const allNodes = ["a", "b", "c"];
 
 /** Of a test that is named by numbers: those, and what it says. */
-const TITLE = /\btest\("([0-9, ]+): ([^"]*)"/g;
+const TITLE = /\btest\(\s*"([0-9, ]+): ([^"]*)"/g;
 
 interface Lists {
   tested: Record<string, string>;
