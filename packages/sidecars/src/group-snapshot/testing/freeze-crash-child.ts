@@ -1,0 +1,54 @@
+import {
+  LocalStore,
+  PersistentVolumeClaims,
+  StorageClasses,
+  VolumeGroupSnapshotClasses,
+  VolumeGroupSnapshots,
+} from "@mooring/store";
+import { put } from "../../group-restore/testing/group.ts";
+import { startSidecars } from "../../start.ts";
+import { labelled } from "../../testing/group-world.ts";
+import { until } from "../../testing/harness.ts";
+import { runMiniKube } from "../../testing/mini-kube.ts";
+import { groupClass, groupSnapshot, storageClass } from "../../testing/objects.ts";
+import { testRegistry } from "../../testing/registry.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../../volume-group/api.ts";
+import { volumeGroup, volumeGroupClass } from "../../volume-group/testing/objects.ts";
+import { at, joined } from "../../volume-group/testing/world.ts";
+
+/**
+ * One life of a control plane: `freeze-crash-child.ts <store folder> <endpoint>`. A group snapshot names a VolumeGroup that is
+ * not there yet, fails, and is cut after it has come. Ends with 0 when that is done and the membership can change again.
+ */
+const [, , path = "", endpoint = ""] = process.argv;
+const store = await LocalStore.open({ path, registry: testRegistry() });
+const life = new AbortController();
+const kube = runMiniKube(store, life.signal);
+const retry = { startMs: 5, maxMs: 40, infeasibleMs: 60 };
+const { done } = await startSidecars({ store, endpoint, retry, timeoutMs: 2_000, signal: life.signal });
+await put(store, StorageClasses, storageClass());
+await put(store, VolumeGroupClasses, volumeGroupClass());
+await put(store, VolumeGroupSnapshotClasses, groupClass());
+for (const name of ["a", "b"]) await put(store, PersistentVolumeClaims, labelled(name));
+
+const wanted = groupSnapshot("noon", { source: { selector: {} }, volumeGroupSnapshotClassName: "groups" });
+wanted.metadata.annotations = { "storage.mooring.dev/volume-group": "db" };
+await put(store, VolumeGroupSnapshots, wanted);
+const noon = () => store.get(VolumeGroupSnapshots, at("noon"));
+const isThere = async () =>
+  (await store.list(VolumeGroups)).items.length > 0 || (await noon()).status?.error !== undefined;
+await until("the missing group is told", isThere, noon);
+await put(store, VolumeGroups, volumeGroup("db"));
+await until("it is cut", async () => (await noon()).status?.readyToUse === true, noon);
+
+const body = { metadata: { labels: { app: null } } };
+await store.patch(PersistentVolumeClaims, at("b"), { type: "merge", body });
+const db = () => store.get(VolumeGroups, at("db"));
+const isThawed = async () => {
+  const group = await db();
+  return joined("a")(group) && group.status?.frozenFor === undefined;
+};
+await until("the membership changes", isThawed, db);
+life.abort();
+await Promise.all([done, kube]);
+await store.close();
