@@ -3,7 +3,6 @@ import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { everyday, sample } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { mooring } from "../support/mooring.ts";
 import { world } from "../support/world.ts";
@@ -24,74 +23,63 @@ const why = async (what: string) => (await mooring("why", what, "--kubeconfig", 
 const add = (...objects: object[]) =>
   kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
 
-test(
-  "a missing mkfs is told on the pod, with its package; the pod runs once it is there",
-  everyday(),
-  async () => {
-    await add(claim("default", "plain"), pod("default", "plain", "exec sleep 100000", { "/data": "plain" }));
-    const told = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
-    await shows(
-      ["events", "--field-selector", "involvedObject.name=plain,reason=FailedMount"],
-      "{.items[*].message}",
-      told,
-    );
-    assert.match(await why("pod/plain"), told);
-    await symlink("/sbin/mkfs.ext4", join(programs, "mkfs.ext4"));
-    await shows(["pod", "plain"], "{.status.phase}", "Running");
-  },
-);
+test("a missing mkfs is told on the pod, with its package; the pod runs once it is there", async () => {
+  await add(claim("default", "plain"), pod("default", "plain", "exec sleep 100000", { "/data": "plain" }));
+  const told = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
+  await shows(
+    ["events", "--field-selector", "involvedObject.name=plain,reason=FailedMount"],
+    "{.items[*].message}",
+    told,
+  );
+  assert.match(await why("pod/plain"), told);
+  await symlink("/sbin/mkfs.ext4", join(programs, "mkfs.ext4"));
+  await shows(["pod", "plain"], "{.status.phase}", "Running");
+});
 
-test(
-  "a cut image is made whole by nobody but a person, who accepts the loss; the pod that needs it says so",
-  everyday(),
-  async () => {
-    await add(claim("default", "cut"));
-    await shows(["pvc", "cut"], "{.status.phase}", "Bound");
-    const volume = await kubectl.run("get", "pvc", "cut", "-o", "jsonpath={.spec.volumeName}");
-    const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
-    const image = join(up.stateDir, "pools/default/mnt/images", `${handle}.img`);
-    await truncate(image, 32 << 20);
-    await add(pod("default", "cut", "exec sleep 100000", { "/data": "cut" }));
-    const told = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
-    const volumes = "volumes.storage.mooring.dev";
-    await shows([volumes, handle], "{.status.robustness} {.status.error.message}", told);
-    assert.match(await why("pod/cut"), told);
-    const faultedAt = await kubectl.run("get", volumes, handle, "-o", "jsonpath={.status.salvage.faultedAt}");
-    const accepted = JSON.stringify({ spec: { acceptDataLoss: faultedAt } });
-    await kubectl.run("patch", volumes, handle, "--type", "merge", "-p", accepted);
-    await shows(["pod", "cut"], "{.status.phase}", "Running");
-  },
-);
+test("a cut image is made whole by nobody but a person, who accepts the loss; the pod that needs it says so", async () => {
+  await add(claim("default", "cut"));
+  await shows(["pvc", "cut"], "{.status.phase}", "Bound");
+  const volume = await kubectl.run("get", "pvc", "cut", "-o", "jsonpath={.spec.volumeName}");
+  const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
+  const image = join(up.stateDir, "pools/default/mnt/images", `${handle}.img`);
+  await truncate(image, 32 << 20);
+  await add(pod("default", "cut", "exec sleep 100000", { "/data": "cut" }));
+  const told = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
+  const volumes = "volumes.storage.mooring.dev";
+  await shows([volumes, handle], "{.status.robustness} {.status.error.message}", told);
+  assert.match(await why("pod/cut"), told);
+  const faultedAt = await kubectl.run("get", volumes, handle, "-o", "jsonpath={.status.salvage.faultedAt}");
+  const accepted = JSON.stringify({ spec: { acceptDataLoss: faultedAt } });
+  await kubectl.run("patch", volumes, handle, "--type", "merge", "-p", accepted);
+  await shows(["pod", "cut"], "{.status.phase}", "Running");
+});
 
-for (const [what, args, code, message] of sample(
+for (const [what, args, code, message] of [
   [
-    [
-      "a state folder that cannot be made",
-      ["--state-dir", "/dev/null/state"],
-      2,
-      /error: .*\/dev\/null\/state/,
-    ],
-    [
-      "a state folder where there are none",
-      ["--state-dir", "/proc/none"],
-      2,
-      /error: the folder \/proc\/none cannot be made/,
-    ],
-    [
-      "a ready file where there can be none",
-      ["--ready-file", "/proc/none/ready"],
-      2,
-      /error: --ready-file \/proc\/none\/ready cannot be written: the folder \/proc\/none/,
-    ],
-    [
-      "an address that somebody has",
-      ["--listen", "127.0.0.1:PORT"],
-      3,
-      /error: .*address already in use 127\.0\.0\.1/,
-    ],
-  ] as const,
-  { everyday: 1 },
-)) {
+    "a state folder that cannot be made",
+    ["--state-dir", "/dev/null/state"],
+    2,
+    /error: .*\/dev\/null\/state/,
+  ],
+  [
+    "a state folder where there are none",
+    ["--state-dir", "/proc/none"],
+    2,
+    /error: the folder \/proc\/none cannot be made/,
+  ],
+  [
+    "a ready file where there can be none",
+    ["--ready-file", "/proc/none/ready"],
+    2,
+    /error: --ready-file \/proc\/none\/ready cannot be written: the folder \/proc\/none/,
+  ],
+  [
+    "an address that somebody has",
+    ["--listen", "127.0.0.1:PORT"],
+    3,
+    /error: .*address already in use 127\.0\.0\.1/,
+  ],
+] as const) {
   test(`${what} is told in one message that names it, and what to do`, async () => {
     const { port } = new URL(
       await kubectl.run("config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"),
@@ -110,21 +98,17 @@ for (const [what, args, code, message] of sample(
   });
 }
 
-test(
-  "a kubeconfig of another authority is told as that, and not as a server that has to be started",
-  everyday(),
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
-    try {
-      const other = join(folder, "kubeconfig");
-      const text = await readFile(up.kubeconfig, "utf8");
-      await writeFile(other, text.replace(/^ *certificate-authority-data: .*\n/m, ""));
-      const { code, stderr } = await mooring("volume", "list", "--kubeconfig", other);
-      assert.equal(code, 4, stderr);
-      assert.match(stderr, /is not safe.*certificate[\s\S]*next: the kubeconfig does not fit this server/);
-      assert.doesNotMatch(stderr, /does not answer/);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  },
-);
+test("a kubeconfig of another authority is told as that, and not as a server that has to be started", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-bad-"));
+  try {
+    const other = join(folder, "kubeconfig");
+    const text = await readFile(up.kubeconfig, "utf8");
+    await writeFile(other, text.replace(/^ *certificate-authority-data: .*\n/m, ""));
+    const { code, stderr } = await mooring("volume", "list", "--kubeconfig", other);
+    assert.equal(code, 4, stderr);
+    assert.match(stderr, /is not safe.*certificate[\s\S]*next: the kubeconfig does not fit this server/);
+    assert.doesNotMatch(stderr, /does not answer/);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

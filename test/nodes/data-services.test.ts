@@ -213,7 +213,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     },
   );
 
-  test("a volume is put back to its snapshot after it was used on both nodes", everyday(), async () => {
+  test("a volume is put back to its snapshot after it was used on both nodes", thorough(), async () => {
     await written("undone");
     await apply(snapshot(NAMESPACE, "undone-snap", "undone"));
     await ready("undone-snap");

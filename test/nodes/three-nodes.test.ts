@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { eventually, everyday, thorough } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
@@ -50,7 +50,7 @@ describe("three nodes that share a pool", () => {
     }
   }
 
-  test("a volume goes round: from each node to the next, and back to the first", everyday(), async () => {
+  test("a volume goes round: from each node to the next, and back to the first", thorough(), async () => {
     const volume = await TestVolume.create(nodes, "round", "common");
     const writers: Writer[] = [];
     for (const name of NAMES) {

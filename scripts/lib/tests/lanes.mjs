@@ -14,9 +14,10 @@ const WAITING = ["test/cluster/", "test/nodes/", "test/e2e/"];
 const TIMED = ["test/group/"];
 
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
-const THOROUGH = ["group-postgresql", "groups-bad-input", "tickets-bad-input"].map(
-  (name) => `test/e2e/${name}.test.ts`,
-);
+const THOROUGH = [
+  ...["bad-input", "group-postgresql", "groups-bad-input", "tickets-bad-input"].map((name) => `e2e/${name}`),
+  ...["nodes/three-nodes", "scale/two-hundred"],
+].map((name) => `test/${name}.test.ts`);
 
 /** Whether the whole file is too long for every day. */
 export function isThorough(file) {
