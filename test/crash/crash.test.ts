@@ -57,7 +57,7 @@ test("the scenario notices a record that is lost", async () => {
 });
 
 let rounds = 0;
-killEveryFailpoint(failpointNames(), { everyday: 1, full: 7 }, (name) => {
+killEveryFailpoint(failpointNames(), { everyday: 1, full: 4 }, (name) => {
   test(`kill -9 at ${name}, then up again: no data is lost, everything completes, nothing leaks`, async () => {
     await up.end("SIGTERM");
     await up.start({ MOORING_FAILPOINT: name }, { mayDie: true });

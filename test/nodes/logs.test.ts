@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { type Pod, Pods, Secrets } from "@mooring/store";
-import { eventually, everyday, thorough } from "@mooring/store/testing";
+import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
 import { KUBECTL } from "../support/kubectl.ts";
 import { pod } from "../support/manifests.ts";
 import { command } from "./support/command.ts";
@@ -130,7 +130,7 @@ describe("logs of pods on a machine that has joined", () => {
     },
   );
 
-  test("end with a reason when the machine is lost, and are there again with it", thorough(), async () => {
+  test("end with a reason when the machine is lost, and are there again with it", inItsTurn(), async () => {
     const follow = spawn(KUBECTL, ["--kubeconfig", nodes.up.kubeconfig, "logs", "-f", "talker"]);
     let seen = "";
     follow.stdout.on("data", (chunk: Buffer) => {
@@ -152,7 +152,7 @@ describe("logs of pods on a machine that has joined", () => {
 
   test(
     "are said to be away when the node was stopped, and nothing of the way to them is left",
-    thorough(),
+    inItsTurn(),
     async () => {
       await nodes.machine("a").stop();
       await assert.rejects(access(), /not found/);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents } from "@mooring/engine";
 import { Nodes as KubeNodes, KubeVolumeAttachments, PersistentVolumeClaims, Pods } from "@mooring/store";
-import { eventually, everyday, thorough } from "@mooring/store/testing";
+import { eventually, everyday, inItsTurn } from "@mooring/store/testing";
 import { claim, pod } from "../support/manifests.ts";
 import { condition, nodeIs, PodWriter, taintsOf } from "./support/pods.ts";
 import { Nodes } from "./support/world.ts";
@@ -79,7 +79,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "its network is cut: its writers stop before others begin, and it cleans up when it is back",
-    thorough(),
+    inItsTurn(),
     async () => {
       const a = nodes.machine("a");
       await claimed("parted", "common");
@@ -102,7 +102,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "the API server is killed at every step of it: the next one goes on, and nobody writes at once",
-    thorough(),
+    inItsTurn(),
     async () => {
       const { up } = nodes;
       await claimed("killed", "common");
@@ -128,7 +128,7 @@ describe("pods of a machine that is lost", () => {
 
   test(
     "data that only it has: they wait, also when it is said to be off, and go on when it is back",
-    thorough(),
+    inItsTurn(),
     async () => {
       await claimed("kept", "own");
       const store = await nodes.store();

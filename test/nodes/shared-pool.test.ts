@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { NodeAgents, Volumes } from "@mooring/engine";
-import { eventually, everyday, howMany, thorough } from "@mooring/store/testing";
+import { eventually, everyday, howMany, inItsTurn } from "@mooring/store/testing";
 import { devicesBelow } from "./support/devices.ts";
 import { TestVolume } from "./support/volume.ts";
 import { Nodes } from "./support/world.ts";
@@ -83,7 +83,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `an agent that is killed leaves no writer behind: the guard cuts its device off (${round})`,
-      thorough(),
+      inItsTurn(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `killed-${round}`, "common");
@@ -110,7 +110,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `an agent and its guard are killed: what their writer still writes harms nobody, and it is stopped when the agent is back (${round})`,
-      thorough(),
+      inItsTurn(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `unguarded-${round}`, "common");
@@ -147,7 +147,7 @@ describe("a pool that two nodes share", () => {
 
     test(
       `a node that dies is fenced by a person's word, and what it was promised is there on the other (${round})`,
-      thorough(),
+      inItsTurn(),
       async () => {
         const a = nodes.machine("a");
         const volume = await TestVolume.create(nodes, `death-${round}`, "common");

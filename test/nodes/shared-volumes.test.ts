@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { type ShareManager, ShareManagers } from "@mooring/engine";
-import { covers, eventually, everyday, thorough } from "@mooring/store/testing";
+import { covers, eventually, everyday, inItsTurn } from "@mooring/store/testing";
 import { Nodes } from "./support/world.ts";
 
 const capability = {
@@ -87,7 +87,7 @@ describe("a volume that many nodes use", () => {
 
   test(
     "a node that dies while it serves is replaced when it is fenced, with everything that was written",
-    thorough(),
+    inItsTurn(),
     async () => {
       const id = await create("moves");
       await publish(id, "a");

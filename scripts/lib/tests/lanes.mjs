@@ -11,7 +11,7 @@ const PURE = [
 /** What is tested here waits, for leases that end and for machines that come back, more than it works. */
 const WAITING = ["test/cluster/", "test/nodes/", "test/e2e/"];
 /** What is tested here has to be done in time. */
-const TIMED = ["test/group/"];
+const TIMED = ["test/group/", "test/scale/"];
 
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
 const THOROUGH = [

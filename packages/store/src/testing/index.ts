@@ -9,6 +9,7 @@ export {
   currentPart,
   everyday,
   howMany,
+  inItsTurn,
   killEveryFailpoint,
   type Part,
   type SampleSizes,

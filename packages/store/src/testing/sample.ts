@@ -62,12 +62,29 @@ export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string |
   return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
 }
 
+let inTurn = 0;
+
+/**
+ * Options of a test that is too long for `rest` as well, such as one that waits for a machine to be given up: of those of a
+ * file every third runs there each day, in turn; `all` and `deep` run each.
+ */
+export function inItsTurn(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
+  const part = currentPart(env);
+  const isDue = (inTurn++ + seedOf(env)) % TURNS === 0;
+  if (part === "everyday" || (part === "rest" && !isDue))
+    return { skip: "npm run test:all runs it, npm run test:rest every third day" };
+  return { skip: false };
+}
+
 /**
  * Options of a test of every day in a file that has {@link thorough} ones: it need not run a second time in `rest`.
  */
 export function everyday(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
   return { skip: currentPart(env) === "rest" && "npm test runs it" };
 }
+
+/** Days until a test of {@link inItsTurn} runs again. */
+const TURNS = 3;
 
 /** How much of something that has no end runs in each part: histories, rounds, requests. */
 export interface Amounts {
