@@ -9,6 +9,7 @@ const SUBJECTS: Record<string, () => Promise<{ run(): Promise<Measurement[]> }>>
   "csi-memory": async () => (await import("./csi.bench.ts")).rest,
   "csi-data": async () => (await import("./csi.bench.ts")).data,
   "group-snapshot": () => import("./group-snapshot.bench.ts"),
+  group: () => import("./group.bench.ts"),
   attachment: () => import("./attachment.bench.ts"),
   up: () => import("./up.bench.ts"),
 };

@@ -1,0 +1,168 @@
+import { execFile } from "node:child_process";
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import {
+  isNotFound,
+  type KubeObject,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  type Resource,
+  type RestStore,
+  VolumeGroupSnapshots,
+  waitFor,
+} from "@mooring/store";
+import { VolumeGroupReverts } from "../../packages/engine/src/api/group-revert.ts";
+import { VolumeGroupRestores } from "../../packages/sidecars/src/kube/group-restore.ts";
+import { claim } from "../support/manifests.ts";
+import { Up } from "../support/up.ts";
+import { type Measurement, SHORT, sized, time } from "./measure.ts";
+
+const command = promisify(execFile);
+const SIZES = SHORT ? [2] : [2, 8, 32];
+const ROUNDS = sized(5, 1);
+/** Written into every member before it is cut. */
+const DATA_BYTES = 8 << 20;
+const namespace = "default";
+const labels = { app: "bench" };
+const OURS = "storage.mooring.dev/v1alpha1";
+
+async function reached<T extends KubeObject>(
+  store: RestStore,
+  resource: Resource<T>,
+  name: string,
+  test: (object: T) => boolean,
+): Promise<T> {
+  const is = (object: T | undefined) => object !== undefined && test(object);
+  const found = await waitFor(store, resource, { namespace, name }, is, AbortSignal.timeout(180_000));
+  if (found === undefined) throw new Error(`${resource.kind} ${name} is gone`);
+  return found;
+}
+
+async function gone(store: RestStore, resource: Resource, name: string): Promise<void> {
+  await store.delete(resource, { namespace, name }).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
+  const isGone = (object: KubeObject | undefined) => object === undefined;
+  await waitFor(store, resource, { namespace, name }, isGone, AbortSignal.timeout(180_000));
+}
+
+/** A claim that is bound, with data in its image; resolves with the image's path. */
+async function member(store: RestStore, images: string, name: string): Promise<string> {
+  const object = claim(namespace, name, { size: "16Mi", block: true });
+  await store.create(PersistentVolumeClaims, { ...object, metadata: { ...object.metadata, labels } });
+  const { spec } = await reached(
+    store,
+    PersistentVolumeClaims,
+    name,
+    ({ status }) => status?.phase === "Bound",
+  );
+  const volume = await store.get(PersistentVolumes, { name: spec?.volumeName ?? "" });
+  const image = join(images, `${volume.spec?.csi?.volumeHandle}.img`);
+  const file = await open(image, "r+");
+  await file.write(Buffer.alloc(DATA_BYTES, 7), 0, DATA_BYTES, 0);
+  await file.sync();
+  await file.close();
+  return image;
+}
+
+async function cut(store: RestStore, name: string): Promise<void> {
+  await store.create(VolumeGroupSnapshots, {
+    apiVersion: "groupsnapshot.storage.k8s.io/v1",
+    kind: "VolumeGroupSnapshot",
+    metadata: { name, namespace },
+    spec: { volumeGroupSnapshotClassName: "mooring", source: { selector: { matchLabels: labels } } },
+  });
+  await reached(store, VolumeGroupSnapshots, name, ({ status }) => status?.readyToUse === true);
+}
+
+const complete = ({ status }: { status?: { conditions?: { type: string; status: string }[] } }) =>
+  status?.conditions?.some(({ type, status: is }) => type === "Complete" && is === "True") === true;
+
+async function revert(store: RestStore, round: number): Promise<void> {
+  const name = `revert-${round}`;
+  await store.create(VolumeGroupReverts, {
+    ...{ apiVersion: OURS, kind: "VolumeGroupRevert", metadata: { name, namespace } },
+    spec: { source: { volumeGroupSnapshotName: "noon" } },
+  });
+  await reached(store, VolumeGroupReverts, name, complete);
+}
+
+/** A group from a group: a cut of its own, and a claim for each member. */
+async function clone(store: RestStore, name: string): Promise<void> {
+  await cut(store, name);
+  await store.create(VolumeGroupRestores, {
+    ...{ apiVersion: OURS, kind: "VolumeGroupRestore", metadata: { name, namespace } },
+    spec: { source: { volumeGroupSnapshotName: name } },
+  });
+  await reached(store, VolumeGroupRestores, name, complete);
+}
+
+async function unclone(store: RestStore, name: string, members: readonly string[]): Promise<void> {
+  await gone(store, VolumeGroupRestores, name);
+  await Promise.all(members.map((each) => gone(store, PersistentVolumeClaims, `${each}-${name}`)));
+  await gone(store, VolumeGroupSnapshots, name);
+}
+
+/** The same by hand: one reflink per member, synced together, and then renamed to where it is wanted. */
+async function rawCopies(folder: string, images: readonly string[]): Promise<void> {
+  const names = images.map((_, index) => join(folder, `copy-${index}`));
+  await Promise.all(
+    images.map((image, index) => command("cp", ["--reflink=always", image, `${names[index]}.new`])),
+  );
+  await command("sync", ["--file-system", folder]);
+  for (const name of names) await rename(`${name}.new`, name);
+  await command("sync", ["--file-system", folder]);
+}
+
+async function measure(store: RestStore, raw: string, images: readonly string[], names: readonly string[]) {
+  const reverted = { ours: 0, raw: 0 };
+  const cloned = { ours: 0, raw: 0 };
+  await cut(store, "noon");
+  reverted.raw = await time(ROUNDS, () => rawCopies(raw, images));
+  reverted.ours = await time(ROUNDS, (round) => revert(store, round));
+  for (let round = 0; round < ROUNDS; round += 1) await gone(store, VolumeGroupReverts, `revert-${round}`);
+  await gone(store, VolumeGroupSnapshots, "noon");
+  // A clone by hand is a cut and a copy of it.
+  const twice = async () => {
+    await rawCopies(raw, images);
+    await rawCopies(raw, images);
+  };
+  cloned.raw = await time(ROUNDS, twice);
+  cloned.ours = await time(ROUNDS, (round) => clone(store, `clone-${round}`));
+  for (let round = 0; round < ROUNDS; round += 1) await unclone(store, `clone-${round}`, names);
+  return { reverted, cloned };
+}
+
+/** Reverts and clones of whole groups, from the object until it is complete, beside raw reflinks of the same images. */
+export async function run(): Promise<Measurement[]> {
+  const up = await Up.create({ poolSize: "16Gi" });
+  try {
+    await up.start();
+    const store = await up.store();
+    const pool = join(up.stateDir, "pools", "default", "mnt");
+    const raw = join(pool, "raw");
+    const [images, names]: [string[], string[]] = [[], []];
+    const all: Measurement[] = [];
+    for (const count of SIZES) {
+      process.stderr.write(`  ${count} members ...\n`);
+      while (names.length < count) {
+        const name = `m${names.length}`;
+        images.push(await member(store, join(pool, "images"), name));
+        names.push(name);
+      }
+      await mkdir(raw, { recursive: true });
+      const { reverted, cloned } = await measure(store, raw, images, names);
+      await rm(raw, { recursive: true });
+      const figure = (what: string, { ours, raw }: { ours: number; raw: number }): Measurement => ({
+        ...{ name: `${what} of a group of ${count}, median`, unit: "ms", value: ours },
+        ...{ baseline: raw, baselineName: "raw reflinks" },
+      });
+      all.push(figure("revert", reverted), figure("clone", cloned));
+    }
+    await Promise.all(names.map((name) => gone(store, PersistentVolumeClaims, name)));
+    return all;
+  } finally {
+    await up.dispose();
+  }
+}
