@@ -70,9 +70,13 @@ function decideEnding(view: PodView, deleting: boolean): PodStep {
   if (view.volumesHeld) return { do: "release-volumes" };
   if (view.onDisk) return { do: "remove-folder" };
   if (!deleting) return { do: "wait" };
-  return view.containers.some(({ latest }) => latest !== undefined)
-    ? { do: "remove-containers" }
-    : { do: "delete-object" };
+  if (view.containers.some(({ latest }) => latest !== undefined)) return { do: "remove-containers" };
+  return isLetGo(view) ? { do: "wait" } : { do: "delete-object" };
+}
+
+/** Deleted already as far as this node is concerned: the object stays for somebody else's finalizer. */
+function isLetGo({ pod: { metadata } }: PodView): boolean {
+  return metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length > 0;
 }
 
 /** What a delete asked for; else what the pod says. */
