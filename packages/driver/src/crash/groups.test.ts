@@ -105,7 +105,7 @@ async function leftIn(folder: string): Promise<{ sets: number; marked: Volume[] 
 }
 
 describe("volume groups of a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1, full: 8 }, (gap) => {
     test(`${gap}: the membership is the old one or the new one, and the repeated call ends it`, {
       timeout: 600_000,
     }, async () => {
@@ -125,7 +125,7 @@ describe("volume groups of a driver that is killed between any two steps", { con
 });
 
 describe("volume groups of a caller that never comes again after the kill", { concurrency: 2 }, () => {
-  killEveryFailpoint(names, { everyday: 1 }, (gap) => {
+  killEveryFailpoint(names, { everyday: 1, full: 4 }, (gap) => {
     test(`${gap}: the volumes are free, or in the group, or gone with it; nothing is between`, {
       timeout: 600_000,
     }, async () => {

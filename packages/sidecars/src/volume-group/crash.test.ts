@@ -75,7 +75,7 @@ async function assertBuilt({ driver, members }: Place): Promise<string[]> {
 }
 
 describe("volume groups whose control plane is killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1, full: 8 }, (gap) => {
     test(`killed at ${gap}: the next life has the same members, and deletes what it may`, async (t) => {
       const place = await startPlace(t);
       const inBuild = await place.live("build", gap);
@@ -93,7 +93,7 @@ describe("volume groups whose control plane is killed", { concurrency: 2 }, () =
     });
   });
 
-  killEveryFailpoint(unsettled, { everyday: 1 }, (gap) => {
+  killEveryFailpoint(unsettled, { everyday: 1, full: 4 }, (gap) => {
     test(`killed at ${gap}, and everything is deleted at once: no group is left`, async (t) => {
       const place = await startPlace(t);
       assert.ok(await place.live("build", gap), `${gap} was never passed`);

@@ -113,7 +113,7 @@ describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
       () => notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]),
     ]),
   ];
-  killEveryFailpoint(cases, { everyday: 1 }, (declare) => declare());
+  killEveryFailpoint(cases, { everyday: 1, full: 13 }, (declare) => declare());
 
   test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
     const meanwhile = async (stage: Stage): Promise<void> => {
