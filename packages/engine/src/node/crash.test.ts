@@ -76,6 +76,7 @@ const OTHERS = [
   "engine/migration/",
   "engine/services/",
   "engine/group-snapshot/",
+  "engine/group-revert/",
   "engine/share/",
   "engine/filesystem/",
 ];

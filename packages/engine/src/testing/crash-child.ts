@@ -15,7 +15,7 @@ import {
 } from "@mooring/store";
 import { Pools, type PoolType } from "../api/pool.ts";
 import { Snapshots } from "../api/snapshot.ts";
-import { Volumes } from "../api/volume.ts";
+import { type Volume, Volumes } from "../api/volume.ts";
 import { createHost } from "../host/create-host.ts";
 import { makeFilesystem } from "../host/filesystems.ts";
 import { startAgent } from "../node/index.ts";
@@ -90,6 +90,21 @@ const phases: (() => Promise<unknown>)[] = [
     await writeFile(join(target("v-p-1"), "f"), "kept", { flush: true });
     // A folder in use cannot be cut.
     if (!block) await host.mounts.unmount(target("v-p-1"));
+  },
+  async () => {
+    // A folder has no file that could grow.
+    if (!block) return;
+    // What an earlier life has said of a volume, when the room came after its end.
+    const condition = { type: "WritersHeld", status: "True" as const, reason: "PoolFull", message: "" };
+    const said = { ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const put = (volume: Volume): Volume =>
+      volume.status === undefined ? volume : { ...volume, status: { ...volume.status, conditions: [said] } };
+    await mutate(store, Volumes, { name: "v-p-1" }, put, { subresource: "status" });
+    await mutate(store, Pools, { name: POOL }, (pool) => {
+      pool.spec.size = GIB + 256 * MIB;
+    });
+    await until(store, Pools, POOL, ({ status }) => (status?.totalBytes ?? 0) > GIB);
+    await until(store, Volumes, "v-p-1", ({ status }) => status?.conditions?.[0]?.status === "False");
   },
   async () => {
     await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1")).catch(made);
