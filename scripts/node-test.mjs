@@ -3,6 +3,7 @@
 //   --changed[=REF]       only those that what differs from REF can reach (default: from the branch that it will land on)
 //   --part=everyday|rest|all   `npm test`, what that leaves to `npm run test:rest`, or both
 //   --jobs=N              as many files side by side as N processors can do
+//   --in-turn             every second file, the others tomorrow
 //   --record              write docs/conformance-results.json
 //   --show                show what every file says, not only what failed
 // Everything else that begins with `--` goes to node.

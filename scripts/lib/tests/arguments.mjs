@@ -7,7 +7,7 @@ const PARTS = ["everyday", "rest", "all"];
 /** What `node-test.mjs` is asked for. `flags` are node's. */
 export function parseArguments(args) {
   const wanted = {
-    ...{ roots: [], flags: [], changed: undefined, record: false, show: false },
+    ...{ roots: [], flags: [], changed: undefined, record: false, show: false, inTurn: false },
     part: process.env.MOORING_TESTS ?? "everyday",
     // A test waits for disks, locks and others about a third of its time.
     capacity: availableParallelism() * 1.5,
@@ -19,6 +19,7 @@ export function parseArguments(args) {
     else if (name === "--part") wanted.part = value;
     else if (name === "--jobs") wanted.capacity = Number(value);
     else if (name === "--record") wanted.record = true;
+    else if (name === "--in-turn") wanted.inTurn = true;
     else if (name === "--show") wanted.show = true;
     else wanted.flags.push(arg);
   }

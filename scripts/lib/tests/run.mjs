@@ -13,7 +13,7 @@ import { laneOf } from "./lanes.mjs";
 import { recordResults, revision } from "./record.mjs";
 import { runFile } from "./run-file.mjs";
 import { schedule } from "./schedule.mjs";
-import { changedPaths, filesOfPart, filesReached } from "./select.mjs";
+import { changedPaths, filesOfDay, filesOfPart, filesReached } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
 
@@ -44,7 +44,12 @@ export async function runTests(wanted) {
   }
 }
 
-async function choose(files, { metafile }, { part, changed }) {
+async function choose(files, compiled, wanted) {
+  const chosen = await chooseAll(files, compiled, wanted);
+  return wanted.inTurn ? filesOfDay(chosen) : chosen;
+}
+
+async function chooseAll(files, { metafile }, { part, changed }) {
   if (changed === undefined && part !== "rest") return filesOfPart(files, part);
   const graph = await moduleGraph(metafile);
   const ofPart = filesOfPart(files, part, graph);
