@@ -9,7 +9,7 @@ import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import type { PoolView } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
-import { untoldVolumes } from "./tell-volumes.ts";
+import { saidOfWriters, untoldVolumes } from "./tell-volumes.ts";
 
 export interface PoolSources {
   pools: Informer<Pool>;
@@ -51,7 +51,8 @@ export async function readPool(
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
   const held = (await backend?.held()) === true;
-  const untold = backing === undefined ? [] : untoldVolumes(volumes.byIndex("pool", name), held);
+  const told = reader.over(volumes, saidOfWriters).byIndex("pool", name);
+  const untold = backing === undefined ? [] : untoldVolumes(told, held);
   return {
     ...{ pool, nodeID, held, untold },
     onDisk: existsSync(backing?.file ?? images),

@@ -6,14 +6,21 @@ import { condition } from "./conditions.ts";
 
 const TYPE = "WritersHeld";
 
-/** Names of volumes that say something else about their writers than is true. One that was never held says nothing. */
-export function untoldVolumes(volumes: readonly Volume[], held: boolean): string[] {
-  return volumes
-    .filter(({ status }) => {
-      const said = status?.conditions?.find(({ type }) => type === TYPE)?.status === "True";
-      return status !== undefined && said !== held;
-    })
-    .map(({ metadata }) => metadata.name);
+/** What a volume says about its writers: undefined where it says nothing of itself yet. */
+export interface SaidOfWriters {
+  name: string;
+  held: boolean | undefined;
+}
+
+/** Of a volume only this counts for its pool. One that was never held says nothing, which is that its writers go on. */
+export function saidOfWriters({ metadata: { name }, status }: Volume): SaidOfWriters {
+  if (status === undefined) return { name, held: undefined };
+  return { name, held: status.conditions?.find(({ type }) => type === TYPE)?.status === "True" };
+}
+
+/** Names of volumes that say something else about their writers than is true. */
+export function untoldVolumes(volumes: readonly SaidOfWriters[], held: boolean): string[] {
+  return volumes.filter((said) => said.held !== undefined && said.held !== held).map(({ name }) => name);
 }
 
 /** Writes into each volume that its writers wait, or go on; its event comes once per change. */
