@@ -1,11 +1,5 @@
 import { VolumeGroups } from "@mooring/sidecars";
-import {
-  isNotFound,
-  type KubeObject,
-  type ObjectStore,
-  type Resource,
-  VolumeGroupSnapshots,
-} from "@mooring/store";
+import { getIfAny, type ObjectStore, VolumeGroupSnapshots } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
@@ -37,10 +31,12 @@ export async function targetOf(store: ObjectStore, namespace: string, text: stri
     return { kind, name: second };
   }
   const key = { namespace, name: text };
-  const [isGroup, isSnapshot] = await Promise.all([
-    isThere(store, VolumeGroups as Resource, key),
-    isThere(store, VolumeGroupSnapshots as Resource, key),
+  const [group, snapshot] = await Promise.all([
+    getIfAny(store, VolumeGroups, key),
+    getIfAny(store, VolumeGroupSnapshots, key),
   ]);
+  const isGroup = group !== undefined;
+  const isSnapshot = snapshot !== undefined;
   if (isGroup && isSnapshot)
     throw new CommandError(`both a VolumeGroup and a VolumeGroupSnapshot are called ${text}`, {
       next: `say which: vg/${text} or vgs/${text}`,
@@ -51,19 +47,4 @@ export async function targetOf(store: ObjectStore, namespace: string, text: stri
       exitCode: EXIT.negative,
     });
   return { kind: isGroup ? "vg" : "vgs", name: text };
-}
-
-/** False also where the server does not have the kind. */
-async function isThere(
-  store: ObjectStore,
-  resource: Resource<KubeObject>,
-  key: { namespace: string; name: string },
-): Promise<boolean> {
-  try {
-    await store.get(resource, key);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
 import { type VolumeGroup, VolumeGroups, WANTED_GROUP } from "@mooring/sidecars";
 import {
   defined,
+  getIfAny,
   type LabelSelector,
   mutate,
   type ObjectStore,
@@ -9,7 +10,6 @@ import {
 } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
-import { waitForObject } from "./wait.ts";
 
 export interface GroupWish {
   namespace: string;
@@ -62,10 +62,9 @@ export async function removeClaims(
     });
   for (const claim of claims) await forgetWish(store, { namespace, name: claim }, name);
   return mutate(store, VolumeGroups, { namespace, name }, ({ spec: { source } }) => {
-    const left = (source.claimNames ?? []).filter((each) => !claims.includes(each));
-    if (source.claimNames === undefined) return;
     // A group that was brought in and names nobody has everybody: no name is not the same as no list.
-    source.claimNames = left;
+    if (source.claimNames !== undefined)
+      source.claimNames = source.claimNames.filter((each) => !claims.includes(each));
   });
 }
 
@@ -74,100 +73,10 @@ async function forgetWish(
   key: { namespace: string; name: string },
   group: string,
 ): Promise<void> {
-  const { items } = await store.list(PersistentVolumeClaims, {
-    namespace: key.namespace,
-    fieldSelector: `metadata.name=${key.name}`,
-  });
-  if (items[0]?.metadata.annotations?.[WANTED_GROUP] !== group) return;
+  const claim = await getIfAny(store, PersistentVolumeClaims, key);
+  if (claim?.metadata.annotations?.[WANTED_GROUP] !== group) return;
   const body = { metadata: { annotations: { [WANTED_GROUP]: null } } };
   await store.patch(PersistentVolumeClaims, key, { type: "merge", body });
-}
-
-const conditionOf = (group: VolumeGroup | undefined, type: string) =>
-  group?.status?.conditions?.find((condition) => condition.type === type);
-
-/** What keeps a group from being as it should be. */
-function lacks(group: VolumeGroup | undefined): string | undefined {
-  if (conditionOf(group, "Ready")?.status !== "True")
-    return conditionOf(group, "Ready")?.message ?? "no controller has taken it up";
-  if (conditionOf(group, "MembersSynced")?.status !== "True")
-    return conditionOf(group, "MembersSynced")?.message;
-  return undefined;
-}
-
-const isSeen = (group: VolumeGroup): boolean =>
-  (group.status?.observedGeneration ?? 0) >= (group.metadata.generation ?? 0);
-
-interface Waiting {
-  namespace: string;
-  name: string;
-  seconds: number;
-}
-
-/** Until the group is there, and just those are in it that should be. `accept`: what else must hold, or a text why it never will. */
-export function untilSynced(
-  store: ObjectStore,
-  { name, namespace, seconds }: Waiting,
-  accept: (group: VolumeGroup) => boolean | string = () => true,
-) {
-  return waitForObject(
-    store,
-    VolumeGroups,
-    { namespace, name },
-    {
-      seconds,
-      done: (group) => {
-        if (group === undefined) return "it was deleted";
-        if (!isSeen(group) || lacks(group) !== undefined) return false;
-        return accept(group);
-      },
-      last: (group) => lacks(group) ?? "it has not settled yet",
-      progress: (group) => (group?.status === undefined ? undefined : lacks(group)),
-      next: `mooring why vg/${name} -n ${namespace}`,
-    },
-  );
-}
-
-/** Whether these claims are in the group; a text for those that are left out of it. */
-export function areIn(claims: readonly string[]): (group: VolumeGroup) => boolean | string {
-  return ({ status }) => {
-    const members = new Map(status?.members?.map((member) => [member.claimName, member]));
-    const out = claims.flatMap((name) => {
-      const member = members.get(name);
-      return member?.state === "LeftOut" ? [`claim ${name} is left out: ${member.message}`] : [];
-    });
-    if (out.length > 0) return out.join("; ");
-    return claims.every((name) => members.get(name)?.state === "Joined");
-  };
-}
-
-/** Whether these claims are out of the group; a text for those that it still asks for. */
-export function areOut(claims: readonly string[]): (group: VolumeGroup) => boolean | string {
-  return ({ status }) => {
-    const still = (status?.members ?? []).filter(
-      ({ claimName, state }) => claims.includes(claimName) && state !== "LeftOut" && state !== "Waiting",
-    );
-    const kept = still.filter(({ state }) => state === "Joined");
-    if (kept.length === 0) return still.length === 0;
-    const names = kept.map(({ claimName }) => claimName).join(", ");
-    return `its selector still selects ${names}: take the label away from the claim, or change spec.source.selector`;
-  };
-}
-
-/** Until the group is gone. Its claims stay, unless its class deletes them. */
-export function untilGroupGone(store: ObjectStore, { name, namespace, seconds }: Waiting) {
-  return waitForObject(
-    store,
-    VolumeGroups,
-    { namespace, name },
-    {
-      seconds,
-      done: (group) => group === undefined,
-      last: (group) => conditionOf(group, "Ready")?.message ?? "it is still there",
-      progress: (group) => conditionOf(group, "Ready")?.message,
-      next: `mooring why vg/${name} -n ${namespace}`,
-    },
-  );
 }
 
 /** Asks for this size in every member; throws for less than the group asks for already. */
@@ -186,33 +95,10 @@ export async function expandGroup(
   });
 }
 
-function quantityOf(text: string): number {
+function quantityOf(text: string): ReturnType<typeof parseQuantity> {
   try {
-    return Number(parseQuantity(text));
+    return parseQuantity(text);
   } catch {
     throw new CommandError(`${JSON.stringify(text)} is no size`, { next: "write it as 10Gi" });
   }
-}
-
-/** Until every member has the size, or its volume has and a Pod will do the rest; a refusal ends it at once. */
-export function untilExpanded(store: ObjectStore, { name, namespace, seconds }: Waiting) {
-  return waitForObject(
-    store,
-    VolumeGroups,
-    { namespace, name },
-    {
-      seconds,
-      done: (group) => {
-        if (group === undefined) return "it was deleted";
-        const { message, reason, status } = conditionOf(group, "Expanded") ?? {};
-        if (!isSeen(group) || status === undefined) return false;
-        if (reason === "GrowthRefused") return message ?? "a member may not grow";
-        return status === "True" || reason === "NodePending";
-      },
-      last: (group) =>
-        conditionOf(group, "Expanded")?.message ?? lacks(group) ?? "no controller has taken it up",
-      progress: (group) => conditionOf(group, "Expanded")?.message,
-      next: `mooring why vg/${name} -n ${namespace}`,
-    },
-  );
 }

@@ -13,7 +13,7 @@ import { renderGroup, renderList } from "../../group/render.ts";
 import { listGroups, showGroup } from "../../group/report.ts";
 import { untilGone } from "../../group/snapshot.ts";
 import { targetOf } from "../../group/target.ts";
-import { untilGroupGone } from "../../group/volume-group.ts";
+import { untilGroupGone } from "../../group/until-group.ts";
 import { CommandError } from "../../output/command-error.ts";
 import { EXIT } from "../../output/exit-codes.ts";
 import { print, type Shared, shared, type Waiting, waiting } from "./shared.ts";

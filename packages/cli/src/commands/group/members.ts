@@ -3,16 +3,8 @@ import type { Command } from "commander";
 import { openNamespace } from "../../client/client.ts";
 import { renderVolumeGroup, showVolumeGroup } from "../../group/group-report.ts";
 import { selectorOf } from "../../group/snapshot.ts";
-import {
-  addClaims,
-  areIn,
-  areOut,
-  createVolumeGroup,
-  expandGroup,
-  removeClaims,
-  untilExpanded,
-  untilSynced,
-} from "../../group/volume-group.ts";
+import { areIn, areOut, untilExpanded, untilSynced } from "../../group/until-group.ts";
+import { addClaims, createVolumeGroup, expandGroup, removeClaims } from "../../group/volume-group.ts";
 import { print, takenName, type Waiting, waiting } from "./shared.ts";
 
 async function shown(options: Waiting, name: string): Promise<void> {
