@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { thorough } from "@mooring/store/testing";
+import { eventually, thorough } from "@mooring/store/testing";
 import { postgresqlFolder } from "../group/support/postgresql.ts";
-import { eventually } from "../support/eventually.ts";
 import { world } from "../support/world.ts";
 
 const example = (path: string) => fileURLToPath(new URL(`../../examples/${path}.yaml`, import.meta.url));

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type ObjectStore, waitFor } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { type VolumeAttachment, VolumeAttachments } from "../../../packages/engine/src/api/attachment.ts";
 import { Volumes } from "../../../packages/engine/src/api/volume.ts";
 import { NODE, until } from "../../../packages/engine/src/testing/agent.ts";
 import { addTicket, removeTickets, ticketStatus } from "../../../packages/engine/src/tickets/tickets.ts";
-import { eventually } from "../../support/eventually.ts";
 import { readRecordsAt } from "./volume-set.ts";
 
 const ID = "csi-w";

@@ -62,6 +62,8 @@ export function thorough(env: NodeJS.ProcessEnv = process.env): { skip: string |
   return { skip: currentPart(env) === "everyday" && "npm run test:rest runs it" };
 }
 
+/** Days until a test of {@link inItsTurn} runs again. */
+const TURNS = 3;
 let inTurn = 0;
 
 /**
@@ -82,9 +84,6 @@ export function inItsTurn(env: NodeJS.ProcessEnv = process.env): { skip: string 
 export function everyday(env: NodeJS.ProcessEnv = process.env): { skip: string | false } {
   return { skip: currentPart(env) === "rest" && "npm test runs it" };
 }
-
-/** Days until a test of {@link inItsTurn} runs again. */
-const TURNS = 3;
 
 /** How much of something that has no end runs in each part: histories, rounds, requests. */
 export interface Amounts {
