@@ -104,6 +104,27 @@ test("a volume group of our own volumes: claims join it, it is cut by its name, 
     assert.equal((await run("group", "expand", "db", "64Mi")).code, 1);
   });
 
+  await t.test("restored into a new group, whose class takes its claims along", thorough(), async () => {
+    await kubectl.apply(
+      JSON.stringify({
+        ...{ ...KIND, kind: "VolumeGroupClass", metadata: { name: "for-good" }, ...policy },
+        deleteMembers: "true",
+      }),
+    );
+    await done("group", "snapshot", "create", "eve", "--group", "db");
+    const restored = ["group", "restore", "again", "--from", "eve", "--into", "copies"];
+    await done(...restored, "--group-class", "for-good");
+    const copies = await done("group", "show", "copies");
+    assert.match(copies, /^a-again +Joined +Joined/m);
+    assert.match(copies, /^b-again +Joined +Joined/m);
+    const unsaid = await run("group", "delete", "copies");
+    assert.equal(unsaid.code, 1);
+    assert.match(unsaid.stderr, /deletes its 2 claims and their data.*\nnext: .*--with-claims/);
+    assert.match(await done("group", "delete", "copies", "--with-claims"), /deleted with its claims/);
+    await kubectl.run("wait", "--for=delete", "pvc/a-again", "pvc/b-again", "--timeout=60s");
+    await done("group", "delete", "eve");
+  });
+
   await t.test("it ends, and its claims stay", async () => {
     await kubectl.run("delete", "vg", "db", "--timeout=60s");
     assert.equal((await kubectl.run("get", "volumesets,vgcontent", "-o", "name")).trim(), "");
