@@ -1,9 +1,11 @@
 import { badRequest } from "../object/errors.ts";
+import { LabelParser } from "./parse-labels.ts";
 
 /** One condition on labels; all of a selector's conditions must hold. */
 export interface LabelRequirement {
   key: string;
-  operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+  /** Gt and Lt compare whole numbers; only the string form has them. */
+  operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
   values: string[];
 }
 
@@ -15,40 +17,9 @@ export interface LabelSelector {
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-const KEY = "[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?";
-const VALUE = "[A-Za-z0-9._-]*";
-const SET = new RegExp(`^(${KEY})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
-const EQUAL = new RegExp(`^(${KEY})\\s*(==|=|!=)\\s*(${VALUE})$`);
-const EXISTS = new RegExp(`^(!?)\\s*(${KEY})$`);
-
-/** Parses the API's string form: `app=db,tier in (a,b),!old`. Throws BadRequest. */
+/** Parses the API's string form: `app=db,tier in (a,b),!old,size>3`. Throws BadRequest. */
 export function parseLabelSelector(selector: string | undefined): LabelRequirement[] {
-  if (selector === undefined || selector.trim() === "") return [];
-  return splitTopLevel(selector).map((part) => parseRequirement(part.trim(), selector));
-}
-
-function parseRequirement(part: string, selector: string): LabelRequirement {
-  const set = SET.exec(part);
-  if (set !== null) {
-    const values = (set[3] ?? "").split(",").map((value) => value.trim());
-    if (values.every((value) => new RegExp(`^${VALUE}$`).test(value))) {
-      return { key: set[1] ?? "", operator: set[2] === "in" ? "In" : "NotIn", values };
-    }
-  }
-  const equal = EQUAL.exec(part);
-  if (equal !== null) {
-    return { key: equal[1] ?? "", operator: equal[2] === "!=" ? "NotIn" : "In", values: [equal[3] ?? ""] };
-  }
-  const exists = EXISTS.exec(part);
-  if (exists !== null) {
-    return { key: exists[2] ?? "", operator: exists[1] === "!" ? "DoesNotExist" : "Exists", values: [] };
-  }
-  throw badRequest(`unable to parse requirement "${part}" of label selector "${selector}"`);
-}
-
-/** Splits at the commas that are not between parentheses. */
-function splitTopLevel(selector: string): string[] {
-  return selector.split(/,(?![^(]*\))/);
+  return new LabelParser(selector ?? "").parse();
 }
 
 /** The structured form as requirements. An empty selector selects everything; throws BadRequest. */
@@ -75,6 +46,8 @@ export function formatLabelSelector(requirements: readonly LabelRequirement[]): 
     .map(({ key, operator, values }) => {
       if (operator === "Exists") return key;
       if (operator === "DoesNotExist") return `!${key}`;
+      if (operator === "Gt" || operator === "Lt")
+        return `${key}${operator === "Gt" ? ">" : "<"}${values[0] ?? ""}`;
       return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
     })
     .join(",");
@@ -86,7 +59,18 @@ export function matchesLabels(requirements: readonly LabelRequirement[], labels:
     const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
     if (operator === "Exists") return value !== undefined;
     if (operator === "DoesNotExist") return value === undefined;
+    if (operator === "Gt" || operator === "Lt") return compares(operator, value, values[0] ?? "");
     const isOneOf = value !== undefined && values.includes(value);
     return operator === "In" ? isOneOf : !isOneOf;
   });
 }
+
+/** A label that is no whole number is neither more nor less. */
+function compares(operator: "Gt" | "Lt", value: string | undefined, limit: string): boolean {
+  if (value === undefined || !/^[+-]?\d+$/.test(value)) return false;
+  const [mine, its] = [whole(value), whole(limit)];
+  return operator === "Gt" ? mine > its : mine < its;
+}
+
+/** BigInt takes a minus and no plus. */
+const whole = (text: string) => BigInt(text.replace(/^\+/, ""));

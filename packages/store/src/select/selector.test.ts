@@ -10,7 +10,7 @@ import {
   parseLabelSelector,
 } from "./label-selector.ts";
 
-const labels = { app: "db", "example.com/tier": "back", empty: "" };
+const labels = { app: "db", "example.com/tier": "back", empty: "", size: "10" };
 
 test("label selectors in string form", () => {
   const cases: [string, boolean][] = [
@@ -29,17 +29,60 @@ test("label selectors in string form", () => {
     ["! other", true],
     ["in=db", false],
     ["toString", false],
+    // All of these are what a Kubernetes API server (1.35.4) takes, and what it takes them for.
+    ["empty==", true],
+    ["empty=", true],
+    ["app==", false],
+    ["app!=", true],
+    ["app in (db,)", true],
+    ["empty in (,)", true],
+    ["app in(db)", true],
+    ["in,app", false],
+    ["notin", false],
+    ["!in", true],
+    ["size>9", true],
+    ["size > 10", false],
+    ["size<11,app", true],
+    ["app>1", false],
+    ["none<5", false],
   ];
   for (const [selector, expected] of cases) {
     assert.equal(matchesLabels(parseLabelSelector(selector), labels), expected, selector);
   }
-  for (const selector of ["=", "a=b=c", "a in b", "a in (b", "a,,b", "-a", "a/b/c", "a>1x", ","]) {
+  for (const selector of ["=", "a in b", "a in (b", "a,,b", "a/b/c", "a>", "a in (b c)", "a=b c"]) {
     assert.throws(
       () => parseLabelSelector(selector),
       (error) => isStatus(error, "BadRequest"),
       selector,
     );
   }
+});
+
+test("a label selector that is none is refused in the words of a Kubernetes API server (1.35.4)", () => {
+  const inside = "unable to parse requirement: ";
+  const cases: [string, string][] = [
+    ["a in (", `${inside}found '', expected: ',', ')' or identifier`],
+    ["a in (x", `${inside}found '', expected: ',' or ')'`],
+    ["!!a", `${inside}found '!', expected: identifier`],
+    ["a===b", `${inside}found '=', expected: identifier`],
+    ["a=b=c", "found '=', expected: ',' or 'end of string'"],
+    [",", "found ',', expected: !, identifier, or 'end of string'"],
+    ["a,", "found '', expected: identifier after ','"],
+    ["a b", `${inside}found 'b', expected: in, notin, =, ==, !=, gt, lt`],
+    ["=b", "found '=', expected: !, identifier, or 'end of string'"],
+    ["a=b,,c", "found ',', expected: identifier after ','"],
+    ["!", `${inside}found '', expected: identifier`],
+    ["a>x", `${inside}values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`],
+    ["-a", `${inside}<nil>: Invalid value: "-a": name part must consist of`],
+    ["a=-b", `${inside}values[0][a]: Invalid value: "-b": a valid label must be an empty string or`],
+    ["a>-1", `${inside}values[0][a]: Invalid value: "-1": a valid label must be an empty string or`],
+  ];
+  for (const [selector, words] of cases)
+    assert.throws(
+      () => parseLabelSelector(selector),
+      (error: Error) => error.message.startsWith(words),
+      selector,
+    );
 });
 
 test("structured label selectors mean the same in string form", () => {

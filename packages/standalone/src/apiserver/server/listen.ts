@@ -17,8 +17,9 @@ import { route } from "./route.ts";
 const KEEP_ALIVE_MS = 120_000;
 
 /** Who has not said by then what they want is sent away; a request has come whole within a minute. */
-const HEADERS_MS = 10_000;
+const HEADERS_MS = 9_000;
 const REQUEST_MS = 60_000;
+/** How often connections are looked at: the two together are the ten seconds that are promised. */
 const CHECK_MS = 1_000;
 
 /** Starts the HTTPS server; resolves when it listens. */

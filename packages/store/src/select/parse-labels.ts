@@ -1,0 +1,133 @@
+import { badRequest } from "../object/errors.ts";
+import type { LabelRequirement } from "./label-selector.ts";
+
+const SYMBOLS = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
+const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
+  ...{ "=": "In", "==": "In", "!=": "NotIn", in: "In", notin: "NotIn", ">": "Gt", "<": "Lt" },
+};
+const TEXT = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const INTEGER = /^[+-]?\d{1,19}$/;
+
+/** A symbol or a word; empty at the end of the text. */
+type Token = string;
+
+const isWord = (token: Token) => token !== "" && !SYMBOLS.includes(token);
+const isEnd = (token: Token) => token === "" || token === ",";
+
+/** What stands in a selector, without the blanks. */
+function tokensOf(text: string): Token[] {
+  return text.match(/==|!=|[=!(),<>]|[^\s=!(),<>]+/g) ?? [];
+}
+
+/** Reads the string form of label selectors as Kubernetes does, with the same complaints. */
+export class LabelParser {
+  readonly #tokens: Token[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#tokens = tokensOf(text);
+  }
+
+  /** Throws BadRequest. */
+  parse(): LabelRequirement[] {
+    const requirements: LabelRequirement[] = [];
+    if (this.#look() === "") return [];
+    if (!isWord(this.#look()) && this.#look() !== "!")
+      throw this.#unexpected("!, identifier, or 'end of string'");
+    for (;;) {
+      requirements.push(this.#requirement());
+      const after = this.#look();
+      if (after === "") return requirements;
+      if (after !== ",") throw this.#unexpected("',' or 'end of string'");
+      this.#at += 1;
+      if (!isWord(this.#look()) && this.#look() !== "!") throw this.#unexpected("identifier after ','");
+    }
+  }
+
+  #look(): Token {
+    return this.#tokens[this.#at] ?? "";
+  }
+
+  #take(): Token {
+    const token = this.#look();
+    this.#at += 1;
+    return token;
+  }
+
+  #unexpected(expected: string, inside = ""): Error {
+    return badRequest(`${inside}found '${this.#look()}', expected: ${expected}`);
+  }
+
+  #wrong(expected: string): Error {
+    return this.#unexpected(expected, "unable to parse requirement: ");
+  }
+
+  #requirement(): LabelRequirement {
+    const negated = this.#look() === "!";
+    if (negated) this.#at += 1;
+    if (!isWord(this.#look())) throw this.#wrong("identifier");
+    const key = this.#take();
+    checkKey(key);
+    if (negated) return { key, operator: "DoesNotExist", values: [] };
+    if (isEnd(this.#look())) return { key, operator: "Exists", values: [] };
+    const token = this.#look();
+    const operator = Object.hasOwn(OPERATORS, token) ? OPERATORS[token] : undefined;
+    if (operator === undefined) throw this.#wrong("in, notin, =, ==, !=, gt, lt");
+    this.#at += 1;
+    const values = isWord(token) ? this.#set() : [this.#value()];
+    checkValues(key, operator, values);
+    return { key, operator, values };
+  }
+
+  #value(): string {
+    if (isEnd(this.#look())) return "";
+    if (!isWord(this.#look())) throw this.#wrong("identifier");
+    return this.#take();
+  }
+
+  /** `(a,b)`; where nothing stands between two of these signs, the empty value is meant. */
+  #set(): string[] {
+    if (this.#look() !== "(") throw this.#wrong("'('");
+    this.#at += 1;
+    const first = this.#look();
+    if (!isWord(first) && first !== "," && first !== ")") throw this.#wrong("',', ')' or identifier");
+    const values = new Set<string>();
+    for (;;) {
+      values.add(isWord(this.#look()) ? this.#take() : "");
+      const after = this.#look();
+      if (after !== "," && after !== ")") throw this.#wrong("',' or ')'");
+      this.#at += 1;
+      if (after === ")") return [...values];
+    }
+  }
+}
+
+function refuse(where: string, value: string, why: string): never {
+  throw badRequest(`unable to parse requirement: ${where}: Invalid value: ${JSON.stringify(value)}: ${why}`);
+}
+
+function checkKey(key: string): void {
+  const [name = "", prefix, ...more] = key.split("/").reverse();
+  const isFine = more.length === 0 && name.length <= 63 && TEXT.test(name);
+  if (!isFine || (prefix !== undefined && (prefix.length > 253 || !DOMAIN.test(prefix))))
+    refuse(
+      "<nil>",
+      key,
+      "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character, after an optional DNS subdomain prefix and '/'",
+    );
+}
+
+function checkValues(key: string, operator: LabelRequirement["operator"], values: readonly string[]): void {
+  const [only = ""] = values;
+  if ((operator === "Gt" || operator === "Lt") && !INTEGER.test(only))
+    refuse("values[0]", only, "for 'Gt', 'Lt' operators, the value must be an integer");
+  for (const [index, value] of values.entries()) {
+    if (value === "" || (value.length <= 63 && TEXT.test(value))) continue;
+    refuse(
+      `values[${index}][${key}]`,
+      value,
+      "a valid label must be an empty string or at most 63 alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    );
+  }
+}
