@@ -89,6 +89,34 @@ test("a volume group of our own volumes: claims join it, it is cut by its name, 
     assert.match(await done("group", "delete", "vg/solo"), /default\/solo deleted; its claims stay/);
   });
 
+  await t.test(
+    "a group from the group, at one moment, and nothing else is left of it",
+    thorough(),
+    async () => {
+      await kubectl.apply(
+        JSON.stringify({
+          ...KIND,
+          kind: "VolumeGroupClone",
+          metadata: { name: "copy", namespace: "default" },
+          spec: { source: { volumeGroupName: "db" } },
+        }),
+      );
+      await kubectl.run("wait", "--for=condition=Ready", "volumegroupclone/copy", "--timeout=120s");
+      const members = await kubectl.run("get", "vg", "copy", "-o", "jsonpath={.status.members[*].claimName}");
+      assert.equal(members, "a-copy b-copy");
+      const left = await kubectl.run("get", "vgs,volumesnapshot,volumegrouprestore,snapshots", "-o", "name");
+      assert.equal(left.trim(), "");
+      assert.match(await done("why", "volumegroupclone/copy"), /^ok +VolumeGroupClone default\/copy: Ready/);
+      await done("group", "delete", "vg/copy");
+      await kubectl.run("delete", "volumegroupclone", "copy");
+      await kubectl.run("delete", "pvc", "a-copy", "b-copy");
+      const missing = await run("group", "clone", "never", "--from", "nobody", "--timeout", "1");
+      assert.equal(missing.code, 1);
+      assert.match(missing.stderr, /after 1 s VolumeGroup nobody does not exist/);
+      await kubectl.run("delete", "volumegroupclone", "never");
+    },
+  );
+
   await t.test("one patch grows all members, and kubectl waits for it", async () => {
     const shown = await done("group", "expand", "db", "96Mi");
     assert.match(shown, /^size: \d of 2 members have 96Mi$/m);

@@ -2,6 +2,7 @@ import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
+import { runGroupClone } from "./group-clone/index.ts";
 import { runGroupRestore } from "./group-restore/index.ts";
 import { runGroupSnapshot } from "./group-snapshot/index.ts";
 import { type GroupSnapshotOptions, runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
@@ -42,6 +43,8 @@ interface Controller {
   needsGroupKinds?: boolean;
   /** It waits until VolumeGroupRestores can be stored, too. */
   needsRestoreKind?: boolean;
+  /** It waits until VolumeGroupClones can be stored, too. */
+  needsCloneKind?: boolean;
   /** It waits until VolumeGroups can be stored. */
   needsVolumeGroupKinds?: boolean;
   /** Resolves after the signal, when its last work has ended. */
@@ -59,6 +62,7 @@ export type ControllerName =
   | "snapshot"
   | "group-snapshot"
   | "group-restore"
+  | "group-clone"
   | "volume-group"
   | "capacity"
   | "health"
@@ -121,6 +125,20 @@ export const CONTROLLERS: Readonly<Record<ControllerName, Controller>> = {
     needsGroupKinds: true,
     needsRestoreKind: true,
     run: (context, _options, signal) => runGroupRestore(context, signal),
+  },
+  /** Only asks for a group snapshot and a restore: the controllers of those do the work. */
+  "group-clone": {
+    supported: ({ can, groupSnapshots, volumeGroups }) =>
+      can.has("CREATE_DELETE_SNAPSHOT") &&
+      groupSnapshots &&
+      volumeGroups.has("VOLUME_GROUP") &&
+      volumeGroups.has("MODIFY_VOLUME_GROUP"),
+    needsSnapshotKinds: true,
+    needsGroupKinds: true,
+    needsRestoreKind: true,
+    needsVolumeGroupKinds: true,
+    needsCloneKind: true,
+    run: (context, _options, signal) => runGroupClone(context, signal),
   },
   /** Members come and go: a driver that cannot modify groups has none that could be kept as they should be. */
   "volume-group": {

@@ -1,6 +1,7 @@
 export { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
 export { chooseMode, type ModeName } from "./csi/access-modes.ts";
 export type { ControllerCapability, DriverInfo } from "./csi/driver-info.ts";
+export * from "./kube/group-clone.ts";
 export * from "./kube/group-restore.ts";
 export { type Candidate, leaseName, runAsLeader } from "./leader.ts";
 export { type Lack, missingRights, reportMissing } from "./rights/check.ts";

@@ -19,6 +19,7 @@ import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
+import { VolumeGroupClones } from "./kube/group-clone.ts";
 import { VolumeGroupRestores } from "./kube/group-restore.ts";
 import type { SidecarOptions } from "./start.ts";
 import { VolumeGroups } from "./volume-group/api.ts";
@@ -91,6 +92,7 @@ async function runNamed(
   if (controller.needsSnapshotKinds === true) await waitForKinds(context, "hasSnapshotKinds", signal);
   if (controller.needsGroupKinds === true) await waitForKinds(context, "hasGroupKinds", signal);
   if (controller.needsRestoreKind === true) await waitForKinds(context, "hasRestoreKind", signal);
+  if (controller.needsCloneKind === true) await waitForKinds(context, "hasCloneKind", signal);
   if (controller.needsVolumeGroupKinds === true) await waitForKinds(context, "hasVolumeGroupKinds", signal);
   await controller.run(context, base, signal);
 }
@@ -130,6 +132,7 @@ async function contextFor(
       (await isServed(store, VolumeAttributesClasses, logger, signal)),
     hasGroupKinds: await isServed(store, VolumeGroupSnapshots, logger, signal),
     hasRestoreKind: await isServed(store, VolumeGroupRestores, logger, signal),
+    hasCloneKind: await isServed(store, VolumeGroupClones, logger, signal),
     hasVolumeGroupKinds: await isServed(store, VolumeGroups, logger, signal),
   };
 }
@@ -139,6 +142,7 @@ const KINDS = {
   hasSnapshotKinds: { resource: VolumeSnapshots, called: "snapshot kinds" },
   hasGroupKinds: { resource: VolumeGroupSnapshots, called: "kinds of group snapshots" },
   hasRestoreKind: { resource: VolumeGroupRestores, called: "kinds of group restores" },
+  hasCloneKind: { resource: VolumeGroupClones, called: "kinds of group clones" },
   hasVolumeGroupKinds: { resource: VolumeGroups, called: "kinds of volume groups" },
 } as const;
 

@@ -17,6 +17,7 @@ import { explainAny } from "./explain-any.ts";
 import { explainAttachment } from "./explain-attachment.ts";
 import { explainClaim } from "./explain-claim.ts";
 import { explainEngineGroup, explainGroupRestore, explainGroupSnapshot } from "./explain-group.ts";
+import { explainGroupClone } from "./explain-group-clone.ts";
 import { explainGroupRevert } from "./explain-group-revert.ts";
 import { explainPersistentVolume } from "./explain-persistent-volume.ts";
 import { explainPod } from "./explain-pod.ts";
@@ -44,6 +45,7 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["volumegroup", "volumegroups", "vg"], explainVolumeGroup],
   [["volumegroupsnapshot", "volumegroupsnapshots", "vgs"], explainGroupSnapshot],
   [["volumegrouprestore", "volumegrouprestores", "vgr"], explainGroupRestore],
+  [["volumegroupclone", "volumegroupclones", "vgclone"], explainGroupClone],
   [["volumegrouprevert", "volumegroupreverts", "vgrv"], explainGroupRevert],
   [["pv", "persistentvolume", "persistentvolumes"], whole(explainPersistentVolume)],
   [["volume", "volumes"], whole(explainVolume)],

@@ -32,6 +32,8 @@ export interface SidecarContext {
   hasGroupKinds: boolean;
   /** VolumeGroupRestores are installed. */
   hasRestoreKind: boolean;
+  /** VolumeGroupClones are installed. */
+  hasCloneKind: boolean;
   /** VolumeGroups, their contents and classes are installed. */
   hasVolumeGroupKinds: boolean;
 }

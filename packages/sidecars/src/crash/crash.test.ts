@@ -152,7 +152,7 @@ function prepareBackend({ backend, faults }: ScriptedDriver): void {
 const UNSETTLED =
   /provision\/(source|record|volume|object)|snapshot-content\/(cut|status)|snapshot\/content-created|attach\/published/;
 /** Controllers with a story of their own. */
-const APART = /^sidecars\/(group-restore|volume-group|group-snapshot\/freeze)\b/;
+const APART = /^sidecars\/(group-restore|group-clone|volume-group|group-snapshot\/freeze)\b/;
 const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !APART.test(name));
 const unsettled = gaps.filter((name) => UNSETTLED.test(name));
 

@@ -57,6 +57,7 @@ import { groupOfSnapshot } from "../volume-group/freeze.ts";
 import { lockOf } from "../volume-group/lock.ts";
 import { WANTED_GROUP } from "../volume-group/names.ts";
 import type { Indexers, ObjectCache } from "./cache.ts";
+import { type VolumeGroupClone, VolumeGroupClones } from "./group-clone.ts";
 import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts";
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
@@ -277,6 +278,10 @@ export class Cluster {
         failedIn: ({ metadata, status }) => (status?.phase === "Failed" ? some(metadata.namespace) : []),
       },
     }));
+  }
+
+  get groupClones(): ObjectCache<VolumeGroupClone> {
+    return this.cacheOf(VolumeGroupClones);
   }
 
   get volumeGroups(): ObjectCache<VolumeGroup> {

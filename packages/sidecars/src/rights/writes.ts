@@ -15,6 +15,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import type { ControllerName } from "../controllers.ts";
+import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
@@ -65,6 +66,12 @@ export const WRITES: Readonly<Record<ControllerName, readonly Right[]>> = {
     { resource: VolumeGroups, verbs: ["create"] },
     // Why a claim of it is not made.
     { resource: Events, verbs: ["list"] },
+  ],
+  "group-clone": [
+    patch(VolumeGroupClones),
+    status(VolumeGroupClones),
+    { resource: VolumeGroupSnapshots, verbs: ["create", "delete"] },
+    { resource: VolumeGroupRestores, verbs: ["create", "delete"] },
   ],
   "volume-group": [
     patch(VolumeGroups),

@@ -24,6 +24,7 @@ import {
   VolumeSnapshotContents,
   VolumeSnapshots,
 } from "@mooring/store";
+import { VolumeGroupClones } from "../kube/group-clone.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "../volume-group/api.ts";
 
@@ -34,6 +35,7 @@ const WITH_STATUS = [
   PersistentVolumeClaims,
   PersistentVolumes,
   Pods,
+  VolumeGroupClones,
   VolumeGroupRestores,
   VolumeGroupSnapshotContents,
   VolumeGroupContents,

@@ -1,6 +1,7 @@
 import { defined } from "@mooring/store";
 import type { Command } from "commander";
 import { openNamespace } from "../../client/client.ts";
+import { createGroupClone, renderClone, untilCloned } from "../../group/clone.ts";
 import { renderVolumeGroup, showVolumeGroup } from "../../group/group-report.ts";
 import { selectorOf } from "../../group/snapshot.ts";
 import { areIn, areOut, untilExpanded, untilSynced } from "../../group/until-group.ts";
@@ -45,6 +46,16 @@ async function remove(name: string, claims: string[], options: Waiting): Promise
   await shown(options, name);
 }
 
+async function clone(name: string, options: Waiting & { from: string; template?: string }): Promise<void> {
+  const { from, template, timeout } = options;
+  const { store, namespace } = await openNamespace(options);
+  const created = await createGroupClone(store, { namespace, name, from, ...defined({ template }) }).catch(
+    takenName(`kubectl delete volumegroupclone ${name} -n ${namespace}`),
+  );
+  const done = options.wait ? await untilCloned(store, namespace, name, timeout / 1000) : created;
+  print(options, done ?? created, () => renderClone(done ?? created));
+}
+
 async function expand(name: string, size: string, options: Waiting): Promise<void> {
   const { store, namespace } = await openNamespace(options);
   await expandGroup(store, { namespace, name, size });
@@ -68,6 +79,13 @@ export function addMemberCommands(group: Command): void {
     .argument("<name>", "the group")
     .argument("<claims...>", "claims that are to leave it")
     .action(remove);
+  waiting(
+    group.command("clone").description("make a group from a group: copies of all its claims, of one moment"),
+  )
+    .argument("<name>", "name of the new group")
+    .requiredOption("--from <group>", "the group that is cloned")
+    .option("--template <text>", "names of the claims (default: {{claim}}-NAME)")
+    .action(clone);
   waiting(group.command("expand").description("make every member of a volume group at least this large"))
     .argument("<name>", "the group")
     .argument("<size>", "such as 10Gi; larger members stay as they are")

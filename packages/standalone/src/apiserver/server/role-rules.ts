@@ -20,7 +20,10 @@ const CONTROLLERS = ["replicationcontrollers", "replicationcontrollers/scale"];
 const SNAPSHOTS: readonly (readonly [group: string, resources: string[]])[] = [
   ["snapshot.storage.k8s.io", ["volumesnapshots"]],
   ["groupsnapshot.storage.k8s.io", ["volumegroupsnapshots"]],
-  ["storage.mooring.dev", ["volumegroups", "volumegrouprestores", "volumegroupreverts", "recurringjobs"]],
+  [
+    "storage.mooring.dev",
+    ["volumegroups", "volumegrouprestores", "volumegroupclones", "volumegroupreverts", "recurringjobs"],
+  ],
 ];
 
 /** `view`: reads what is in a namespace, but no secrets and no roles. */

@@ -13,6 +13,7 @@ import type {
 import type {
   VolumeGroup,
   VolumeGroupClass,
+  VolumeGroupClone,
   VolumeGroupContent,
   VolumeGroupRestore,
 } from "@mooring/sidecars";
@@ -239,6 +240,29 @@ const groupRestore: Full<VolumeGroupRestore> = {
   },
 };
 
+const groupClone: Full<VolumeGroupClone> = {
+  apiVersion: "storage.mooring.dev/v1alpha1",
+  kind: "VolumeGroupClone",
+  metadata: { name: "r" },
+  spec: {
+    source: { volumeGroupName: "g" },
+    volumeGroup: { name: "h", volumeGroupClassName: "c" },
+    volumeGroupSnapshotClassName: "s",
+    claimNameTemplate: "{{claim}}-again",
+    defaults: overrides,
+    members: [{ claim: "c", name: "n", ...overrides }],
+  },
+  status: {
+    phase: "Cleaning",
+    message: "m",
+    observedGeneration: 1,
+    volumeGroupName: "h",
+    claims: { total: 1, bound: 0 },
+    members: [{ sourceClaim: "c", claimName: "n" }],
+    conditions,
+  },
+};
+
 const groupRevert: Full<VolumeGroupRevert> = {
   ...ours,
   kind: "VolumeGroupRevert",
@@ -376,6 +400,7 @@ export const MOORING_SAMPLES: readonly KubeObject[] = [
   job,
   share,
   groupRestore,
+  groupClone,
   groupRevert,
   volumeGroup,
   volumeGroupClass,

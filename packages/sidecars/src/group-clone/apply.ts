@@ -1,0 +1,52 @@
+import { failpoint, VolumeGroupSnapshots } from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { CLONE_FINALIZER, type VolumeGroupClone } from "../kube/group-clone.ts";
+import { VolumeGroupRestores } from "../kube/group-restore.ts";
+import { deleteObject, patchMetadata, patchStatus } from "../kube/patch.ts";
+import type { GroupCloneStep } from "./view.ts";
+
+const gap = (name: string) => failpoint(`sidecars/group-clone/${name}`);
+const gaps = {
+  guarded: gap("guarded"),
+  cut: gap("snapshot-created"),
+  restored: gap("restore-created"),
+  told: gap("status-written"),
+  restoreDeleted: gap("restore-deleted"),
+  snapshotDeleted: gap("snapshot-deleted"),
+  released: gap("released"),
+};
+
+/** Takes one step; what is cut short here is decided anew from what is stored. */
+export async function apply(
+  { cluster, events, store }: SidecarContext,
+  clone: VolumeGroupClone,
+  step: GroupCloneStep,
+): Promise<void> {
+  switch (step.do) {
+    case "guard":
+      await patchMetadata(store, cluster.groupClones, clone, { addFinalizers: [CLONE_FINALIZER] });
+      return gaps.guarded();
+    case "create-snapshot":
+      cluster.groups.wrote(await store.create(VolumeGroupSnapshots, step.snapshot));
+      return gaps.cut();
+    case "create-restore":
+      cluster.groupRestores.wrote(await store.create(VolumeGroupRestores, step.restore));
+      return gaps.restored();
+    case "write-status": {
+      const { message, phase } = step.status;
+      await patchStatus(store, cluster.groupClones, clone, step.status);
+      if (step.isNews && phase !== "Waiting")
+        events.event(clone, phase === "Failed" ? "Warning" : "Normal", `Clone${phase}`, message);
+      return gaps.told();
+    }
+    case "delete-restore":
+      await deleteObject(store, cluster.groupRestores, step.restore);
+      return gaps.restoreDeleted();
+    case "delete-snapshot":
+      await deleteObject(store, cluster.groups, step.snapshot);
+      return gaps.snapshotDeleted();
+    case "release":
+      await patchMetadata(store, cluster.groupClones, clone, { removeFinalizers: [CLONE_FINALIZER] });
+      return gaps.released();
+  }
+}

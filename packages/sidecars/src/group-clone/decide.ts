@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from "node:util";
+import { type Condition, defined, hasFinalizer, isDeleting, type KubeObject } from "@mooring/store";
+import { DONE, type Rest } from "../common/controller.ts";
+import { CLONE_FINALIZER, type ClonePhase, type VolumeGroupClone } from "../kube/group-clone.ts";
+import { GROUP_DRIVER } from "../volume-group/names.ts";
+import { groupNameOf, isPartOf, partNameOf, restoreFor, snapshotFor } from "./parts.ts";
+import type { CloneStatus, GroupCloneStep, GroupCloneView } from "./view.ts";
+
+/** The next step for one VolumeGroupClone: snapshot, restore, and then nothing of the two is left. */
+export function decideGroupClone(view: GroupCloneView): GroupCloneStep | Rest {
+  const { clone } = view;
+  if (clone === undefined) return DONE;
+  if (isDeleting(clone)) return hasFinalizer(clone, CLONE_FINALIZER) ? takeAway(view, clone, true) : DONE;
+  if (clone.status?.phase === "Ready") return DONE;
+  const guarded = hasFinalizer(clone, CLONE_FINALIZER);
+  if (isAllThere(clone)) return takeAway(view, clone, false);
+  const obstacle = guarded ? undefined : obstacleOf(view, clone);
+  if (obstacle === "another driver's") return DONE;
+  if (obstacle !== undefined) return tell(view, clone, "Waiting", obstacle);
+  if (!guarded) return { do: "guard" };
+  return build(view, clone);
+}
+
+/** It was said once that everything is there: what comes later, as a claim that is deleted, changes that no more. */
+const isAllThere = ({ status }: VolumeGroupClone): boolean => status?.phase === "Cleaning";
+
+/** Nothing is made before the group can be cut. */
+function obstacleOf({ driver, source }: GroupCloneView, { spec }: VolumeGroupClone): string | undefined {
+  const name = spec.source.volumeGroupName;
+  if (source === undefined) return `VolumeGroup ${name} does not exist`;
+  const of = source.metadata.annotations?.[GROUP_DRIVER];
+  if (of !== undefined && of !== driver) return "another driver's";
+  if (isDeleting(source)) return `VolumeGroup ${name} is being deleted`;
+  const ready = source.status?.conditions?.find(({ type }) => type === "Ready");
+  return ready?.status === "True"
+    ? undefined
+    : `VolumeGroup ${name} is not ready: ${ready?.message ?? "no controller has taken it up"}`;
+}
+
+function build(view: GroupCloneView, clone: VolumeGroupClone): GroupCloneStep | Rest {
+  const { restore, snapshot, source } = view;
+  const stranger = [snapshot, restore].find((part) => part !== undefined && !isPartOf(part, clone));
+  if (stranger !== undefined)
+    return tell(view, clone, "Failed", `${stranger.kind} ${partNameOf(clone)} is in the way: delete it`);
+  if (snapshot === undefined && restore === undefined)
+    return { do: "create-snapshot", snapshot: snapshotFor(clone) };
+  if (snapshot?.status?.readyToUse !== true && restore === undefined) {
+    const why = snapshot?.status?.error?.message;
+    return tell(view, clone, "Snapshotting", why ?? "all members are being cut at one moment");
+  }
+  if (restore === undefined) return { do: "create-restore", restore: restoreFor(clone, source) };
+  const { message = "the claims are about to be made", phase } = restore.status ?? {};
+  if (phase === "Ready") return tell(view, clone, "Cleaning", message);
+  return tell(view, clone, phase === "Failed" ? "Failed" : "Restoring", message);
+}
+
+/** The restore first: it would miss its snapshot. Then the snapshot with its data; the clone is over when both are gone. */
+function takeAway(view: GroupCloneView, clone: VolumeGroupClone, isEnding: boolean): GroupCloneStep | Rest {
+  const restore = own(view.restore, clone);
+  const snapshot = own(view.snapshot, clone);
+  if (restore !== undefined) return isDeleting(restore) ? DONE : { do: "delete-restore", restore };
+  if (snapshot !== undefined) {
+    if (!isDeleting(snapshot)) return { do: "delete-snapshot", snapshot };
+    const message = snapshot.status?.error?.message ?? "the internal group snapshot is being deleted";
+    return isEnding ? DONE : tell(view, clone, "Cleaning", message);
+  }
+  if (isEnding) return { do: "release" };
+  return hasFinalizer(clone, CLONE_FINALIZER)
+    ? { do: "release" }
+    : tell(view, clone, "Ready", `VolumeGroup ${groupNameOf(clone)} is ready`);
+}
+
+function own<T extends KubeObject>(part: T | undefined, clone: VolumeGroupClone): T | undefined {
+  return part !== undefined && isPartOf(part, clone) ? part : undefined;
+}
+
+function tell(
+  { now, restore }: GroupCloneView,
+  clone: VolumeGroupClone,
+  phase: ClonePhase,
+  message: string,
+): GroupCloneStep | Rest {
+  const made = restore?.status;
+  const claims =
+    made?.claims === undefined
+      ? clone.status?.claims
+      : { total: made.claims.total, bound: made.claims.bound };
+  const members =
+    made?.members?.map(({ claimName, sourceClaim }) => ({ sourceClaim, claimName })) ?? clone.status?.members;
+  const status: CloneStatus = {
+    phase,
+    message,
+    ...defined({ observedGeneration: clone.metadata.generation, claims, members }),
+    volumeGroupName: groupNameOf(clone),
+    conditions: [
+      condition(clone, { type: "Ready", is: phase === "Ready", phase, message, now }),
+      condition(clone, { type: "Failed", is: phase === "Failed", phase, message, now }),
+    ],
+  };
+  if (isDeepStrictEqual(status, clone.status)) return DONE;
+  const before = clone.status;
+  const isNews = before?.phase !== phase || (phase === "Failed" && before.message !== message);
+  return { do: "write-status", status, isNews };
+}
+
+function condition(
+  { status: known }: VolumeGroupClone,
+  told: { type: string; is: boolean; phase: ClonePhase; message: string; now: string },
+): Condition {
+  const { is, message, now, phase, type } = told;
+  const status = is ? "True" : "False";
+  const before = known?.conditions?.find((each) => each.type === type);
+  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+  return { type, status, reason: phase, message, lastTransitionTime };
+}
