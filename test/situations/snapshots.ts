@@ -21,6 +21,12 @@ const restore = (name: string, from: string): object => ({
   metadata: { name },
   spec: { source: { volumeGroupSnapshotName: from } },
 });
+const ofGroups = (kind: string, name: string, spec: object): object => ({
+  apiVersion: "storage.mooring.dev/v1alpha1",
+  kind,
+  metadata: { name },
+  spec,
+});
 const content = (name: string, handle: string): object => ({
   apiVersion: "snapshot.storage.k8s.io/v1",
   kind: "VolumeSnapshotContent",
@@ -125,5 +131,19 @@ export const SNAPSHOTS: readonly Situation[] = [
     cause: /VolumeGroupRestore \S+\/again: Failed: .*claim data exists/,
     next: /restore again/,
     doctor: /VolumeGroupRestore \S+\/again +fail/,
+  },
+  {
+    name: "a clone of a volume group whose class nobody has made",
+    objects: [
+      ofGroups("VolumeGroup", "db", {
+        volumeGroupClassName: "gold",
+        source: { selector: { matchLabels: { app: "db" } } },
+      }),
+      ofGroups("VolumeGroupClone", "copy", { source: { volumeGroupName: "db" } }),
+    ],
+    target: "volumegroupclone/copy",
+    cause: /VolumeGroup \S+\/db: .*gold/,
+    next: /kubectl get volumegroupclasses/,
+    doctor: /VolumeGroupClone \S+\/copy +fail[\s\S]*VolumeGroup \S+\/db +fail/,
   },
 ];

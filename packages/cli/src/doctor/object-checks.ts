@@ -5,9 +5,10 @@ import {
   ShareManagers,
   Snapshots,
   VolumeAttachments,
+  VolumeGroupReverts,
   Volumes,
 } from "@mooring/engine";
-import { VolumeGroupRestores } from "@mooring/sidecars";
+import { VolumeGroupClones, VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
   Events,
   type KubeObject,
@@ -54,6 +55,9 @@ export const WATCHED_KINDS: readonly Resource[] = [
   VolumeAttachments,
   VolumeGroupSnapshots,
   VolumeGroupRestores,
+  VolumeGroupReverts,
+  VolumeGroupClones,
+  VolumeGroups,
   Events,
 ];
 

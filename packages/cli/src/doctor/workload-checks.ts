@@ -1,4 +1,5 @@
-import { VolumeGroupRestores } from "@mooring/sidecars";
+import { VolumeGroupReverts } from "@mooring/engine";
+import { VolumeGroupClones, VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
   isNotFound,
   type KubeObject,
@@ -25,15 +26,20 @@ interface Suspects {
   /** As `mooring why` calls the kind. */
   kind: string;
   /** Whether it is worth the reads of an explanation. */
-  suspect(object: KubeObject): boolean;
+  suspect(object: KubeObject, now: Date): boolean;
 }
 
 const phaseOf = (object: KubeObject): string =>
   (object as { status?: { phase?: string } }).status?.phase ?? "Pending";
 const isReady = (object: KubeObject): boolean =>
   (object as { status?: { readyToUse?: boolean } }).status?.readyToUse === true;
-const conditionsOf = (object: KubeObject): readonly { type: string; status: string }[] =>
-  (object as { status?: { conditions?: { type: string; status: string }[] } }).status?.conditions ?? [];
+interface Told {
+  type: string;
+  status: string;
+  lastTransitionTime?: string;
+}
+const conditionsOf = (object: KubeObject): readonly Told[] =>
+  (object as { status?: { conditions?: Told[] } }).status?.conditions ?? [];
 const isPodReady = (pod: KubeObject): boolean =>
   conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
 const hasRestarted = (pod: KubeObject): boolean =>
@@ -42,6 +48,21 @@ const hasRestarted = (pod: KubeObject): boolean =>
   ).some(({ restartCount = 0 }) => restartCount > 1);
 const hasTrouble = (object: KubeObject): boolean =>
   conditionsOf(object).some(({ type, status }) => status === "True" && /Error$|Resiz/.test(type));
+
+/** Every change of members, and every cut, takes a moment. */
+const isUnsettled = (group: KubeObject, now: Date): boolean => {
+  const conditions = conditionsOf(group);
+  return (
+    conditions.length === 0 ||
+    conditions.some(
+      ({ lastTransitionTime = "", status, type }) =>
+        (type === "Degraded" && status === "True") ||
+        ((type === "Ready" || type === "MembersSynced") &&
+          status !== "True" &&
+          !(now.getTime() - Date.parse(lastTransitionTime) < SLOW_AFTER_MS)),
+    )
+  );
+};
 
 const SUSPECTS: readonly Suspects[] = [
   {
@@ -64,9 +85,16 @@ const SUSPECTS: readonly Suspects[] = [
     kind: "volumegrouprestore",
     suspect: (restore) => phaseOf(restore) !== "Ready",
   },
+  {
+    resource: VolumeGroupReverts,
+    kind: "volumegrouprevert",
+    suspect: (revert) => phaseOf(revert) !== "Complete",
+  },
+  { resource: VolumeGroupClones, kind: "volumegroupclone", suspect: (clone) => phaseOf(clone) !== "Ready" },
+  { resource: VolumeGroups, kind: "volumegroup", suspect: isUnsettled },
 ];
 
-/** What people made and do not have: pods, claims, snapshots, restores that fail, or wait for longer than they should. */
+/** What people made and do not have: pods, claims, snapshots, groups, restores that fail, or wait for longer than they should. */
 export async function workloadChecks(store: ObjectStore, now: Date): Promise<Check[]> {
   return (await Promise.all(SUSPECTS.map((suspects) => checksOf(store, suspects, now)))).flat();
 }
@@ -78,7 +106,7 @@ async function checksOf(store: ObjectStore, suspects: Suspects, now: Date): Prom
     throw error;
   });
   const found: Check[] = [];
-  const seen = items.filter(suspect);
+  const seen = items.filter((object) => suspect(object, now));
   for (const object of seen.slice(0, MOST)) found.push(...(await checkOf(store, kind, object, now)));
   if (seen.length > MOST) {
     const what = `${seen.length - MOST} more that are not ready were not looked at one by one`;

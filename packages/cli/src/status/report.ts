@@ -1,5 +1,5 @@
 import { NodeAgents, type Pool, Pools, Snapshots, Volumes } from "@mooring/engine";
-import { VolumeGroupRestores } from "@mooring/sidecars";
+import { VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
   type KubeObject,
   type ObjectStore,
@@ -42,12 +42,20 @@ export interface StatusReport {
 }
 
 type Told = KubeObject & {
-  status?: { phase?: string; state?: string; readyToUse?: boolean; robustness?: string };
+  status?: {
+    phase?: string;
+    state?: string;
+    readyToUse?: boolean;
+    robustness?: string;
+    conditions?: { type: string; status: string }[];
+  };
 };
 
 const byPhase = ({ status }: Told): string => status?.phase ?? "Pending";
 const byState = ({ status }: Told): string => status?.state ?? "creating";
 const byReadiness = ({ status }: Told): string => (status?.readyToUse === true ? "ready" : "not ready");
+const byCondition = ({ status }: Told): string =>
+  status?.conditions?.find(({ type }) => type === "Ready")?.status === "True" ? "ready" : "not ready";
 
 const COUNTED: readonly [resource: Resource, stateOf: (object: Told) => string][] = [
   [Pods, byPhase],
@@ -56,6 +64,7 @@ const COUNTED: readonly [resource: Resource, stateOf: (object: Told) => string][
   [VolumeSnapshots, byReadiness],
   [VolumeGroupSnapshots, byReadiness],
   [VolumeGroupRestores, byPhase],
+  [VolumeGroups, byCondition],
   [Volumes, byState],
   [Snapshots, byReadiness],
 ];
