@@ -1,11 +1,12 @@
 import { type AttachOptions, runAttach } from "./attach/index.ts";
 import { type CapacityOptions, runCapacity } from "./capacity/index.ts";
 import type { SidecarContext } from "./common/context.ts";
+import type { ContentOptions } from "./content/kind.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { runGroupClone } from "./group-clone/index.ts";
 import { runGroupRestore } from "./group-restore/index.ts";
 import { runGroupSnapshot } from "./group-snapshot/index.ts";
-import { type GroupSnapshotOptions, runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
+import { runGroupSnapshotContent } from "./group-snapshot-content/index.ts";
 import { type HealthOptions, runHealth } from "./health/index.ts";
 import { type ModifyOptions, runModify } from "./modify/index.ts";
 import { type RegistrationOptions, runNodeRegistration } from "./node-registration/index.ts";
@@ -13,7 +14,7 @@ import { type ProvisionOptions, runProvision } from "./provision/index.ts";
 import { runReclaim } from "./reclaim/index.ts";
 import { runResize } from "./resize/index.ts";
 import { runSnapshot } from "./snapshot/index.ts";
-import { runSnapshotContent, type SnapshotOptions } from "./snapshot-content/index.ts";
+import { runSnapshotContent } from "./snapshot-content/index.ts";
 import { runSourceProtection } from "./source-protection/index.ts";
 import { runVolumeGroup, type VolumeGroupOptions } from "./volume-group/index.ts";
 
@@ -22,8 +23,8 @@ export interface ControllerOptions {
   provision?: Partial<ProvisionOptions>;
   attach?: Partial<AttachOptions>;
   modify?: Partial<ModifyOptions>;
-  snapshot?: Partial<SnapshotOptions>;
-  groupSnapshot?: Partial<GroupSnapshotOptions>;
+  snapshot?: Partial<ContentOptions>;
+  groupSnapshot?: Partial<ContentOptions>;
   volumeGroup?: Partial<VolumeGroupOptions>;
   capacity?: Partial<CapacityOptions>;
   health?: Partial<HealthOptions>;

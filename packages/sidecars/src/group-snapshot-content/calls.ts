@@ -1,16 +1,10 @@
-import type { CsiClient } from "@mooring/csi";
 import type { VolumeSnapshotInfo } from "@mooring/store";
 import { defined } from "@mooring/store";
 import { rfc3339 } from "../common/time.ts";
-import type { CutGroup } from "./cut-group.ts";
-import type { GroupCutArguments, GroupTarget } from "./decide.ts";
-
-interface CallOptions {
-  signal: AbortSignal;
-  timeoutMs: number;
-}
-
-type Time = { seconds: bigint; nanos: number } | undefined;
+import type { DriverCall } from "../content/kind.ts";
+import { nanoseconds, type WireTime } from "../csi/time.ts";
+import { type GroupRequest, type GroupTarget } from "./types.ts";
+import type { StorageGroup } from "./storage-group.ts";
 
 interface WireGroup {
   groupSnapshotId: string;
@@ -19,16 +13,10 @@ interface WireGroup {
     sourceVolumeId: string;
     sizeBytes: bigint;
     readyToUse: boolean;
-    creationTime?: Time;
+    creationTime?: WireTime;
   }[];
   readyToUse: boolean;
-  creationTime?: Time;
-}
-
-/** Nanoseconds; the first second of 1970 is no time. */
-function nanoseconds(time: Time): number | undefined {
-  if (time === undefined || (time.seconds === 0n && time.nanos === 0)) return undefined;
-  return Number(time.seconds * 1_000_000_000n + BigInt(time.nanos));
+  creationTime?: WireTime;
 }
 
 function toInfo(snapshot: WireGroup["snapshots"][number]): VolumeSnapshotInfo {
@@ -44,7 +32,7 @@ function toInfo(snapshot: WireGroup["snapshots"][number]): VolumeSnapshotInfo {
   };
 }
 
-function toCut(method: string, group: WireGroup | undefined): CutGroup {
+function toGroup(method: string, group: WireGroup | undefined): StorageGroup {
   if (!group?.groupSnapshotId) throw new Error(`the driver answered ${method} without a group snapshot id`);
   const created = nanoseconds(group.creationTime);
   return {
@@ -55,31 +43,28 @@ function toCut(method: string, group: WireGroup | undefined): CutGroup {
   };
 }
 
+/** CreateVolumeGroupSnapshot. */
 export async function createGroupSnapshot(
-  client: CsiClient,
-  { secret: _secret, ...wanted }: GroupCutArguments,
-  secrets: Record<string, string>,
-  options: CallOptions,
-): Promise<CutGroup> {
-  const answer = await client.groupController.createVolumeGroupSnapshot({ ...wanted, secrets }, options);
-  return toCut("CreateVolumeGroupSnapshot", answer.groupSnapshot);
+  { client, options, secrets }: DriverCall,
+  { secret: _secret, ...request }: GroupRequest,
+): Promise<StorageGroup> {
+  const answer = await client.groupController.createVolumeGroupSnapshot({ ...request, secrets }, options);
+  return toGroup("CreateVolumeGroupSnapshot", answer.groupSnapshot);
 }
 
+/** GetVolumeGroupSnapshot. */
 export async function inspectGroupSnapshot(
-  client: CsiClient,
+  { client, options, secrets }: DriverCall,
   { secret: _secret, ...target }: GroupTarget,
-  secrets: Record<string, string>,
-  options: CallOptions,
-): Promise<CutGroup> {
+): Promise<StorageGroup> {
   const answer = await client.groupController.getVolumeGroupSnapshot({ ...target, secrets }, options);
-  return toCut("GetVolumeGroupSnapshot", answer.groupSnapshot);
+  return toGroup("GetVolumeGroupSnapshot", answer.groupSnapshot);
 }
 
+/** DeleteVolumeGroupSnapshot. */
 export async function deleteGroupSnapshot(
-  client: CsiClient,
+  { client, options, secrets }: DriverCall,
   { secret: _secret, ...target }: GroupTarget,
-  secrets: Record<string, string>,
-  options: CallOptions,
 ): Promise<void> {
   await client.groupController.deleteVolumeGroupSnapshot({ ...target, secrets }, options);
 }

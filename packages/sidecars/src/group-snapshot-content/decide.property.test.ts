@@ -10,10 +10,13 @@ import {
   GROUP_BEING_DELETED,
   GROUP_CONTENT_FINALIZER,
 } from "../common/names.ts";
+import { decideContent } from "../content/decide.ts";
+import type { ContentAnswer, ContentStep } from "../content/kind.ts";
 import { DRIVER, groupContent } from "../testing/objects.ts";
-import type { CutGroup } from "./cut-group.ts";
-import { decideGroupContent, type GroupAnswer, type GroupContentStep } from "./decide.ts";
+import { GROUP_CONTENT } from "./kind.ts";
+import { type GroupContentTypes } from "./types.ts";
 import { statusAfter } from "./status.ts";
+import type { StorageGroup } from "./storage-group.ts";
 
 type Outcome = "ok" | "not-ready" | "faulty" | "lost" | "timeout" | "refused";
 type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" | "drop-infos" | "drop-pairs" };
@@ -28,18 +31,18 @@ class World {
       annotations: { [GROUP_BEING_CREATED]: "yes", [FROZEN_GROUP_PARAMETERS]: "{}" },
     },
   );
-  answer: GroupAnswer | undefined;
+  answer: ContentAnswer<GroupContentTypes> | undefined;
   mayExist = false;
-  /** Names under which something was cut. */
+  /** Names under which a group was made. */
   readonly names = new Set<string>();
   exists = false;
 
   step(outcome: Outcome): boolean {
     const { answer, content, mayExist } = this;
-    const step = decideGroupContent({
+    const step = decideContent(GROUP_CONTENT, {
       driver: DRIVER,
       content,
-      groupClass: undefined,
+      contentClass: undefined,
       namePrefix: "groupsnapshot",
       answer,
       mayExist,
@@ -50,7 +53,7 @@ class World {
     return true;
   }
 
-  #apply(step: GroupContentStep, content: VolumeGroupSnapshotContent, outcome: Outcome): void {
+  #apply(step: ContentStep<GroupContentTypes>, content: VolumeGroupSnapshotContent, outcome: Outcome): void {
     const { metadata } = content;
     const annotate = (annotations: Record<string, string>) => {
       this.content = { ...content, metadata: { ...metadata, annotations } };
@@ -65,11 +68,11 @@ class World {
         this.mayExist = false;
         annotate(others);
         break;
-      case "cut":
-        this.names.add(step.arguments.name);
-        this.#cut(content, outcome);
+      case "create-data":
+        this.names.add(step.request.name);
+        this.#create(content, outcome);
         break;
-      case "inspect":
+      case "inspect-data":
         assert.deepEqual(step.target.snapshotIds, ["s1", "s2"], "the driver is told all members");
         this.#answer(outcome, false);
         break;
@@ -83,7 +86,7 @@ class World {
         this.content = undefined;
         return;
       case "write-status":
-        this.content = { ...content, status: statusAfter(content, step.group, step.fault) };
+        this.content = { ...content, status: statusAfter(content, step.data, step.fault) };
         this.answer = undefined;
         return;
       default:
@@ -91,11 +94,11 @@ class World {
     }
   }
 
-  #cut(content: VolumeGroupSnapshotContent, outcome: Outcome): void {
+  #create(content: VolumeGroupSnapshotContent, outcome: Outcome): void {
     assert.ok(
       content.metadata.annotations?.[GROUP_BEING_CREATED] !== undefined ||
         content.status?.volumeGroupSnapshotHandle !== undefined,
-      "before a call that may cut, it is written down",
+      "before a call that may make a group, it is written down",
     );
     if (outcome !== "refused" && outcome !== "timeout") this.exists = true;
     this.#answer(outcome, true);
@@ -103,7 +106,7 @@ class World {
 
   #answer(outcome: Outcome, creates: boolean): void {
     if (outcome === "ok" || outcome === "not-ready" || outcome === "faulty") {
-      this.answer = { kind: "cut", group: groupAs(outcome) };
+      this.answer = { kind: "data", data: groupAs(outcome) };
       return;
     }
     if (creates && outcome !== "refused") this.mayExist = true;
@@ -137,7 +140,7 @@ class World {
   }
 }
 
-function groupAs(outcome: "ok" | "not-ready" | "faulty"): CutGroup {
+function groupAs(outcome: "ok" | "not-ready" | "faulty"): StorageGroup {
   const member = (index: number) => ({
     volumeHandle: `vol-${index}`,
     snapshotHandle: `s${index}`,

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { VolumeGroupSnapshotContent } from "@mooring/store";
 import { FROZEN_GROUP_PARAMETERS, GROUP_BEING_DELETED, GROUP_CONTENT_FINALIZER } from "../common/names.ts";
+import { decideContent } from "../content/decide.ts";
 import { DRIVER, groupContent } from "../testing/objects.ts";
-import { decideGroupContent } from "./decide.ts";
+import { GROUP_CONTENT } from "./kind.ts";
 
 type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
 
@@ -19,8 +20,8 @@ function stepFor(lists: Partial<Status>, spec: Partial<VolumeGroupSnapshotConten
     },
     { volumeGroupSnapshotHandle: "g", readyToUse: true, ...lists },
   );
-  return decideGroupContent({
-    ...{ driver: DRIVER, content, groupClass: undefined, namePrefix: "groupsnapshot" },
+  return decideContent(GROUP_CONTENT, {
+    ...{ driver: DRIVER, content, contentClass: undefined, namePrefix: "groupsnapshot" },
     ...{ answer: undefined, mayExist: false, pauseMs: 0 },
   });
 }
@@ -39,8 +40,8 @@ test("members that only the pairs of v1beta1 name are deleted with their group",
 
 test("when no list names a member any more the driver is asked before it is told to delete", () => {
   assert.deepEqual(stepFor({}), {
-    do: "cut",
-    arguments: { name: "groupsnapshot-uid-group", sourceVolumeIds: ["vol-1", "vol-2"], parameters: {} },
+    do: "create-data",
+    request: { name: "groupsnapshot-uid-group", sourceVolumeIds: ["vol-1", "vol-2"], parameters: {} },
   });
   // It has said that there are none.
   assert.deepEqual(stepFor({ volumeSnapshotInfoList: [] }), {

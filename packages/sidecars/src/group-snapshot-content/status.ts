@@ -1,6 +1,6 @@
 import type { VolumeGroupSnapshotContent, VolumeSnapshotInfo } from "@mooring/store";
 import { defined } from "@mooring/store";
-import { type CutGroup, isCutReady } from "./cut-group.ts";
+import { isGroupReady, type StorageGroup } from "./storage-group.ts";
 
 type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
 
@@ -8,16 +8,22 @@ type Status = NonNullable<VolumeGroupSnapshotContent["status"]>;
  * A content's status after an answer. The handle, times and sizes that were known once are never unlearned; whether
  * members are ready is always what the driver said last.
  */
-export function statusAfter(content: VolumeGroupSnapshotContent, cut: CutGroup, fault?: string): Status {
+export function statusAfter(
+  content: VolumeGroupSnapshotContent,
+  group: StorageGroup,
+  fault?: string,
+): Status {
   const before = content.status ?? {};
-  const handle = before.volumeGroupSnapshotHandle ?? cut.handle;
-  const creationTime = before.creationTime ?? cut.creationTime;
+  const handle = before.volumeGroupSnapshotHandle ?? group.handle;
+  const creationTime = before.creationTime ?? group.creationTime;
   // What an answer about another group says of its members is nothing about ours.
   const members =
-    handle === cut.handle ? merge(before.volumeSnapshotInfoList, cut.members) : before.volumeSnapshotInfoList;
+    handle === group.handle
+      ? merge(before.volumeSnapshotInfoList, group.members)
+      : before.volumeSnapshotInfoList;
   return {
     volumeGroupSnapshotHandle: handle,
-    readyToUse: fault === undefined && isCutReady(cut),
+    readyToUse: fault === undefined && isGroupReady(group),
     ...defined({ creationTime }),
     ...(members === undefined
       ? {}

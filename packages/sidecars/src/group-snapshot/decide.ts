@@ -6,7 +6,7 @@ import {
 } from "@mooring/store";
 import { DONE, type Rest } from "../common/controller.ts";
 import { GROUP_FINALIZER } from "../common/names.ts";
-import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
+import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
 import { GROUP_DRIVER } from "../volume-group/names.ts";
 import { bindImported, lacksSecrets } from "./bind-imported.ts";
 import { decideCreation } from "./decide-creation.ts";

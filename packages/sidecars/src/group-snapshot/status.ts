@@ -1,6 +1,6 @@
 import type { VolumeGroupSnapshot, VolumeGroupSnapshotContent } from "@mooring/store";
 import { defined } from "@mooring/store";
-import { isOnRecord } from "../group-snapshot-content/cut-group.ts";
+import { isOnRecord } from "../group-snapshot-content/storage-group.ts";
 
 type Status = NonNullable<VolumeGroupSnapshot["status"]>;
 

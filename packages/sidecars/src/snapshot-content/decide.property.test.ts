@@ -5,8 +5,11 @@ import type { VolumeSnapshotContent } from "@mooring/store";
 import { howMany } from "@mooring/store/testing";
 import fc from "fast-check";
 import { BEING_CREATED, BEING_DELETED, CONTENT_FINALIZER, FROZEN_PARAMETERS } from "../common/names.ts";
+import { decideContent } from "../content/decide.ts";
+import type { ContentAnswer, ContentStep } from "../content/kind.ts";
 import { DRIVER, snapshotContent } from "../testing/objects.ts";
-import { type ContentAnswer, type ContentStep, decideContent } from "./decide.ts";
+import { SNAPSHOT_CONTENT } from "./kind.ts";
+import { type SnapshotContentTypes } from "./types.ts";
 
 type Outcome = "ok" | "not-ready" | "lost" | "timeout" | "refused";
 type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" };
@@ -18,16 +21,16 @@ class World {
     {},
     { finalizers: [CONTENT_FINALIZER], annotations: { [BEING_CREATED]: "yes", [FROZEN_PARAMETERS]: "{}" } },
   );
-  answer: ContentAnswer | undefined;
-  cut = false;
+  answer: ContentAnswer<SnapshotContentTypes> | undefined;
+  exists = false;
   mayExist = false;
 
   step(outcome: Outcome): boolean {
     const { content, answer, mayExist } = this;
-    const step = decideContent({
+    const step = decideContent(SNAPSHOT_CONTENT, {
       driver: DRIVER,
       content,
-      snapshotClass: undefined,
+      contentClass: undefined,
       namePrefix: "snapshot",
       answer,
       mayExist,
@@ -38,7 +41,7 @@ class World {
     return true;
   }
 
-  #apply(step: ContentStep, content: VolumeSnapshotContent, outcome: Outcome): void {
+  #apply(step: ContentStep<SnapshotContentTypes>, content: VolumeSnapshotContent, outcome: Outcome): void {
     const { metadata } = content;
     const annotate = (annotations: Record<string, string>) => {
       this.content = { ...content, metadata: { ...metadata, annotations } };
@@ -50,30 +53,30 @@ class World {
       annotate(others);
       this.mayExist = false;
     }
-    if (step.do === "cut") this.#cut(outcome);
+    if (step.do === "create-data") this.#create(outcome);
     if (step.do === "delete-data") {
-      if (outcome !== "refused") this.cut = false;
+      if (outcome !== "refused") this.exists = false;
       if (outcome === "ok" || outcome === "not-ready") this.answer = { kind: "removed" };
     }
     if (step.do === "release") this.content = undefined;
     if (step.do === "write-status") {
-      const { handle, ready } = step.snapshot;
+      const { handle, ready } = step.data;
       this.content = { ...content, status: { snapshotHandle: handle, readyToUse: ready } };
       this.answer = undefined;
     }
   }
 
-  #cut(outcome: Outcome): void {
+  #create(outcome: Outcome): void {
     assert.ok(
       this.content?.metadata.annotations?.[BEING_CREATED] !== undefined ||
         this.content?.status?.snapshotHandle !== undefined,
-      "before a call that may cut, it is written down",
+      "before a call that may make a snapshot, it is written down",
     );
-    if (outcome === "ok" || outcome === "not-ready" || outcome === "lost") this.cut = true;
+    if (outcome === "ok" || outcome === "not-ready" || outcome === "lost") this.exists = true;
     if (outcome === "ok" || outcome === "not-ready")
       this.answer = {
-        kind: "cut",
-        snapshot: { handle: "s", ready: outcome === "ok", creationTime: 1, sizeBytes: 1 },
+        kind: "data",
+        data: { handle: "s", ready: outcome === "ok", creationTime: 1, sizeBytes: 1 },
       };
     else {
       const code = outcome === "refused" ? Code.INTERNAL : Code.UNAVAILABLE;
@@ -112,7 +115,7 @@ test("whatever happens between the steps: a content is ready in the end, or gone
       const world = new World();
       for (const each of actions) world.act(each);
       world.settle();
-      if (world.content === undefined) assert.equal(world.cut, false, "no data is left behind");
+      if (world.content === undefined) assert.equal(world.exists, false, "no data is left behind");
       else {
         assert.equal(world.content.status?.readyToUse, true);
         assert.equal(world.content.metadata.annotations?.[BEING_CREATED], undefined);

@@ -1,7 +1,7 @@
 import type { VolumeGroupSnapshotContent, VolumeSnapshotInfo } from "@mooring/store";
 
 /** A group snapshot as the driver describes it. */
-export interface CutGroup {
+export interface StorageGroup {
   handle: string;
   /** The driver says so of the whole. */
   ready: boolean;
@@ -11,7 +11,7 @@ export interface CutGroup {
 }
 
 /** A group is as ready as its last member, whatever the driver says of the whole. */
-export function isCutReady({ ready, members }: CutGroup): boolean {
+export function isGroupReady({ ready, members }: StorageGroup): boolean {
   return ready && members.every(({ readyToUse }) => readyToUse === true);
 }
 
@@ -21,11 +21,11 @@ const list = (handles: readonly string[]): string => handles.join(", ") || "none
  * What is wrong with an answer, if anything: every source has exactly one snapshot, and nothing else is in it. A group
  * with a fault is kept on record, because it has to be deleted one day, and never gets ready.
  */
-export function faultOf(content: VolumeGroupSnapshotContent, cut: CutGroup): string | undefined {
+export function faultOf(content: VolumeGroupSnapshotContent, group: StorageGroup): string | undefined {
   const known = content.status?.volumeGroupSnapshotHandle;
-  if (known !== undefined && known !== cut.handle)
-    return `the driver answered with group snapshot ${cut.handle}, but this content is ${known}`;
-  const ids = cut.members.map(({ snapshotHandle }) => snapshotHandle ?? "");
+  if (known !== undefined && known !== group.handle)
+    return `the driver answered with group snapshot ${group.handle}, but this content is ${known}`;
+  const ids = group.members.map(({ snapshotHandle }) => snapshotHandle ?? "");
   if (ids.length === 0) return "the driver answered without a single member snapshot";
   if (ids.includes("")) return "the driver answered with a member that has no snapshot id";
   const twice = repeated(ids);
@@ -35,7 +35,7 @@ export function faultOf(content: VolumeGroupSnapshotContent, cut: CutGroup): str
     const missing = (groupSnapshotHandles?.volumeSnapshotHandles ?? []).filter((id) => !ids.includes(id));
     return missing.length === 0 ? undefined : `the group on storage has no snapshot ${list(missing)}`;
   }
-  const sources = cut.members.map(({ volumeHandle }) => volumeHandle ?? "");
+  const sources = group.members.map(({ volumeHandle }) => volumeHandle ?? "");
   const without = volumeHandles.filter((handle) => !sources.includes(handle));
   const foreign = sources.filter((handle) => !volumeHandles.includes(handle));
   const double = repeated(sources);

@@ -1,41 +1,31 @@
-import type { KubeObject } from "@mooring/store";
-import { type CallFailure, callFailure, isUncertain, leastPause } from "../csi/codes.ts";
+import { Backoff } from "../common/backoff.ts";
+import type { SidecarContext } from "../common/context.ts";
+import { rfc3339 } from "../common/time.ts";
+import { Uncertainty } from "../common/uncertainty.ts";
+import { callFailure, isUncertain, leastPause } from "../csi/codes.ts";
 import type { ObjectCache } from "../kube/cache.ts";
 import { patchStatus } from "../kube/patch.ts";
-import { Backoff } from "./backoff.ts";
-import type { SidecarContext } from "./context.ts";
-import { rfc3339 } from "./time.ts";
-import { Uncertainty } from "./uncertainty.ts";
+import type { ContentAnswer, ContentTypes } from "./kind.ts";
 
-/** Longest time between two questions whether what was cut is ready, in milliseconds. */
+/** Longest time between two calls that ask whether the data are ready, in milliseconds. */
 const LONGEST_POLL_MS = 15_000;
 
-/** An object that stands for a snapshot, or a group of them, on the storage system. */
-interface Content extends KubeObject {
-  status?: { readyToUse?: boolean; error?: { message?: string } };
-}
-
-interface Failed {
-  kind: "failed";
-  failure: CallFailure;
-}
-
 /**
- * The calls that a controller makes to the driver for contents, and what it remembers of them from one look at a content
- * to the next: answers, pauses, and whether a call may have had an effect that nobody has confirmed. All by uid.
+ * The calls that a controller makes to the driver for contents, and what it remembers of them from one read of a content
+ * to the next: answers, back-off, and whether a call may have had an effect that nobody has confirmed. All by UID.
  */
-export class ContentCalls<C extends Content, Answer> {
+export class ContentCalls<T extends ContentTypes> {
   readonly #context: SidecarContext;
-  readonly #cache: ObjectCache<C>;
+  readonly #cache: ObjectCache<T["content"]>;
   readonly #signal: AbortSignal;
-  readonly answers = new Map<string, Answer | Failed>();
+  readonly answers = new Map<string, ContentAnswer<T>>();
   readonly uncertainty = new Uncertainty();
   /** After failures. */
   readonly pauses: Backoff;
-  /** Between questions about what is not ready yet: less and less often, but never as rarely as what fails. */
+  /** Between calls about what is not ready yet: less and less often, but never as rarely as what fails. */
   readonly polls: Backoff;
 
-  constructor(context: SidecarContext, cache: ObjectCache<C>, signal: AbortSignal) {
+  constructor(context: SidecarContext, cache: ObjectCache<T["content"]>, signal: AbortSignal) {
     this.#context = context;
     this.#cache = cache;
     this.#signal = signal;
@@ -59,9 +49,9 @@ export class ContentCalls<C extends Content, Answer> {
 
   /** One call to the driver: its answer, or its failure, is remembered until the next step has used it. */
   async make(
-    content: C,
+    content: T["content"],
     { requestKey, reason }: { requestKey: string; reason: string },
-    call: () => Promise<Answer>,
+    call: () => Promise<ContentAnswer<T>>,
   ): Promise<void> {
     const { name, uid = "" } = content.metadata;
     try {
@@ -79,7 +69,7 @@ export class ContentCalls<C extends Content, Answer> {
   }
 
   /** Written once per error, not once per attempt. */
-  async complain(content: C, reason: string, message: string): Promise<void> {
+  async complain(content: T["content"], reason: string, message: string): Promise<void> {
     const { events, now, store } = this.#context;
     events.event(content, "Warning", reason, message);
     if (content.status?.error?.message === message) return;

@@ -1,0 +1,132 @@
+import { isDeleting } from "@mooring/store";
+import type { SidecarContext } from "../common/context.ts";
+import { RESERVED_PARAMETERS } from "../common/names.ts";
+import { rfc3339 } from "../common/time.ts";
+import { patchMetadata, patchStatus } from "../kube/patch.ts";
+import { readSecret, readSecretIfAny } from "../secrets/read.ts";
+import type { ContentCalls } from "./calls.ts";
+import { contentRequestKey } from "./decide.ts";
+import type { ContentKind, ContentOptions, ContentStep, ContentTypes, ContentView } from "./kind.ts";
+
+/** What the steps of all contents of a kind are made with. */
+export interface ContentWork<T extends ContentTypes> {
+  kind: ContentKind<T>;
+  context: SidecarContext;
+  calls: ContentCalls<T>;
+  options: ContentOptions;
+}
+
+/** Makes one externally visible change for a content. */
+export async function applyContent<T extends ContentTypes>(
+  work: ContentWork<T>,
+  step: ContentStep<T>,
+  view: ContentView<T>,
+): Promise<void> {
+  const { calls, context, kind } = work;
+  const { content } = view;
+  if (content === undefined) return;
+  const { failpoints, names } = kind;
+  const uid = content.metadata.uid ?? "";
+  const requestKey = contentRequestKey(kind, view);
+  const change = (what: Parameters<typeof patchMetadata>[3]) =>
+    patchMetadata(context.store, kind.cache(context.cluster), content, what);
+  switch (step.do) {
+    case "add-finalizer":
+      await change({ addFinalizers: [names.finalizer] });
+      return failpoints.finalizerAdded();
+    case "mark-being-created":
+      await change({ annotations: { [names.beingCreated]: "yes" } });
+      calls.answers.delete(uid);
+      return failpoints.marked();
+    case "clear-being-created":
+      await change({ annotations: { [names.beingCreated]: null } });
+      calls.answers.delete(uid);
+      calls.uncertainty.settle(uid);
+      return failpoints.cleared();
+    case "create-data":
+      return createData(work, content, step.request, requestKey);
+    case "inspect-data":
+      return calls.make(content, { requestKey, reason: names.reasons.inspection }, async () => {
+        const secrets = await readSecret(context.store, step.target.secret);
+        return { kind: "data", data: await kind.inspect(driverCall(work, secrets), step.target) };
+      });
+    case "write-status":
+      return writeStatus(work, view, content, step);
+    case "report":
+      calls.pauses.fail(uid, requestKey);
+      return calls.complain(content, step.reason, step.message);
+    case "delete-data":
+      return calls.make(content, { requestKey, reason: names.reasons.deletion }, async () => {
+        const secrets = await readSecretIfAny(context.store, step.target.secret);
+        await kind.remove(driverCall(work, secrets), step.target);
+        failpoints.dataDeleted();
+        return { kind: "removed" };
+      });
+    case "release":
+      await change({ removeFinalizers: [names.finalizer] });
+      return failpoints.released();
+  }
+}
+
+function driverCall<T extends ContentTypes>(
+  { calls, context: { driver, now } }: ContentWork<T>,
+  secrets: Record<string, string>,
+) {
+  return { client: driver.client, driver: driver.info, secrets, nowMs: now(), options: calls.options };
+}
+
+async function createData<T extends ContentTypes>(
+  work: ContentWork<T>,
+  content: T["content"],
+  request: T["request"],
+  requestKey: string,
+): Promise<void> {
+  const { calls, context, kind } = work;
+  const parameters = { ...request.parameters, ...metadataParameters(work, content) };
+  // What is being deleted is created once more only to learn its handle: a secret that is gone must not keep it.
+  const read = isDeleting(content) ? readSecretIfAny : readSecret;
+  await calls.make(content, { requestKey, reason: kind.names.reasons.creation }, async () => {
+    const secrets = await read(context.store, request.secret);
+    const data = await kind.create(driverCall(work, secrets), { ...request, parameters });
+    kind.failpoints.created();
+    return { kind: "data", data };
+  });
+}
+
+function metadataParameters<T extends ContentTypes>(
+  { kind, options }: ContentWork<T>,
+  content: T["content"],
+): Record<string, string> {
+  if (!options.extraCreateMetadata) return {};
+  const { name, namespace } = kind.ref(content);
+  const prefix = `${RESERVED_PARAMETERS}${kind.names.metadata}`;
+  return {
+    [`${prefix}/name`]: name,
+    [`${prefix}/namespace`]: namespace,
+    [`${prefix}content/name`]: content.metadata.name,
+  };
+}
+
+async function writeStatus<T extends ContentTypes>(
+  { calls, context, kind }: ContentWork<T>,
+  view: ContentView<T>,
+  content: T["content"],
+  { data, fault }: { data: T["data"]; fault?: string },
+): Promise<void> {
+  const { cluster, events, now, store } = context;
+  const uid = content.metadata.uid ?? "";
+  const error = fault === undefined ? null : { message: fault, time: rfc3339(now()) };
+  const status = { ...kind.status(content, data, fault), error };
+  const left = await patchStatus(store, kind.cache(cluster), content, status);
+  kind.failpoints.statusWritten();
+  calls.answers.delete(uid);
+  if (fault !== undefined) {
+    calls.pauses.fail(uid, contentRequestKey(kind, { ...view, content: left }));
+    events.event(content, "Warning", kind.names.reasons.inspection, fault);
+    return;
+  }
+  calls.pauses.reset(uid);
+  // What is not ready is asked about less and less often, but never as rarely as what fails.
+  if (kind.isReady(data)) calls.polls.reset(uid);
+  else calls.polls.fail(uid, kind.handle(left) ?? "");
+}

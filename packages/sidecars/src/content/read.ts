@@ -1,0 +1,32 @@
+import type { SidecarContext } from "../common/context.ts";
+import type { ContentCalls } from "./calls.ts";
+import { contentRequestKey } from "./decide.ts";
+import type { ContentKind, ContentTypes, ContentView } from "./kind.ts";
+
+/** Everything that the next step for the content of this name depends on. `fresh`: the server is asked for the content. */
+export async function readContent<T extends ContentTypes>(
+  kind: ContentKind<T>,
+  calls: ContentCalls<T>,
+  { cluster, driver, namePrefix }: Pick<SidecarContext, "cluster" | "driver"> & { namePrefix: string },
+  { name, fresh }: { name: string; fresh: boolean },
+): Promise<ContentView<T>> {
+  const contents = kind.cache(cluster);
+  const content = fresh ? await contents.refresh(name) : contents.get(name);
+  const uid = content?.metadata.uid ?? "";
+  const className = content === undefined ? undefined : kind.className(content);
+  const view: ContentView<T> = {
+    driver: driver.info.name,
+    content,
+    contentClass: kind.classes(cluster).get(className ?? ""),
+    namePrefix,
+    answer: calls.answers.get(uid),
+    mayExist: calls.uncertainty.has(uid),
+    pauseMs: 0,
+  };
+  const handle = content === undefined ? undefined : kind.handle(content);
+  // Nobody waits any more for what is being deleted to get ready.
+  const isPolled = content !== undefined && content.metadata.deletionTimestamp === undefined;
+  const polled = isPolled ? calls.polls.remaining(uid, handle ?? "") : 0;
+  const paused = calls.pauses.remaining(uid, contentRequestKey(kind, view));
+  return { ...view, pauseMs: Math.max(polled, paused) };
+}
