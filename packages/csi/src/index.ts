@@ -1,7 +1,8 @@
 export type { CallContext } from "./calls/context.ts";
 export type { Answer, Call, Interceptor, Next } from "./calls/interceptor.ts";
 export type { ExtraCapabilities } from "./capabilities/derive.ts";
-export { type ConnectOptions, type CsiClient, connect } from "./client/connect.ts";
+export { type ConnectOptions, connect } from "./client/connect.ts";
+export type { CsiClient } from "./client/csi-client.ts";
 export { type ProbeOptions, probeUntilReady } from "./client/probe.ts";
 export type { RetryPolicy } from "./client/retry.ts";
 export { Code, type CodeName, codeName, toCode } from "./errors/codes.ts";

@@ -1,4 +1,5 @@
 export * from "./api/attachment.ts";
+export * from "./api/faults.ts";
 export * from "./api/group-revert.ts";
 export * from "./api/group-snapshot.ts";
 export * from "./api/kinds.ts";
@@ -31,9 +32,10 @@ export { isGivenAway } from "./leases/given-away.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./leases/image-leases.ts";
 export { mountFault } from "./node/health/fault.ts";
 export { NodeInUse } from "./node/heartbeat/holder.ts";
-export { type Agent, type AgentOptions, type AgentPool, startAgent } from "./node/index.ts";
+export { type Agent, startAgent } from "./node/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./node/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./node/leaks/leak.ts";
+export type { AgentOptions, AgentPool } from "./node/options.ts";
 export { layoutOf } from "./node/pool/layout-of.ts";
 export { sharePath } from "./node/share/layout.ts";
 export {
@@ -46,7 +48,8 @@ export {
 export { attachVolume } from "./operator/attach.ts";
 export { BlockedByTickets } from "./operator/blocked.ts";
 export { detachVolume } from "./operator/detach.ts";
-export { handleVolumes, type RestContext, type RestRequest } from "./operator/http/handle.ts";
+export { handleVolumes } from "./operator/http/handle.ts";
+export type { RestContext, RestRequest } from "./operator/http/request.ts";
 export type * from "./operator/http/resources.ts";
 export type { AttachRequest, DetachRequest } from "./operator/request.ts";
 export type * from "./pools/backend.ts";

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { acquireLease, type Logger, type ObjectStore } from "@mooring/store";
 import { sanitizeDriverName } from "./common/names.ts";
-import type { LeaderElectionOptions } from "./start.ts";
+import type { LeaderElectionOptions } from "./options.ts";
 
 /** Who wants to lead, and where that is written. */
 export interface Candidate {

@@ -1,54 +1,17 @@
 import { setMaxListeners } from "node:events";
 import { connect } from "@mooring/csi";
-import { type Logger, type ObjectStore, silentLogger } from "@mooring/store";
-import { CONTROLLERS, type ControllerName, type ControllerOptions } from "./controllers.ts";
+import { silentLogger } from "@mooring/store";
+import type { DriverHealth } from "./common/driver-health.ts";
+import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import { type Driver, describeDriver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
 import { type CallMeasurement, measured } from "./csi/measured.ts";
 import { oneAtATime } from "./csi/one-at-a-time.ts";
 import { waitUntilReady } from "./csi/probe.ts";
-import type { DriverHealth } from "./health/index.ts";
 import { leaseName, runAsLeader } from "./leader.ts";
+import type { SidecarOptions } from "./options.ts";
 import { reportMissingRights } from "./rights/check.ts";
 import { runTerms } from "./term.ts";
-
-export interface SidecarOptions extends ControllerOptions {
-  store: ObjectStore;
-  /** The driver's socket: `unix:///path/csi.sock`. */
-  endpoint: string;
-  /** Default: every one that the driver's capabilities allow. */
-  controllers?: readonly ControllerName[];
-  logger?: Logger;
-  /** Stops everything. */
-  signal: AbortSignal;
-  /** Where records of unfinished calls and capacity objects are kept; default `kube-system`. */
-  namespace?: string;
-  /** Time for one call to the driver in milliseconds; default 60,000. */
-  timeoutMs?: number;
-  /** Pauses between failing calls in milliseconds; default 1,000 up to 300,000, infeasible ones at least 300,000. */
-  retry?: { startMs?: number; maxMs?: number; infeasibleMs?: number };
-  /** Keys that one controller works on at the same time; default 50. */
-  concurrency?: number;
-  /** Milliseconds since the epoch; default `Date.now`. */
-  now?: () => number;
-  /** Only one process per driver works at a time; the others wait for its lease. */
-  leaderElection?: LeaderElectionOptions;
-  /** Called at the end of every call to the driver. */
-  onCall?: (call: CallMeasurement & { driver: string }) => void;
-}
-
-export interface LeaderElectionOptions {
-  /** Namespace of the Lease; default: that of the records. */
-  namespace?: string;
-  /** Default `mooring-sidecars-<driver>`. */
-  name?: string;
-  /** Default: host name and a random part. */
-  identity?: string;
-  /** Milliseconds; see `acquireLease` of the store for the defaults. */
-  durationMs?: number;
-  renewDeadlineMs?: number;
-  retryMs?: number;
-}
 
 export interface Sidecars {
   /** What the driver said about itself at the start. A driver that comes back changed gets other controllers. */

@@ -14,14 +14,14 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import type { SidecarContext } from "./common/context.ts";
+import type { DriverHealth } from "./common/driver-health.ts";
 import { CONTROLLERS, type ControllerName } from "./controllers.ts";
 import type { Driver } from "./csi/driver.ts";
 import type { DriverInfo } from "./csi/driver-info.ts";
-import type { DriverHealth } from "./health/index.ts";
 import { Cluster } from "./kube/cluster.ts";
 import { VolumeGroupClones } from "./kube/group-clone.ts";
 import { VolumeGroupRestores } from "./kube/group-restore.ts";
-import type { SidecarOptions } from "./start.ts";
+import type { SidecarOptions } from "./options.ts";
 import { VolumeGroups } from "./volume-group/api.ts";
 
 type Base = SidecarOptions & {

@@ -4,9 +4,10 @@ import { fullName } from "../calls/interceptor.ts";
 import { type Logger, silentLogger } from "../log/logger.ts";
 import { type Observe, observed, observedStream } from "../metrics/observe.ts";
 import { socketPath } from "../sockets/endpoint.ts";
-import type { CallOptions, ServiceClient } from "../wire/method-types.ts";
-import { type ServiceName, services, servicesV0 } from "../wire/services.ts";
+import type { CallOptions } from "../wire/method-types.ts";
+import { services, servicesV0 } from "../wire/services.ts";
 import { callStream, callUnary, encodeRequest } from "./call.ts";
+import type { CsiClient } from "./csi-client.ts";
 import { probeUntilReady } from "./probe.ts";
 import { type RetryPolicy, streamWithRetry, withRetry } from "./retry.ts";
 
@@ -27,15 +28,6 @@ export interface ConnectOptions {
   /** Ends that wait. */
   signal?: AbortSignal;
 }
-
-/** A plugin's services, typed. A service or method that the plugin does not have answers UNIMPLEMENTED. */
-export type CsiClient = { readonly [S in ServiceName]: ServiceClient<(typeof services)[S]> } & {
-  /** The same plugin by csi.v0. */
-  readonly v0: { readonly [S in keyof typeof servicesV0]: ServiceClient<(typeof servicesV0)[S]> };
-  readonly endpoint: string;
-  /** Ends the connection; calls under way fail with UNAVAILABLE. */
-  close(): void;
-};
 
 const CHANNEL_OPTIONS = {
   "grpc.enable_channelz": 0,

@@ -1,7 +1,7 @@
 import { Code } from "../errors/codes.ts";
 import { CsiError } from "../errors/csi-error.ts";
 import { toCsiError } from "../errors/status.ts";
-import type { CsiClient } from "./connect.ts";
+import type { CsiClient } from "./csi-client.ts";
 import { wait } from "./retry.ts";
 
 /** How `probeUntilReady` asks. Times in milliseconds. */

@@ -1,7 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import type { Attempts } from "./attempts.ts";
+import type { VolumeSalvage } from "./faults.ts";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
-import type { VolumeSalvage } from "./salvage.ts";
 
 /** Where a volume's first bytes come from. */
 export interface VolumeSource {

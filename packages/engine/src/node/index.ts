@@ -7,14 +7,10 @@ import {
   isAlreadyExists,
   KeyedLock,
   type KubeObject,
-  type Logger,
   mutate,
-  type ObjectStore,
 } from "@mooring/store";
 import { DRIVER_NAME } from "../api/names.ts";
-import { type Pool, Pools, type PoolType } from "../api/pool.ts";
-import type { Host } from "../host/host.ts";
-import type { LeaseTimes } from "../leases/image-leases.ts";
+import { type Pool, Pools } from "../api/pool.ts";
 import { DEFAULT_POOL_BYTES } from "../pools/backing-file.ts";
 import type { AgentContext } from "./context.ts";
 import { createInformers } from "./controllers.ts";
@@ -26,6 +22,7 @@ import { claimNode } from "./heartbeat/holder.ts";
 import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
 import { heldDevices } from "./held-devices.ts";
 import { OpenPools } from "./open-pools.ts";
+import type { AgentOptions, AgentPool } from "./options.ts";
 import { detachOrphans } from "./orphans.ts";
 import { runPools } from "./pool/index.ts";
 import { releaseDevices } from "./release-devices.ts";
@@ -36,48 +33,6 @@ import { runSnapshots } from "./snapshot/index.ts";
 import { runVolumes } from "./volume/index.ts";
 
 const HEALTH_MS = 10_000;
-
-/** A pool to have on this node. */
-export interface AgentPool {
-  name: string;
-  type: PoolType;
-  /** `path` is a folder that other nodes see as well; needs `leases`. */
-  shared?: boolean;
-  /** Absolute folder; default `<stateDir>/pools/<name>`. */
-  path?: string;
-  /** Bytes of the sparse file behind it; default 20 GiB for a new one, else as it is. */
-  size?: number;
-  /** Promised bytes may exceed the pool's size by this factor. */
-  overcommit?: number;
-  reserve?: number;
-  /** Its writers are held before it is full. */
-  holdWriters?: boolean;
-}
-
-export interface AgentOptions {
-  store: ObjectStore;
-  host: Host;
-  /** Name of this node's NodeAgent object, and the CSI node id. */
-  nodeID: string;
-  /** Absolute folder below which pools are made. */
-  stateDir: string;
-  logger: Logger;
-  /** Pool objects made when they are not there; in one that is, size may grow, and limits that are said here change. */
-  pools?: readonly AgentPool[];
-  /** Take part in shared pools; the store has to know coordination.k8s.io/v1. */
-  leases?: Partial<LeaseTimes>;
-  /**
-   * Detach idle devices when stopping. Only where the agent stops after all workloads: a raw block device may be idle
-   * in the hands of a running one.
-   */
-  releaseOnStop?: boolean;
-  /** The IPv4 address by which this node reaches the others, and they it; default the first that it has. */
-  address?: string;
-  /** Milliseconds between two looks at the health of what is attached; default 10,000. */
-  healthMs?: number;
-  /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
-  signal: AbortSignal;
-}
 
 export interface Agent {
   /** Settles when everything is released. */

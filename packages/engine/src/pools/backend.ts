@@ -1,12 +1,5 @@
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
-
-/** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
-export interface Image {
-  id: string;
-  path: string;
-  /** Bytes the volume may hold. */
-  size: number;
-}
+import type { Image } from "./image.ts";
 
 export interface PoolUsage {
   totalBytes: number;

@@ -17,8 +17,9 @@ import type { PoolType } from "../api/pool.ts";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
-import type { Image, PoolBackend } from "./backend.ts";
+import type { PoolBackend } from "./backend.ts";
 import { createPool, type PoolOptions } from "./create-pool.ts";
+import type { Image } from "./image.ts";
 import { poolLayout } from "./layout.ts";
 
 const codeOf = (error: unknown): unknown => (error instanceof EngineError ? error.code : error);

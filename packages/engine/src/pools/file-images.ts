@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
-import type { Image } from "./backend.ts";
 import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
+import type { Image } from "./image.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
 export const IMAGE_SUFFIX = ".img";

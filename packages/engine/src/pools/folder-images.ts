@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
-import type { Image } from "./backend.ts";
 import { syncFolder } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import { folderUsers } from "./folder-users.ts";
+import type { Image } from "./image.ts";
 import { GOING, type ImageStore, NEXT, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
 const afterTemporary = failpoint("engine/pool/folder-written");

@@ -1,7 +1,7 @@
 import type { PoolType } from "../api/pool.ts";
 import type { Host } from "../host/host.ts";
-import type { Image } from "./backend.ts";
 import type { GroupCopier } from "./group-copy.ts";
+import type { Image } from "./image.ts";
 import type { ImageStore } from "./image-store.ts";
 import type { PoolLayout } from "./layout.ts";
 import { reflinkCopier, settled } from "./reflink-copier.ts";

@@ -1,4 +1,4 @@
-import type { Image } from "./backend.ts";
+import type { Image } from "./image.ts";
 
 /** One image of a group to be copied. */
 export interface Copy {

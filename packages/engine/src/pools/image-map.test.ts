@@ -10,8 +10,9 @@ import { EngineError } from "../errors.ts";
 import { createHost } from "../host/create-host.ts";
 import { allocatedRanges, changedRanges, type Range } from "../host/filesystem/ranges.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
-import type { Image, PoolBackend } from "./backend.ts";
+import type { PoolBackend } from "./backend.ts";
 import { createPool } from "./create-pool.ts";
+import type { Image } from "./image.ts";
 import { imageMap } from "./image-map.ts";
 
 const host = createHost();

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-import type { Image } from "./backend.ts";
+import type { Image } from "./image.ts";
 
 /**
  * How one kind of pool keeps images in its `images` folder. Callers have checked ids and budget and make sure that

@@ -9,8 +9,9 @@ import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { createHost } from "../host/create-host.ts";
 import { GIB, MIB, scratch } from "../testing/scratch.ts";
-import type { Image, PoolBackend } from "./backend.ts";
+import type { PoolBackend } from "./backend.ts";
 import { createPool } from "./create-pool.ts";
+import type { Image } from "./image.ts";
 import { TEMPORARY } from "./image-store.ts";
 
 const host = createHost();

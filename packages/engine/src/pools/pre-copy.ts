@@ -2,8 +2,8 @@ import { rm } from "node:fs/promises";
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { Copier } from "../host/filesystem/copier.ts";
-import type { Image } from "./backend.ts";
 import { writeSparse } from "./durable.ts";
+import type { Image } from "./image.ts";
 
 const begun = failpoint("engine/group-snapshot/early-copy-begun");
 const followed = failpoint("engine/group-snapshot/early-copy-close");

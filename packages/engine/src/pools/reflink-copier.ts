@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { failpoint } from "@mooring/store";
-import type { Image } from "./backend.ts";
 import { resizeFile, syncFolder } from "./durable.ts";
 import { commitImages, reflink } from "./file-images.ts";
 import type { GroupCopier, PreCopies, Work } from "./group-copy.ts";
+import type { Image } from "./image.ts";
 import { temporaryName } from "./image-store.ts";
 import { PreCopy } from "./pre-copy.ts";
 

@@ -1,18 +1,6 @@
-import type { Volume, VolumeState, VolumeStatus } from "../api/volume.ts";
+import type { VolumeState, VolumeStatus } from "../api/volume.ts";
 import { ATTACHMENT_TABLE, placeOf } from "../node/volume/attachment-table.ts";
-import type { SimMigrationStep } from "./migration.ts";
-
-/** A volume of a pool that every node can reach; `opener` is who took its image to open it, until it is closed. */
-export interface SimVolume extends Volume {
-  status: VolumeStatus;
-  opener: string;
-}
-
-export type AgentStep =
-  | { do: "migrate"; step: SimMigrationStep }
-  | { do: "open" }
-  | { do: "close" }
-  | { do: "record"; state: VolumeState; next: SimVolume };
+import type { AgentStep, SimVolume } from "./model.ts";
 
 /** What a node's agent does next: the real attachment table, for the one node that the volume concerns now. */
 export function agentStep(nodeID: string, volume: SimVolume, open: boolean): AgentStep | undefined {

@@ -1,8 +1,8 @@
 import type { NodeAgent } from "../api/node-agent.ts";
-import { type ArbiterWrite, nextWrite } from "../cluster/arbiter/apply.ts";
 import type { decide } from "../cluster/arbiter/decide.ts";
 import type { ArbiterView } from "../cluster/arbiter/view.ts";
-import type { SimVolume } from "./agent.ts";
+import { type ArbiterWrite, nextWrite } from "../cluster/arbiter/writes.ts";
+import type { SimVolume } from "./model.ts";
 import { checkPlacement } from "./safety.ts";
 import type { World } from "./world.ts";
 

@@ -1,4 +1,3 @@
-import type { AttacherType } from "../api/attachment.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
 import { FAULT } from "../cluster/arbiter/testing/build-view.ts";
 import { SHARE_TYPE } from "../tickets/share-ticket.ts";
@@ -8,18 +7,9 @@ import { SimArbiter } from "./arbiter.ts";
 import { handEdit } from "./hand-edit.ts";
 import { ownerFor } from "./kubernetes.ts";
 import { giveBack, loseLease, mayOpen, migrate, migrationStep, nameOf } from "./migration.ts";
+import type { Asker, Plan } from "./model.ts";
 import { checkRecord, checkWorld, must } from "./safety.ts";
 import { NODES, World } from "./world.ts";
-
-/** One who may ask for the volume: a Pod, a person, a job. */
-export interface Asker {
-  id: string;
-  type: AttacherType;
-  nodeID: string;
-  parameters: Record<string, string>;
-  /** Milliseconds after the start; absent: never. */
-  expiresAfter?: number | undefined;
-}
 
 export const EVENTS = [
   "arbiter",
@@ -53,17 +43,6 @@ export interface HistoryEvent {
   name: EventName;
   who: number;
   times?: number;
-}
-
-export interface Plan {
-  shared: boolean;
-  /** A block volume that may be on two nodes while it moves. */
-  migratable: boolean;
-  /** Kubernetes holds the volume by attachments of its own. */
-  kubernetes: boolean;
-  /** The only node that can reach the data; absent: all can. */
-  home?: string | undefined;
-  askers: readonly Asker[];
 }
 
 /** A run of one plan: events change it step by step, and every step is checked. */

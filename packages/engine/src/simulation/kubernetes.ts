@@ -1,7 +1,15 @@
-import type { AttachmentTicket } from "../api/attachment.ts";
+import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 import { isOwnedByKubernetes, type KubernetesClaim, ownerOf } from "../tickets/kubernetes-claim.ts";
 import { ticketStatus, withoutTickets } from "../tickets/tickets.ts";
-import type { World } from "./world.ts";
+
+/** What an attacher sees of the simulated world. */
+interface TicketWorld {
+  readonly attachment: VolumeAttachment;
+  readonly tickets: readonly AttachmentTicket[];
+  /** Unpublish calls that wait for their node to be rid of the device. */
+  readonly unpublishing: { nodeID: string }[];
+  writeTickets(spec: VolumeAttachment["spec"]): unknown;
+}
 
 /** Kubernetes' own attachments of the volume, one per node at most, and the attacher that keeps them. */
 export class SimKubernetes {
@@ -35,19 +43,19 @@ export class SimKubernetes {
   }
 
   /** The attacher believes what the driver answered, and lets go of what it was told to detach. */
-  attach(world: World): void {
+  attach(world: TicketWorld): void {
     for (const [nodeID, claim] of this.#claims) {
       if (claim.deleting) this.#detach(world, nodeID);
       else claim.attached ||= this.#published(world, nodeID);
     }
   }
 
-  #published({ attachment, tickets }: World, nodeID: string): boolean {
+  #published({ attachment, tickets }: TicketWorld, nodeID: string): boolean {
     const here = tickets.filter((t) => t.type === "csi-attacher" && t.nodeID === nodeID);
     return here.some(({ id }) => ticketStatus(attachment, id)?.satisfied === true);
   }
 
-  #detach(world: World, nodeID: string): void {
+  #detach(world: TicketWorld, nodeID: string): void {
     const { next } = withoutTickets(
       world.attachment,
       (t) => t.type === "csi-attacher" && t.nodeID === nodeID,

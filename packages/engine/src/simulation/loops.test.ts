@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AttacherType } from "../api/attachment.ts";
 import { ticketStatus } from "../tickets/tickets.ts";
-import { type Asker, type EventName, History } from "./history.ts";
+import { type EventName, History } from "./history.ts";
+import type { Asker } from "./model.ts";
 import { comesToRest, settle } from "./settle.ts";
 import { NODES } from "./world.ts";
 

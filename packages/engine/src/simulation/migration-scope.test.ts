@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { covers, howMany } from "@mooring/store/testing";
 import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
-import { placed } from "../cluster/arbiter/apply.ts";
 import { decide } from "../cluster/arbiter/decide.ts";
 import { type NodeState, ticket } from "../cluster/arbiter/testing/build-view.ts";
+import { placed } from "../cluster/arbiter/writes.ts";
 import { ATTACHER_RULES } from "../tickets/attacher-types.ts";
-import { agentStep, type SimVolume } from "./agent.ts";
+import { agentStep } from "./agent.ts";
 import { explore } from "./explore.ts";
-import { migrate, migrationStep, type SimLease } from "./migration.ts";
+import { migrate, migrationStep } from "./migration.ts";
+import type { SimLease, SimVolume } from "./model.ts";
 import { checkPlacement, checkWorld } from "./safety.ts";
 import { NODES, type SimNode, World } from "./world.ts";
 

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import type { AttacherType } from "../api/attachment.ts";
 import { ATTACHER_RULES, CLONE_WAITING } from "../tickets/attacher-types.ts";
-import { type Asker, EVENTS, type EventName, type HistoryEvent, type Plan } from "./history.ts";
+import { EVENTS, type EventName, type HistoryEvent } from "./history.ts";
+import type { Asker, Plan } from "./model.ts";
 import { NODES } from "./world.ts";
 
 const types = Object.keys(ATTACHER_RULES) as AttacherType[];

@@ -1,11 +1,11 @@
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { isServed, type Volume } from "../api/volume.ts";
-import { placed } from "../cluster/arbiter/apply.ts";
 import { ineligible, isFenced } from "../cluster/arbiter/eligible.ts";
 import { rivalOf } from "../cluster/arbiter/migration/contested.ts";
 import { workloadsOn } from "../cluster/arbiter/migration/decide.ts";
 import { claimants } from "../cluster/arbiter/pick.ts";
 import type { ArbiterView, Decision } from "../cluster/arbiter/view.ts";
+import { placed } from "../cluster/arbiter/writes.ts";
 import { ruleOf, yieldsToWorkload } from "../tickets/attacher-types.ts";
 import { mayBeOpenOn } from "../tickets/exposure.ts";
 import { parametersFit } from "../tickets/frontend.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { decide } from "../cluster/arbiter/decide.ts";
-import { History, type HistoryEvent, type Plan } from "./history.ts";
+import { History, type HistoryEvent } from "./history.ts";
+import type { Plan } from "./model.ts";
 import { events, plans } from "./random.ts";
 import { settle } from "./settle.ts";
 

@@ -8,9 +8,9 @@ import type { ArbiterView, Decision } from "../cluster/arbiter/view.ts";
 import { ruleOf, yieldsToWorkload } from "../tickets/attacher-types.ts";
 import { parametersFit } from "../tickets/frontend.ts";
 import { ticketsOf } from "../tickets/tickets-of.ts";
+import { endMigration } from "./end-migration.ts";
 import type { History } from "./history.ts";
 import { endJobs } from "./jobs.ts";
-import { endMigration } from "./migration.ts";
 import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 

@@ -4,10 +4,8 @@ import type { NodeAgent } from "../api/node-agent.ts";
 import type { ShareManager } from "../api/share-manager.ts";
 import { NOW, type NodeState, node, view } from "../cluster/arbiter/testing/build-view.ts";
 import type { ArbiterView } from "../cluster/arbiter/view.ts";
-import type { AgentStep, SimVolume } from "./agent.ts";
-import type { Plan } from "./history.ts";
 import { SimKubernetes } from "./kubernetes.ts";
-import type { SimLease } from "./migration.ts";
+import type { AgentStep, Plan, SimLease, SimVolume } from "./model.ts";
 
 export const NODES = ["a", "b", "c"] as const;
 

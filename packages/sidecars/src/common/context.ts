@@ -1,8 +1,8 @@
 import type { EventRecorder, Logger, ObjectStore } from "@mooring/store";
 import type { Driver } from "../csi/driver.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
-import type { DriverHealth } from "../health/index.ts";
 import type { Cluster } from "../kube/cluster.ts";
+import type { DriverHealth } from "./driver-health.ts";
 
 /** What every controller of one driver is given. */
 export interface SidecarContext {

@@ -3,8 +3,8 @@ import { defined } from "@mooring/store";
 import { rfc3339 } from "../common/time.ts";
 import type { DriverCall } from "../content/kind.ts";
 import { nanoseconds, type WireTime } from "../csi/time.ts";
-import { type GroupRequest, type GroupTarget } from "./types.ts";
 import type { StorageGroup } from "./storage-group.ts";
+import type { GroupRequest, GroupTarget } from "./types.ts";
 
 interface WireGroup {
   groupSnapshotId: string;

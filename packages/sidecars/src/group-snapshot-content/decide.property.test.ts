@@ -14,9 +14,9 @@ import { decideContent } from "../content/decide.ts";
 import type { ContentAnswer, ContentStep } from "../content/kind.ts";
 import { DRIVER, groupContent } from "../testing/objects.ts";
 import { GROUP_CONTENT } from "./kind.ts";
-import { type GroupContentTypes } from "./types.ts";
 import { statusAfter } from "./status.ts";
 import type { StorageGroup } from "./storage-group.ts";
+import type { GroupContentTypes } from "./types.ts";
 
 type Outcome = "ok" | "not-ready" | "faulty" | "lost" | "timeout" | "refused";
 type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" | "drop-infos" | "drop-pairs" };

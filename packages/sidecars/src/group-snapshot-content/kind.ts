@@ -1,5 +1,4 @@
-import { type GroupTarget, type GroupContentTypes } from "./types.ts";
-import type { VolumeGroupSnapshotClass, VolumeGroupSnapshotContent } from "@mooring/store";
+import type { VolumeGroupSnapshotContent } from "@mooring/store";
 import { defined } from "@mooring/store";
 import {
   FROZEN_GROUP_PARAMETERS,
@@ -13,7 +12,8 @@ import type { SecretRef } from "../secrets/references.ts";
 import { createGroupSnapshot, deleteGroupSnapshot, inspectGroupSnapshot } from "./calls.ts";
 import { groupGetSecret, groupParameters, groupSecret } from "./secrets.ts";
 import { statusAfter } from "./status.ts";
-import { faultOf, isGroupReady, isOnRecord, type StorageGroup } from "./storage-group.ts";
+import { faultOf, isGroupReady, isOnRecord } from "./storage-group.ts";
+import type { GroupContentTypes, GroupTarget } from "./types.ts";
 
 /** The kind of VolumeGroupSnapshotContents. */
 export const GROUP_CONTENT: ContentKind<GroupContentTypes> = {

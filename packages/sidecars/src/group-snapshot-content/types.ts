@@ -1,6 +1,6 @@
-import { type VolumeGroupSnapshotClass, type VolumeGroupSnapshotContent } from "@mooring/store";
-import { type SecretRef } from "../secrets/references.ts";
-import { type StorageGroup } from "./storage-group.ts";
+import type { VolumeGroupSnapshotClass, VolumeGroupSnapshotContent } from "@mooring/store";
+import type { SecretRef } from "../secrets/references.ts";
+import type { StorageGroup } from "./storage-group.ts";
 
 /** Arguments of CreateVolumeGroupSnapshot. */
 export interface GroupRequest {

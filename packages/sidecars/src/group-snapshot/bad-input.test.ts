@@ -13,7 +13,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
-import type { SidecarOptions } from "../start.ts";
+import type { SidecarOptions } from "../options.ts";
 import { fresh, type GroupWorld, groupWorld, labelled, NS } from "../testing/group-world.ts";
 import { DRIVER, groupClass, persistentVolume, snapshotClass, volumeSnapshot } from "../testing/objects.ts";
 

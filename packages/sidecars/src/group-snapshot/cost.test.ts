@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { howMany } from "@mooring/store/testing";
 import { groupRestore, put } from "../group-restore/testing/group.ts";
 import { VolumeGroupRestores } from "../kube/group-restore.ts";
-import type { SidecarOptions } from "../start.ts";
+import type { SidecarOptions } from "../options.ts";
 import { Calls } from "../testing/calls.ts";
 import { groupWorld, NS } from "../testing/group-world.ts";
 

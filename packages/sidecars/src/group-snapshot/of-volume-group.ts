@@ -1,18 +1,10 @@
 import { isDeleting, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
-import type { GroupMember, VolumeGroup } from "../volume-group/api.ts";
+import type { GroupMember } from "../volume-group/api.ts";
 import { attemptOf, groupOfSnapshot, isTold } from "../volume-group/freeze.ts";
 import { SNAPSHOT_OF_GROUP } from "../volume-group/names.ts";
 import { selectorOf } from "./sources.ts";
-import { type ReportStep, report } from "./view.ts";
-
-/** The VolumeGroup that a group snapshot names, as far as it is there. */
-export interface NamedGroup {
-  name: string;
-  /** False: the cluster has no VolumeGroups at all. */
-  isServed: boolean;
-  group: VolumeGroup | undefined;
-}
+import { type NamedGroup, type ReportStep, report } from "./view.ts";
 
 /** Undefined: the group snapshot names none. */
 export async function readNamedGroup(

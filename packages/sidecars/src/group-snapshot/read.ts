@@ -13,9 +13,9 @@ import { MEMBER_OF_UID } from "../common/names.ts";
 import { rfc3339 } from "../common/time.ts";
 import { membersOf } from "./member.ts";
 import { groupContentNameOf } from "./names.ts";
-import { claimsInside, type NamedGroup, readNamedGroup } from "./of-volume-group.ts";
+import { claimsInside, readNamedGroup } from "./of-volume-group.ts";
 import { type Candidate, selects } from "./sources.ts";
-import type { GroupSnapshotView } from "./view.ts";
+import type { GroupSnapshotView, NamedGroup } from "./view.ts";
 
 type Fresh = { fresh: boolean };
 

@@ -6,9 +6,9 @@ import type {
   VolumeSnapshot,
   VolumeSnapshotContent,
 } from "@mooring/store";
+import type { VolumeGroup } from "../volume-group/api.ts";
 import type { Member } from "./member.ts";
 import type { MemberWrite } from "./member-writes.ts";
-import type { NamedGroup } from "./of-volume-group.ts";
 import type { Candidate, SourceProblem } from "./sources.ts";
 
 /** What a decision about one VolumeGroupSnapshot needs. */
@@ -75,4 +75,12 @@ export function refersTo(
   { metadata }: VolumeGroupSnapshot,
 ): boolean {
   return ref.uid === metadata.uid && ref.name === metadata.name && ref.namespace === metadata.namespace;
+}
+
+/** The VolumeGroup that a group snapshot names, as far as it is there. */
+export interface NamedGroup {
+  name: string;
+  /** False: the cluster has no VolumeGroups at all. */
+  isServed: boolean;
+  group: VolumeGroup | undefined;
 }

@@ -16,14 +16,6 @@ export interface HealthOptions {
   volumesMs: number;
 }
 
-/** Whether the driver answers, as of the last probe. */
-export interface DriverHealth {
-  ready: boolean;
-  message: string;
-  /** Milliseconds since the epoch of the last change. */
-  since: number;
-}
-
 const told = failpoint("sidecars/health/condition-told");
 
 /** Watches the driver, and tells the users of volumes that are in a bad state. */

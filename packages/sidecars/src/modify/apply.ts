@@ -7,7 +7,7 @@ import { callFailure, isInfeasible, isUncertain, leastPause } from "../csi/codes
 import { objectKey, patchStatus } from "../kube/patch.ts";
 import { readSecret } from "../secrets/read.ts";
 import { type ModifyAnswer, type ModifyStep, type ModifyView, modifyQuestion } from "./decide.ts";
-import type { ModifyOptions } from "./index.ts";
+import type { ModifyOptions } from "./options.ts";
 import { type ModifyStatusChange, modifyStatus, says } from "./status.ts";
 
 const gaps = {

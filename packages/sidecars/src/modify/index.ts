@@ -5,11 +5,7 @@ import { Remembered } from "../common/remembered.ts";
 import { source } from "../common/source.ts";
 import { ModifyEffects } from "./apply.ts";
 import { decideModify, type ModifyStep, type ModifyView, modifyQuestion, targetOf } from "./decide.ts";
-
-export interface ModifyOptions {
-  /** Tells the driver the names of claim and volume, among the parameters. */
-  extraModifyMetadata: boolean;
-}
+import type { ModifyOptions } from "./options.ts";
 
 /** Brings volumes to the VolumeAttributesClass of their claims (KEP 3751). */
 export function runModify(

@@ -1,6 +1,6 @@
 import type { DriverCall } from "../content/kind.ts";
 import { nanoseconds, type WireTime } from "../csi/time.ts";
-import { type SnapshotRequest, type StorageSnapshot } from "./types.ts";
+import type { SnapshotRequest, StorageSnapshot } from "./types.ts";
 
 interface WireSnapshot {
   snapshotId: string;

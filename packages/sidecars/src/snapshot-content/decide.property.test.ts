@@ -9,7 +9,7 @@ import { decideContent } from "../content/decide.ts";
 import type { ContentAnswer, ContentStep } from "../content/kind.ts";
 import { DRIVER, snapshotContent } from "../testing/objects.ts";
 import { SNAPSHOT_CONTENT } from "./kind.ts";
-import { type SnapshotContentTypes } from "./types.ts";
+import type { SnapshotContentTypes } from "./types.ts";
 
 type Outcome = "ok" | "not-ready" | "lost" | "timeout" | "refused";
 type Action = { do: "step"; outcome: Outcome } | { do: "crash" | "delete" };

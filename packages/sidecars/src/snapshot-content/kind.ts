@@ -1,5 +1,4 @@
-import { type SnapshotContentTypes } from "./types.ts";
-import type { VolumeSnapshotClass, VolumeSnapshotContent } from "@mooring/store";
+import type { VolumeSnapshotContent } from "@mooring/store";
 import { defined } from "@mooring/store";
 import { isMemberContent } from "../common/group-member.ts";
 import {
@@ -20,6 +19,7 @@ import {
 } from "../secrets/references.ts";
 import { snapshotParameters } from "../snapshot/content-for.ts";
 import { createSnapshot, inspectSnapshot } from "./calls.ts";
+import type { SnapshotContentTypes } from "./types.ts";
 
 /** The kind of VolumeSnapshotContents. */
 export const SNAPSHOT_CONTENT: ContentKind<SnapshotContentTypes> = {

@@ -1,5 +1,5 @@
-import { type VolumeSnapshotClass, type VolumeSnapshotContent } from "@mooring/store";
-import { type SecretRef } from "../secrets/references.ts";
+import type { VolumeSnapshotClass, VolumeSnapshotContent } from "@mooring/store";
+import type { SecretRef } from "../secrets/references.ts";
 
 /** A snapshot as the driver describes it. */
 export interface StorageSnapshot {

@@ -12,7 +12,8 @@ import {
   StorageClasses,
 } from "@mooring/store";
 import { nothingSleeps } from "@mooring/store/testing";
-import { type SidecarOptions, type Sidecars, startSidecars } from "../start.ts";
+import type { SidecarOptions } from "../options.ts";
+import { type Sidecars, startSidecars } from "../start.ts";
 import { runMiniKube } from "./mini-kube.ts";
 import { storageClass } from "./objects.ts";
 import { testRegistry } from "./registry.ts";

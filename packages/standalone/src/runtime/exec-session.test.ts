@@ -4,9 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { buffer, text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { silentLogger } from "@mooring/store";
-import { type ExecSession, ExecStartError } from "./exec-session.ts";
+import { ExecStartError } from "./exec-session.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { Runtime } from "./runtime.ts";
+import type { ExecSession } from "./session.ts";
 
 const ID = "session";
 let stateDir: string;

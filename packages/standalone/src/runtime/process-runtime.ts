@@ -9,7 +9,7 @@ import type { Container } from "./container.ts";
 import { type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
 import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
-import { type ExecSession, openSession, type SessionOptions } from "./exec-session.ts";
+import { openSession } from "./exec-session.ts";
 import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
@@ -23,6 +23,7 @@ import type {
   Runtime,
   StopOptions,
 } from "./runtime.ts";
+import type { ExecSession, SessionOptions } from "./session.ts";
 
 const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 

@@ -1,4 +1,4 @@
-import type { ExecSession, SessionOptions } from "./exec-session.ts";
+import type { ExecSession, SessionOptions } from "./session.ts";
 
 /** A file or folder of the machine that a container sees. */
 export interface ContainerMount {

@@ -4,7 +4,7 @@ import type { KubeletStreams } from "../apiserver/index.ts";
 import { type ApiServer, startApiServer } from "../apiserver/start.ts";
 import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
 import { poolMetrics } from "./pool-metrics.ts";
-import type { Starting } from "./start.ts";
+import type { Starting } from "./starting.ts";
 
 export interface StartedApi extends ApiServer {
   /** Says who has the pods; until then their logs are "not available yet". */

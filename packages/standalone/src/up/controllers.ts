@@ -9,7 +9,7 @@ import { startNodeLifecycle } from "../controllers/node-lifecycle/index.ts";
 import { startProtection } from "../controllers/protection/index.ts";
 import { startRoleAggregation } from "../controllers/role-aggregation/index.ts";
 import { startScheduler } from "../controllers/scheduler/index.ts";
-import type { Starting } from "./start.ts";
+import type { Starting } from "./starting.ts";
 
 /** What a cluster's controller manager and scheduler do. */
 export async function startControllers(

@@ -1,8 +1,7 @@
-import { type CallMetrics, callMetrics } from "@mooring/csi";
+import { callMetrics } from "@mooring/csi";
 import { DRIVER_NAME } from "@mooring/engine";
-import type { Logger } from "@mooring/store";
 import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
-import { createKindRegistry, type MutableKindRegistry } from "../apiserver/kind-info.ts";
+import { createKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
 import { clusterStreams } from "../node-logs/cluster-logs.ts";
@@ -13,21 +12,9 @@ import { startControllers, watchNodes } from "./controllers.ts";
 import { ensureClasses } from "./default-objects.ts";
 import { startNode } from "./node.ts";
 import type { Standalone, StandaloneOptions } from "./options.ts";
-import { openStateFolder, remainsOf, type StateFolder } from "./state-folder.ts";
+import type { Starting } from "./starting.ts";
+import { openStateFolder, remainsOf } from "./state-folder.ts";
 import { startStorage } from "./storage.ts";
-
-/** What the steps of starting share. */
-export interface Starting {
-  options: StandaloneOptions;
-  folder: StateFolder;
-  registry: ResourceRegistry;
-  kinds: MutableKindRegistry;
-  store: LocalStore;
-  parts: Parts;
-  logger: Logger;
-  /** The calls that the driver answers. */
-  calls: CallMetrics;
-}
 
 /**
  * One machine without Kubernetes: everything from the API server to the processes of pods. Resolves when it is ready.

@@ -4,7 +4,7 @@ import { startSidecars } from "@mooring/sidecars";
 import { managedBy } from "@mooring/store";
 import { startEngine } from "../storage/engine.ts";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
-import type { Starting } from "./start.ts";
+import type { Starting } from "./starting.ts";
 
 /** The name of the pool that the default class provisions from. */
 const DEFAULT_POOL = "default";

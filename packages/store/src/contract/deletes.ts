@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isConflict, isNotFound, isStatus } from "../object/status-error.ts";
-import type { OpenStore } from "./index.ts";
 import { type Widget, Widgets, widget } from "./kinds.ts";
+import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 

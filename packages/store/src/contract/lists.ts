@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStatus } from "../object/status-error.ts";
 import type { ListOptions, ObjectStore } from "../object-store.ts";
-import type { OpenStore } from "./index.ts";
 import { Widgets, widget } from "./kinds.ts";
+import type { OpenStore } from "./open-store.ts";
 
 async function names(store: ObjectStore, options: ListOptions): Promise<string[]> {
   const { items } = await store.list(Widgets, options);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { isStatus } from "../object/status-error.ts";
 import type { ObjectStore, WatchEvent, WatchOptions } from "../object-store.ts";
-import type { OpenStore } from "./index.ts";
 import { type Widget, Widgets, widget } from "./kinds.ts";
+import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 const LIMIT_MS = 10_000;

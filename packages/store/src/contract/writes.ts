@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isAlreadyExists, isConflict, isNotFound, isStatus, StatusError } from "../object/status-error.ts";
-import type { OpenStore } from "./index.ts";
 import { Shelves, shelf, Widgets, widget } from "./kinds.ts";
+import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 

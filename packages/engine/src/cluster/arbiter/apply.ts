@@ -1,43 +1,13 @@
 import { type EventRecorder, failpoint, type ObjectStore } from "@mooring/store";
-import { type AttachmentTicket, type VolumeAttachment, VolumeAttachments } from "../../api/attachment.ts";
-import { type Volume, Volumes } from "../../api/volume.ts";
+import { VolumeAttachments } from "../../api/attachment.ts";
+import { Volumes } from "../../api/volume.ts";
 import { ensureAttachment, releaseAttachment } from "../../tickets/attachment-object.ts";
 import { emitEvents, reportLost } from "./events.ts";
-import { isWhole } from "./repair.ts";
-import { nextStatus } from "./statuses.ts";
 import type { ArbiterStep } from "./steps.ts";
-import type { ArbiterView, Decision, Placement } from "./view.ts";
 
 const afterTickets = failpoint("engine/arbiter/tickets-edited");
 const afterStatus = failpoint("engine/arbiter/verdicts-written");
 const afterPlacement = failpoint("engine/arbiter/volume-placed");
-
-/** The one object that a step writes. */
-export type ArbiterWrite =
-  | { do: "edit-tickets"; attachment: VolumeAttachment }
-  | { do: "tell-tickets"; attachment: VolumeAttachment }
-  | { do: "place-volume"; volume: Volume };
-
-/**
- * The first change that a decision asks for; undefined when there is none. Verdicts go before the placement: a kill
- * between the two leaves tickets that are told too early that they lost the volume, never one that believes it
- * still has it.
- */
-export function nextWrite(
-  { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,
-  decision: Decision,
-): ArbiterWrite | undefined {
-  const { repair, remove, number } = decision;
-  if (!isWhole(repair) || Object.keys(remove).length > 0 || Object.keys(number).length > 0) {
-    const spec = { ...attachment.spec, attachmentTickets: editedTickets(attachment, decision, now) };
-    const metadata = repair.metadata ?? attachment.metadata;
-    return { do: "edit-tickets", attachment: { ...attachment, metadata, spec } };
-  }
-  const status = nextStatus({ volume, attachment, now }, decision);
-  if (status !== undefined) return { do: "tell-tickets", attachment: { ...attachment, status } };
-  if (decision.placement === undefined) return undefined;
-  return { do: "place-volume", volume: placed(volume, decision.placement) };
-}
 
 /** Makes that change. Throws Conflict when somebody else was faster. */
 export async function applyStep(
@@ -64,28 +34,4 @@ export async function applyStep(
       afterPlacement();
   }
   emitEvents(events, step.view, step);
-}
-
-/** A ticket that was written by hand gets its number here, and its age: it queues from now on. */
-function editedTickets(
-  attachment: VolumeAttachment,
-  decision: Decision,
-  now: Date,
-): Record<string, AttachmentTicket> {
-  const tickets: Record<string, AttachmentTicket> = {};
-  for (const [id, ticket] of Object.entries(attachment.spec.attachmentTickets ?? {})) {
-    if (Object.hasOwn(decision.remove, id)) continue;
-    const generation = decision.number[id];
-    const owner = decision.repair.own[id];
-    const owned = owner === undefined ? ticket : { ...ticket, owner };
-    const createdAt = ticket.createdAt ?? now.toISOString();
-    tickets[id] = generation === undefined ? owned : { ...owned, id, generation, createdAt };
-  }
-  return { ...tickets, ...decision.repair.add };
-}
-
-/** A placement that names no node to move to ends a migration. */
-export function placed(volume: Volume, { migrationNodeID = "", ...placement }: Placement): Volume {
-  const moving = migrationNodeID !== (volume.spec.migrationNodeID ?? "") ? { migrationNodeID } : {};
-  return { ...volume, spec: { ...volume.spec, ...placement, ...moving } };
 }

@@ -3,8 +3,8 @@ import type { AttachmentTicket, VolumeAttachment } from "../../api/attachment.ts
 import type { Volume } from "../../api/volume.ts";
 import type { TicketReason } from "../../tickets/result.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
-import type { ArbiterWrite } from "./apply.ts";
 import { type ArbiterView, placementOf } from "./view.ts";
+import type { ArbiterWrite } from "./writes.ts";
 
 /** What happened to a volume's tickets, for `kubectl describe`. */
 export interface AttachmentEvent {

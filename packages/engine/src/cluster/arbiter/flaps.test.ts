@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { covers } from "@mooring/store/testing";
-import { agentStep, type SimVolume } from "../../simulation/agent.ts";
-import { nextWrite } from "./apply.ts";
+import { agentStep } from "../../simulation/agent.ts";
+import type { SimVolume } from "../../simulation/model.ts";
 import { decide } from "./decide.ts";
 import { CALM_MS, MOST_MOVES } from "./flaps.ts";
 import { FAULT, NOW, node, ticket, view } from "./testing/build-view.ts";
 import type { ArbiterView } from "./view.ts";
+import { nextWrite } from "./writes.ts";
 
 const MINUTE = 60_000;
 const workload = ticket("w", "csi-attacher", "a", { createdAt: NOW.toISOString() });

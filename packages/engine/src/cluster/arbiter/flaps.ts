@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AttachmentTicket, VolumeMoves } from "../../api/attachment.ts";
 import type { TicketResult } from "../../tickets/result.ts";
 import { ineligible } from "./eligible.ts";
-import { type ArbiterView, type Placement, placementOf } from "./view.ts";
+import { type ArbiterView, type Flaps, type Placement, placementOf } from "./view.ts";
 
 /**
  * Twice what any fixed set of tickets can ask for, in changes of `spec.nodeID`: the proofs allow four, and one repair of
@@ -13,20 +13,6 @@ export const MOST_MOVES = 10;
 export const CALM_MS = 600_000;
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
-
-/** What is known of a volume that is moved about. */
-export interface Flaps {
-  /** What to remember; absent: it was never moved. */
-  moves?: VolumeMoves;
-  /** It was moved too often while nothing changed that could be a reason. */
-  flapping: boolean;
-  /** One sentence. */
-  message: string;
-  /** No attach before. Absent: no need to wait. */
-  pausedUntil?: Date;
-  /** When this is to be looked at again without any event. */
-  lookAgainAt?: Date;
-}
 
 /**
  * Counts the changes of the wanted node that come one after the other while the tickets and the health of their nodes

@@ -11,17 +11,7 @@ import {
 import { SHARE_TYPE, shareTicket } from "../../tickets/share-ticket.ts";
 import { PERSON_TICKET } from "../../tickets/ticket-id.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
-import { type ArbiterView, placementOf } from "./view.ts";
-
-/** What an attachment object lacks; everything in it is written before anything else is decided. */
-export interface Repair {
-  /** Tickets that have to be there, by id. */
-  add: Record<string, AttachmentTicket>;
-  /** Owners of tickets that do not name the right one yet, by ticket id. */
-  own: Record<string, NonNullable<AttachmentTicket["owner"]>>;
-  /** Absent: as it should be. */
-  metadata?: VolumeAttachment["metadata"];
-}
+import { type ArbiterView, placementOf, type Repair } from "./view.ts";
 
 /**
  * Finds what was lost: tickets of volumes that Kubernetes has attached, the holder of an attached volume whose object

@@ -4,8 +4,7 @@ import type { AttachmentTicketStatus, VolumeAttachment } from "../../api/attachm
 import { digestOf, lastNumber } from "../../tickets/digest.ts";
 import type { TicketResult } from "../../tickets/result.ts";
 import { summaryOf } from "../../tickets/summary.ts";
-import type { Flaps } from "./flaps.ts";
-import type { ArbiterView, Decision } from "./view.ts";
+import type { ArbiterView, Decision, Flaps } from "./view.ts";
 
 type Status = NonNullable<VolumeAttachment["status"]>;
 

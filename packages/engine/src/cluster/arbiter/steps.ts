@@ -3,9 +3,9 @@ import type { VolumeAttachment } from "../../api/attachment.ts";
 import { ARBITER_FINALIZER } from "../../api/names.ts";
 import type { Volume } from "../../api/volume.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
-import { type ArbiterWrite, nextWrite } from "./apply.ts";
 import { decide } from "./decide.ts";
 import type { ArbiterView } from "./view.ts";
+import { type ArbiterWrite, nextWrite } from "./writes.ts";
 
 /** What a read of one volume's tickets has found. */
 export type ArbiterReading =

@@ -1,11 +1,9 @@
-import type { VolumeAttachment } from "../../api/attachment.ts";
+import type { AttachmentTicket, VolumeAttachment, VolumeMoves } from "../../api/attachment.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
 import type { ShareManager } from "../../api/share-manager.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { KubernetesClaim } from "../../tickets/kubernetes-claim.ts";
 import type { TicketResult } from "../../tickets/result.ts";
-import type { Flaps } from "./flaps.ts";
-import type { Repair } from "./repair.ts";
 
 /** Everything a decision may depend on. */
 export interface ArbiterView {
@@ -58,4 +56,28 @@ export function placementOf(volume: Volume): Placement {
     disableFrontend: disableFrontend ?? false,
     lastAttachedBy: lastAttachedBy ?? "",
   };
+}
+
+/** What is known of a volume that is moved about. */
+export interface Flaps {
+  /** What to remember; absent: it was never moved. */
+  moves?: VolumeMoves;
+  /** It was moved too often while nothing changed that could be a reason. */
+  flapping: boolean;
+  /** One sentence. */
+  message: string;
+  /** No attach before. Absent: no need to wait. */
+  pausedUntil?: Date;
+  /** When this is to be looked at again without any event. */
+  lookAgainAt?: Date;
+}
+
+/** What an attachment object lacks; everything in it is written before anything else is decided. */
+export interface Repair {
+  /** Tickets that have to be there, by id. */
+  add: Record<string, AttachmentTicket>;
+  /** Owners of tickets that do not name the right one yet, by ticket id. */
+  own: Record<string, NonNullable<AttachmentTicket["owner"]>>;
+  /** Absent: as it should be. */
+  metadata?: VolumeAttachment["metadata"];
 }

@@ -1,8 +1,9 @@
 import { failpoint } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 import { FreezeError } from "../../host/freezer/freezer.ts";
-import type { Image, PoolBackend } from "../../pools/backend.ts";
+import type { PoolBackend } from "../../pools/backend.ts";
 import type { Copy, GroupCopy } from "../../pools/group-copy.ts";
+import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
 import { flushUses } from "./flush-uses.ts";
 

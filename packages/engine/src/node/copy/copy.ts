@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { EngineError } from "../../errors.ts";
-import type { Image } from "../../pools/backend.ts";
 import { folderUsers } from "../../pools/folder-users.ts";
+import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
 import type { OpenPool } from "../open-pools.ts";
 import { copyKey } from "./copies.ts";

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { failpoint } from "@mooring/store";
-import type { GroupMember, NodeBarrier } from "../../api/group-snapshot.ts";
+import type { GroupMember } from "../../api/group-snapshot.ts";
 import { EngineError } from "../../errors.ts";
 import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
 import type { Copy, GroupCopy, PreCopies } from "../../pools/group-copy.ts";
@@ -9,7 +9,8 @@ import type { AgentContext } from "../context.ts";
 import { copyKey, type HeldCopies } from "../copy/copies.ts";
 import { flushUses } from "../copy/flush-uses.ts";
 import type { OpenPool } from "../open-pools.ts";
-import { requireHeld } from "../snapshot/apply.ts";
+import { requireHeld } from "../require-held.ts";
+import type { BarrierReport, BarrierSteps } from "./barrier-steps.ts";
 import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
 import { steadyUses } from "./steady-uses.ts";
@@ -29,16 +30,11 @@ export interface BarrierRequest {
   deadlineSeconds: number;
 }
 
-/** What is told of a barrier that is over. */
-export type BarrierReport = Required<
-  Pick<NodeBarrier, "methods" | "startTime" | "endTime" | "pauseMilliseconds" | "heldThroughCut">
->;
-
 /**
  * One node's part of a barrier: `prepare`, `quiesce`, `cut`, `release`, `finish`, in this order, each once; `abandon`
  * at any time instead of the next. Everything that may take long is in `prepare` and `finish`, outside of the pause.
  */
-export class Barrier {
+export class Barrier implements BarrierSteps {
   readonly #context: AgentContext;
   readonly #request: BarrierRequest;
   #members: LocatedMember[] = [];

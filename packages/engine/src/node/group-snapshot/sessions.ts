@@ -1,13 +1,13 @@
 import type { NodeBarrier } from "../../api/group-snapshot.ts";
 import { asRecorded, EngineError } from "../../errors.ts";
-import type { Barrier, BarrierReport } from "./barrier.ts";
+import type { BarrierReport, BarrierSteps } from "./barrier-steps.ts";
 
 export type SessionPhase = NodeBarrier["phase"];
 
 /** A barrier under way in this process. What it has reached is told on the object, and lost with the process. */
 export class Session {
   readonly attempt: number;
-  readonly #barrier: Barrier;
+  readonly #barrier: BarrierSteps;
   readonly #deadlineMs: number;
   readonly #wake: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -18,7 +18,7 @@ export class Session {
   report: BarrierReport | undefined;
 
   /** `wake` is called when the time of the barrier is over before the others were ready. */
-  constructor(attempt: number, barrier: Barrier, deadlineSeconds: number, wake: () => void) {
+  constructor(attempt: number, barrier: BarrierSteps, deadlineSeconds: number, wake: () => void) {
     this.attempt = attempt;
     this.#barrier = barrier;
     this.#deadlineMs = deadlineSeconds * 1000;

@@ -1,5 +1,5 @@
 import { opendir } from "node:fs/promises";
-import type { FaultCause } from "../../api/salvage.ts";
+import type { FaultCause } from "../../api/faults.ts";
 import type { MountEntry } from "../../host/host.ts";
 
 /** What a look at an attached volume has found. */

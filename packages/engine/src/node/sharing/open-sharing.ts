@@ -9,7 +9,7 @@ import { DeviceGuard } from "../../leases/guard.ts";
 import { ImageLeases, LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import type { Sharing } from "../context.ts";
-import type { AgentOptions } from "../index.ts";
+import type { AgentOptions } from "../options.ts";
 
 interface OpenSharing {
   sharing: Sharing;

@@ -12,7 +12,8 @@ import { createHost } from "../../host/create-host.ts";
 import type { LoopDevice } from "../../host/host.ts";
 import { engineRegistry, POOL, until } from "../../testing/agent.ts";
 import { GIB, scratch, sparse } from "../../testing/scratch.ts";
-import { type AgentOptions, startAgent } from "../index.ts";
+import { startAgent } from "../index.ts";
+import type { AgentOptions } from "../options.ts";
 
 const host = createHost();
 const child = await bundleProgram(new URL("../../testing/lease-crash-child.ts", import.meta.url));

@@ -1,13 +1,12 @@
 import { failpoint, removeFinalizer } from "@mooring/store";
 import { ENGINE_FINALIZER } from "../../api/names.ts";
 import { Snapshots } from "../../api/snapshot.ts";
-import { Volumes } from "../../api/volume.ts";
 import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
-import { isHeldOn } from "../../tickets/exposure.ts";
 import type { AgentContext } from "../context.ts";
 import { cut } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
+import { requireHeld } from "../require-held.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 
 const recorded = {
@@ -58,15 +57,6 @@ export async function applySnapshotStep(
       pools.touched(snapshot.spec.pool);
   }
   after[step.do]();
-}
-
-/** Throws unless this node has the volume and keeps it. */
-export async function requireHeld({ store, nodeID, signal }: AgentContext, name: string): Promise<void> {
-  const volume = await store.get(Volumes, { name }, signal);
-  if (isHeldOn(volume, nodeID)) return;
-  throw new EngineError("ABORTED", `volume ${name} is leaving this node`, {
-    hint: "it is copied when it is held again",
-  });
 }
 
 function openPool({ pools }: AgentContext, name: string): OpenPool {

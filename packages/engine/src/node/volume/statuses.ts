@@ -1,4 +1,5 @@
-import { type FaultCause, openFault, type VolumeSalvage } from "../../api/salvage.ts";
+import type { FaultCause, VolumeSalvage } from "../../api/faults.ts";
+import { openFault } from "../../api/salvage.ts";
 import type { VolumeStatus } from "../../api/volume.ts";
 import { howToConsent } from "./jobs/consent.ts";
 import type { VolumeRecord, VolumeStep, VolumeView } from "./view.ts";

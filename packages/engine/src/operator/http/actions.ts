@@ -5,7 +5,7 @@ import { attachVolume, findVolume } from "../attach.ts";
 import { detachVolume } from "../detach.ts";
 import { createSnapshotOf, deleteSnapshotOf, findSnapshotOf, listSnapshotsOf } from "../snapshots.ts";
 import { type Body, flag, labels, text, time } from "./body.ts";
-import type { RestContext } from "./handle.ts";
+import type { RestContext } from "./request.ts";
 import type { CollectionResource, SnapshotResource, VolumeResource } from "./resources.ts";
 import { snapshotResource } from "./snapshot-resource.ts";
 import { type ACTIONS, volumeResource } from "./volume-resource.ts";

@@ -1,33 +1,13 @@
-import { isNotFound, type ObjectStore } from "@mooring/store";
+import { isNotFound } from "@mooring/store";
 import { VolumeAttachments } from "../../api/attachment.ts";
 import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import { RUN, show } from "./actions.ts";
 import { bodyOf } from "./body.ts";
 import { answerOf, failure, type RestAnswer } from "./errors.ts";
+import type { RestContext, RestRequest } from "./request.ts";
 import type { AttachmentsResource, CollectionResource, VolumeResource } from "./resources.ts";
 import { attachmentsResource, volumeResource } from "./volume-resource.ts";
-
-/** A request below `/v1`, whoever serves it. The caller has authenticated and authorized it. */
-export interface RestRequest {
-  method: string;
-  /** Decoded, without `v1`: `["volumes", "v-1"]`. */
-  path: readonly string[];
-  /** The `action` of the query. */
-  action?: string | undefined;
-  /** Parsed JSON; undefined without a body. */
-  body?: unknown;
-}
-
-export interface RestContext {
-  store: ObjectStore;
-  /** Who asks; the holder of tickets that name none. */
-  user: string;
-  /** What links begin with: `https://127.0.0.1:6443`. */
-  base: string;
-  now: () => Date;
-  signal?: AbortSignal;
-}
 
 /**
  * `GET /v1/volumes[/NAME]`, `GET /v1/volumeattachments[/NAME]` and `POST /v1/volumes/NAME?action=ACTION`. Failures are

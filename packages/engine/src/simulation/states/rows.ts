@@ -1,5 +1,5 @@
+import type { VolumeSalvage } from "../../api/faults.ts";
 import type { NodeAgent } from "../../api/node-agent.ts";
-import type { VolumeSalvage } from "../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeState, VolumeStatus } from "../../api/volume.ts";
 import { decide } from "../../cluster/arbiter/decide.ts";
 import type { ArbiterView } from "../../cluster/arbiter/view.ts";

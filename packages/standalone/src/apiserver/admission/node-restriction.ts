@@ -9,21 +9,15 @@ import {
 import { isObject } from "../../schema/model.ts";
 import type { Api } from "../api.ts";
 import { logAccessName } from "../auth/node-authorizer.ts";
+import { nodeOf } from "../auth/node-name.ts";
 import type { TokenOrder } from "../auth/service-account.ts";
-import type { Call, User } from "../http/call.ts";
+import type { Call } from "../http/call.ts";
 import { IDENTITY } from "../join/identity.ts";
 import type { Target } from "../resources/target.ts";
 import type { Admit } from "./escalation.ts";
 
-const PREFIX = "system:node:";
 const IMAGE_LABEL = "storage.mooring.dev/image";
 const GROUP = "storage.mooring.dev";
-
-/** The node that speaks; undefined: it is none. */
-export function nodeOf({ username, groups }: User): string | undefined {
-  const name = username.startsWith(PREFIX) ? username.slice(PREFIX.length) : "";
-  return name !== "" && groups.includes("system:nodes") ? name : undefined;
-}
 
 type Objects = { next: UnstructuredObject; old: UnstructuredObject | undefined };
 /** Says why not; undefined: it may. */

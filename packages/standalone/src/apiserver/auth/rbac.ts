@@ -1,8 +1,8 @@
 import { defineResource, type LocalStore, type UnstructuredObject } from "@mooring/store";
-import { nodeOf } from "../admission/node-restriction.ts";
 import type { User } from "../http/call.ts";
 import type { Attributes } from "./attributes.ts";
 import { nodeMay } from "./node-authorizer.ts";
+import { nodeOf } from "./node-name.ts";
 import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";

@@ -1,10 +1,11 @@
 import { StatusError } from "@mooring/store";
 import { PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
+import type { Body, BodyFormat } from "./parse/body.ts";
 import { MOST_BYTES, MOST_VALUES } from "./parse/limits.ts";
-import { type Body, type BodyFormat, parseBody } from "./parse/parse.ts";
+import { parseBody } from "./parse/parse.ts";
 
-export type { Body } from "./parse/parse.ts";
+export type { Body } from "./parse/body.ts";
 
 /** Bodies up to here are read at once: that takes a millisecond or two, whatever they are. */
 const SMALL: Readonly<Record<BodyFormat, number>> = { json: 32_768, yaml: 2_048, protobuf: 32_768 };

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { badRequest, conflict, getIfAny, type Node, Nodes, StatusError } from "@mooring/store";
 import { isObject } from "../../schema/model.ts";
-import { nodeOf } from "../admission/node-restriction.ts";
 import type { Api } from "../api.ts";
+import { nodeOf } from "../auth/node-name.ts";
 import { readBody } from "../http/body.ts";
 import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";

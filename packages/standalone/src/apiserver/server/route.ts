@@ -1,7 +1,7 @@
-import { nodeOf } from "../admission/node-restriction.ts";
 import type { Api } from "../api.ts";
 import { authorize } from "../auth/authorize.ts";
 import { impersonate } from "../auth/impersonate.ts";
+import { nodeOf } from "../auth/node-name.ts";
 import { handleDiscovery } from "../discovery/handle.ts";
 import { handleOpenApi } from "../discovery/openapi.ts";
 import { SERVED_VERSION } from "../discovery/versions.ts";

@@ -12,8 +12,9 @@ import {
   type WrittenCache,
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
-import { type AttachDetachStep, type NodeView, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
+import { type AttachDetachStep, type NodeView, VOLUME_NAME_ANNOTATION } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
+import type { WantedVolume } from "./plan.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
 import { podsUsing } from "./wanted.ts";
 

@@ -6,8 +6,9 @@ import { defined } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import fc from "fast-check";
 import { FENCED_CONDITION } from "../lost-node.ts";
-import { decideNode, type NodeView, VOLUME_NAME_ANNOTATION, type WantedVolume } from "./decide.ts";
+import { decideNode, type NodeView, VOLUME_NAME_ANNOTATION } from "./decide.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
+import type { WantedVolume } from "./plan.ts";
 
 const wanted = (handle: string, shared = false): WantedVolume => ({
   volume: `pv-${handle}`,

@@ -1,20 +1,11 @@
 import { DONE, isDeleting, type KubeVolumeAttachment, type Node, type Outcome, wait } from "@mooring/store";
 import { mayForceDetach } from "../lost-node.ts";
 import { attachmentName, uniqueVolumeName } from "./names.ts";
+import type { NodePlan, WantedVolume } from "./plan.ts";
 import { type Problem, problemsOf } from "./problems.ts";
 
 /** Annotation on our attachments: the volume's handle, which no field of the object holds. */
 export const VOLUME_NAME_ANNOTATION = "storage.mooring.dev/unique-volume-name";
-
-/** A volume that pods of a node need, of a driver that wants to be asked before use. */
-export interface WantedVolume {
-  /** Name of the PersistentVolume. */
-  volume: string;
-  driver: string;
-  handle: string;
-  /** May be attached to several nodes at once. */
-  shared: boolean;
-}
 
 export interface NodeView {
   nodeName: string;
@@ -24,20 +15,6 @@ export interface NodeView {
   attachments: readonly KubeVolumeAttachment[];
   /** Other nodes that the volume is attached to, or being attached to. */
   heldElsewhere: (volume: string) => readonly string[];
-}
-
-/** What is to happen on one node; see {@link decideNode}. */
-export interface NodePlan {
-  create: WantedVolume[];
-  /** What node.status.volumesAttached is to be; absent: as it is. */
-  report?: string[];
-  /** Names of attachments to delete; only once `report` is written. */
-  remove: string[];
-  /** Volumes that another node has. */
-  blocked: { wanted: WantedVolume; nodes: readonly string[] }[];
-  /** Volumes that are attached now and were not reported before. */
-  attached: WantedVolume[];
-  failed: { wanted: WantedVolume; message: string }[];
 }
 
 /**

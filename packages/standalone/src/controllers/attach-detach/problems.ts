@@ -1,4 +1,4 @@
-import type { NodePlan } from "./decide.ts";
+import type { NodePlan } from "./plan.ts";
 
 /** What keeps a volume from being attached to a node. */
 export interface Problem {

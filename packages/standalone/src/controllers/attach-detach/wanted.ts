@@ -9,7 +9,7 @@ import {
 } from "@mooring/store";
 import type { ClusterView } from "../cluster-view.ts";
 import { claimNameOf, isFinished, type PlacedPod } from "../pod-claims.ts";
-import type { WantedVolume } from "./decide.ts";
+import type { WantedVolume } from "./plan.ts";
 
 /** What is looked at, in caches or as a reader notes it. */
 export interface Caches {

@@ -1,6 +1,6 @@
 import { DONE, failpoint, isNotFound, type Pod, Pods } from "@mooring/store";
+import type { PodContext } from "./context.ts";
 import type { ActivePodStep } from "./decide.ts";
-import type { PodContext } from "./index.ts";
 import { keepProbing } from "./keep-probing.ts";
 import type { SeenPod } from "./read.ts";
 import { reportStatus } from "./report.ts";

@@ -1,47 +1,10 @@
-import {
-  type EventRecorder,
-  type Logger,
-  type ObjectStore,
-  type Outcome,
-  type Pod,
-  Reconciler,
-  source,
-  type WatchedInformer,
-  WrittenCache,
-} from "@mooring/store";
-import type { ClusterView } from "../../controllers/cluster-view.ts";
-import type { Runtime } from "../../runtime/index.ts";
+import { type Outcome, Reconciler, source, type WatchedInformer, WrittenCache } from "@mooring/store";
 import { applyPodStep } from "./apply.ts";
+import type { PodContext, PodControllerOptions } from "./context.ts";
 import { type ActivePodStep, decideStep } from "./decide.ts";
-import type { NodeFacts } from "./field-ref.ts";
-import type { PodVolumes } from "./pod-volumes.ts";
 import { createProber, type Prober } from "./prober.ts";
 import { lookAtPod, type SeenPod } from "./read.ts";
-import { askForReferences, followReferences, type References } from "./references.ts";
-import type { PodWakes } from "./wakes.ts";
-
-export interface PodControllerOptions {
-  /** How changes of secrets and config maps that pods read are noticed: by a watch of all, or by asking now and then. */
-  referencesBy?: "watch" | "ask";
-  store: ObjectStore;
-  view: ClusterView;
-  runtime: Runtime;
-  volumes: PodVolumes;
-  node: NodeFacts;
-  events: EventRecorder;
-  logger: Logger;
-  wakes: PodWakes;
-  signal: AbortSignal;
-}
-
-export interface PodContext extends PodControllerOptions {
-  pods: WrittenCache<Pod>;
-  prober: Prober;
-  /** Undefined: nobody tells of them. */
-  references: References | undefined;
-  /** By `UID/CONTAINER`: why the last try to start it failed before anything ran. */
-  startErrors: Map<string, { reason: string; message: string }>;
-}
+import { askForReferences, followReferences } from "./references.ts";
 
 /** Pods that are worked on at the same time: a stop waits out its grace period, and must not hold up others. */
 const CONCURRENCY = 64;

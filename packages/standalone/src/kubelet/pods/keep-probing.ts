@@ -1,6 +1,6 @@
 import type { Pod } from "@mooring/store";
 import { containerID } from "./container-config.ts";
-import type { PodContext } from "./index.ts";
+import type { PodContext } from "./context.ts";
 import type { ContainerView } from "./pod-view.ts";
 import { hasProbes } from "./prober.ts";
 

@@ -1,8 +1,8 @@
 import { defined, type Pod, type ReadContext } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import type { ClaimCaches } from "../volumes/csi-volume.ts";
+import type { PodContext } from "./context.ts";
 import type { PodDue } from "./decide.ts";
-import type { PodContext } from "./index.ts";
 import { areProbesDue } from "./keep-probing.ts";
 import { orphanedPod } from "./orphaned-pod.ts";
 import { type ContainerView, outcomeOf, type PodView, rolesOf, unsupportedImages } from "./pod-view.ts";

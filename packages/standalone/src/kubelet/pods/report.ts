@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { failpoint, isNotFound, mutate, Pods } from "@mooring/store";
-import type { PodContext } from "./index.ts";
+import type { PodContext } from "./context.ts";
 import type { PodView } from "./pod-view.ts";
 import { podStatus } from "./status.ts";
 

@@ -1,8 +1,8 @@
 import { failpoint, type Pod } from "@mooring/store";
 import { containerConfig, containerID } from "./container-config.ts";
+import type { PodContext } from "./context.ts";
 import { ContainerConfigError } from "./environment.ts";
 import { runPostStart } from "./hooks.ts";
-import type { PodContext } from "./index.ts";
 import { rolesOf } from "./pod-view.ts";
 import { lookAtPod } from "./read.ts";
 import { reportStatus } from "./report.ts";

@@ -1,7 +1,7 @@
 import { failpoint } from "@mooring/store";
+import type { PodContext } from "./context.ts";
 import type { PodStep } from "./decide.ts";
 import { runPreStop } from "./hooks.ts";
-import type { PodContext } from "./index.ts";
 import type { ContainerView } from "./pod-view.ts";
 import type { SeenPod } from "./read.ts";
 

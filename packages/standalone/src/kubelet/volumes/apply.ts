@@ -1,3 +1,4 @@
+import type { ManagerContext } from "./context.ts";
 import {
   expandOnNode,
   publishVolume,
@@ -8,7 +9,6 @@ import {
 import type { Device } from "./csi-volume-table.ts";
 import type { ActiveDeviceStep, DeviceStep } from "./decide.ts";
 import { finishExpansion } from "./expansion.ts";
-import type { ManagerContext } from "./index.ts";
 import { needsAttach, pendingExpansion } from "./read.ts";
 
 /**

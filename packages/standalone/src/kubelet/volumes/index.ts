@@ -1,10 +1,10 @@
-import { type EventRecorder, type Logger, type Outcome, type Pod, Reconciler } from "@mooring/store";
+import { type Outcome, type Pod, Reconciler } from "@mooring/store";
 import { applyDeviceStep, reportFailure } from "./apply.ts";
+import type { ManagerContext, VolumeManagerOptions } from "./context.ts";
 import type { CsiVolume } from "./csi-volume.ts";
-import type { DeviceContext } from "./csi-volume-entry.ts";
 import { DeviceTable } from "./csi-volume-table.ts";
 import { type ActiveDeviceStep, decideStep, isOver } from "./decide.ts";
-import { type InUseReport, reportInUse } from "./in-use.ts";
+import { reportInUse } from "./in-use.ts";
 import { type ReadDevice, readDevice } from "./read.ts";
 
 /** The CSI volumes of the pods on this node. */
@@ -25,19 +25,6 @@ export interface VolumeManager {
   /** Resolves when no volume is published or staged. */
   empty(signal: AbortSignal): Promise<void>;
   readonly done: Promise<void>;
-}
-
-export interface VolumeManagerOptions extends DeviceContext {
-  events: EventRecorder;
-  logger: Logger;
-  /** A pod's volumes have changed. */
-  changed: (podUID: string) => void;
-  signal: AbortSignal;
-}
-
-export interface ManagerContext extends VolumeManagerOptions {
-  table: DeviceTable;
-  inUse: InUseReport;
 }
 
 /** Volumes that are worked on at the same time. */

@@ -7,10 +7,10 @@ import {
   type PersistentVolumeClaim,
   type ReadContext,
 } from "@mooring/store";
+import type { ManagerContext } from "./context.ts";
 import { expansionOf } from "./csi-volume.ts";
 import type { Device } from "./csi-volume-table.ts";
 import type { DeviceView } from "./decide.ts";
-import type { ManagerContext } from "./index.ts";
 
 /** A volume on this node, as its table and the cluster say. */
 export interface ReadDevice extends DeviceView {

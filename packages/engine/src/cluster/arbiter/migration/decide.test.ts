@@ -4,10 +4,10 @@ import { covers } from "@mooring/store/testing";
 import type { AttachmentTicket } from "../../../api/attachment.ts";
 import type { TicketReason } from "../../../tickets/result.ts";
 import { summaryOf } from "../../../tickets/summary.ts";
-import { nextWrite, placed } from "../apply.ts";
 import { decide } from "../decide.ts";
 import { eventsOf } from "../events.ts";
 import { node, type Setup, ticket, view } from "../testing/build-view.ts";
+import { nextWrite, placed } from "../writes.ts";
 
 const onA = ticket("wa", "csi-attacher", "a");
 const onB = ticket("wb", "csi-attacher", "b");

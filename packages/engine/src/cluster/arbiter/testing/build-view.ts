@@ -1,7 +1,7 @@
 import type { AttacherType, AttachmentTicket, VolumeAttachment } from "../../../api/attachment.ts";
+import type { VolumeSalvage } from "../../../api/faults.ts";
 import type { NodeAgent } from "../../../api/node-agent.ts";
 import { nodeConditions } from "../../../api/node-conditions.ts";
-import type { VolumeSalvage } from "../../../api/salvage.ts";
 import type { Volume, VolumeSpec, VolumeStatus } from "../../../api/volume.ts";
 import { newAttachment } from "../../../tickets/attachment-object.ts";
 import { decide } from "../decide.ts";

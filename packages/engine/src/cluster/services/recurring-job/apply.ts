@@ -3,8 +3,8 @@ import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import type { EndStep } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
-import type { JobStep, JobView } from "./decide.ts";
 import { snapshotFor } from "./snapshots.ts";
+import type { JobStep, JobView } from "./view.ts";
 
 const recorded = {
   "run-begun": failpoint("engine/services/recurring-job/run-begun"),

@@ -5,10 +5,11 @@ import type { RecurringJob, RecurringJobSpec } from "../../../api/recurring-job.
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
 import { volumeObject } from "../../../testing/agent.ts";
-import { decide, type JobStep, type JobView } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { membersOf } from "./members.ts";
 import { scheduleOf } from "./schedule.ts";
 import { snapshotFor } from "./snapshots.ts";
+import type { JobStep, JobView } from "./view.ts";
 
 const START = Date.parse("2026-01-01T00:30:00Z");
 

@@ -1,34 +1,9 @@
 import { isDeleting } from "@mooring/store";
-import type { RecurringJob, RecurringJobStatus } from "../../../api/recurring-job.ts";
-import type { Snapshot } from "../../../api/snapshot.ts";
-import type { Volume } from "../../../api/volume.ts";
-import { type EndStep, REST } from "../../../end-step.ts";
+import type { RecurringJobStatus } from "../../../api/recurring-job.ts";
+import { REST } from "../../../end-step.ts";
 import { expired } from "./retain.ts";
 import { beginRun, finishRun, nextTask, skipMoments } from "./run.ts";
-import type { Schedule } from "./schedule.ts";
-
-/** Everything that a decision about a job may depend on. */
-export interface JobView {
-  job: RecurringJob;
-  /** Its members now. */
-  members: readonly Volume[];
-  /** The snapshots that it made, of whatever volume. */
-  snapshots: readonly Snapshot[];
-  /** Snapshots that something is being made from. */
-  inUse: ReadonlySet<string>;
-  schedule: Schedule;
-  now: Date;
-}
-
-export type JobStep =
-  | EndStep
-  | {
-      do: "record";
-      what: "run-begun" | "task" | "run-finished" | "moments-skipped" | "plan";
-      status: RecurringJobStatus;
-    }
-  | { do: "create-snapshot"; volume: string }
-  | { do: "delete-snapshot"; snapshot: string };
+import type { JobStep, JobView } from "./view.ts";
 
 const LATE_MS = 60_000;
 

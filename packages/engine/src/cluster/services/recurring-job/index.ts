@@ -2,8 +2,9 @@ import { Reconciler, source } from "@mooring/store";
 import { asOutcome, failure } from "../../../end-step.ts";
 import type { ServicesContext } from "../context.ts";
 import { applyJobStep } from "./apply.ts";
-import { decide, type JobStep, type JobView } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { readJob } from "./read.ts";
+import type { JobStep, JobView } from "./view.ts";
 
 /** Makes snapshots by the clock, and removes the old ones that it made. Tickets are the snapshots' own affair. */
 export function runRecurringJobs(context: ServicesContext): Promise<void> {

@@ -5,10 +5,10 @@ import { type RecurringJob, RecurringJobs } from "../../../api/recurring-job.ts"
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
-import type { JobView } from "./decide.ts";
 import { membersOf } from "./members.ts";
 import { expired } from "./retain.ts";
 import { scheduleOf } from "./schedule.ts";
+import type { JobView } from "./view.ts";
 
 /** Undefined: the job is gone. */
 export async function readJob(

@@ -1,6 +1,6 @@
 import { isDeleting } from "@mooring/store";
 import type { Snapshot } from "../../../api/snapshot.ts";
-import type { JobView } from "./decide.ts";
+import type { JobView } from "./view.ts";
 
 /**
  * A snapshot of this job that has to go: the oldest ready one beyond those kept of its volume, or one that was never

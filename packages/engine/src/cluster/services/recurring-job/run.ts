@@ -1,6 +1,6 @@
 import type { JobRun, JobTask, RecurringJobStatus } from "../../../api/recurring-job.ts";
-import type { JobStep, JobView } from "./decide.ts";
 import { snapshotNameFor } from "./snapshots.ts";
+import type { JobStep, JobView } from "./view.ts";
 
 /** Failures that trying again does not mend. */
 const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "DATA_LOSS"]);

@@ -1,7 +1,7 @@
 import { failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
+import type { VolumeSalvage } from "../../../api/faults.ts";
 import { isCommitted, pendingRestore } from "../../../api/pending.ts";
-import type { VolumeSalvage } from "../../../api/salvage.ts";
 import { Snapshots } from "../../../api/snapshot.ts";
 import { type VolumeRestore, type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { asRecorded, EngineError } from "../../../errors.ts";

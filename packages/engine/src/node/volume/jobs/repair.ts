@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { failpoint, isConflict } from "@mooring/store";
 import { MOST_ATTEMPTS } from "../../../api/attempts.ts";
-import { hasConsent, pendingSalvage, type VolumeSalvage } from "../../../api/salvage.ts";
+import type { VolumeSalvage } from "../../../api/faults.ts";
+import { hasConsent, pendingSalvage } from "../../../api/salvage.ts";
 import { type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { asRecorded, EngineError } from "../../../errors.ts";
 import { repairBlocks } from "../../../host/blocks.ts";

@@ -1,16 +1,9 @@
 import { badRequest, StatusError } from "@mooring/store";
 import { decodeProtobuf } from "../../protobuf/envelope.ts";
+import type { Body, BodyFormat } from "./body.ts";
 import { duplicateFields } from "./duplicate-fields.ts";
 import { checkMeasure } from "./measure.ts";
 import { readYaml } from "./yaml.ts";
-
-export type BodyFormat = "json" | "yaml" | "protobuf";
-
-export interface Body {
-  value: unknown;
-  /** Complaints that only strict decoding makes, as `duplicate field "metadata.name"`. */
-  duplicates: string[];
-}
 
 /** What a body says; `most` values may be in it. Throws BadRequest, or UnsupportedMediaType. */
 export function parseBody(format: BodyFormat, bytes: Buffer, most: number): Body {

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { badRequest, StatusError } from "@mooring/store";
-import type { Body } from "./parse.ts";
+import type { Body } from "./body.ts";
 import type { ParseAnswer, ParseRequest } from "./worker.ts";
 
 /** One body has the thread for so long at most; then the thread is ended with it. */

@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { StatusError, type StatusReason } from "@mooring/store";
-import { type BodyFormat, parseBody } from "./parse.ts";
+import type { BodyFormat } from "./body.ts";
+import { parseBody } from "./parse.ts";
 
 /** What is asked of the thread: bytes that a stranger has sent. */
 export interface ParseRequest {

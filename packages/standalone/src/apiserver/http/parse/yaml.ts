@@ -1,8 +1,8 @@
 import { badRequest } from "@mooring/store";
 import { isMap, isPair, isScalar, parseDocument, visit } from "yaml";
+import type { Body } from "./body.ts";
 import { MOST_COMPLAINTS, MOST_DEPTH } from "./limits.ts";
 import { checkMeasure } from "./measure.ts";
-import type { Body } from "./parse.ts";
 
 /** A YAML document as JSON. Keys that occur twice are looked for here: the parser compares each with each. */
 export function readYaml(text: string, most: number): Body {

@@ -1,0 +1,4 @@
+export interface ModifyOptions {
+  /** Tells the driver the names of claim and volume, among the parameters. */
+  extraModifyMetadata: boolean;
+}

@@ -1,0 +1,31 @@
+import type { EventRecorder, Logger, ObjectStore, Pod, WrittenCache } from "@mooring/store";
+import type { ClusterView } from "../../controllers/cluster-view.ts";
+import type { Runtime } from "../../runtime/index.ts";
+import type { NodeFacts } from "./field-ref.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
+import type { Prober } from "./prober.ts";
+import type { References } from "./references.ts";
+import type { PodWakes } from "./wakes.ts";
+
+export interface PodControllerOptions {
+  /** How changes of secrets and config maps that pods read are noticed: by a watch of all, or by asking now and then. */
+  referencesBy?: "watch" | "ask";
+  store: ObjectStore;
+  view: ClusterView;
+  runtime: Runtime;
+  volumes: PodVolumes;
+  node: NodeFacts;
+  events: EventRecorder;
+  logger: Logger;
+  wakes: PodWakes;
+  signal: AbortSignal;
+}
+
+export interface PodContext extends PodControllerOptions {
+  pods: WrittenCache<Pod>;
+  prober: Prober;
+  /** Undefined: nobody tells of them. */
+  references: References | undefined;
+  /** By `UID/CONTAINER`: why the last try to start it failed before anything ran. */
+  startErrors: Map<string, { reason: string; message: string }>;
+}

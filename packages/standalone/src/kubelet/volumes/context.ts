@@ -1,0 +1,17 @@
+import type { EventRecorder, Logger } from "@mooring/store";
+import type { DeviceContext } from "./csi-volume-entry.ts";
+import type { DeviceTable } from "./csi-volume-table.ts";
+import type { InUseReport } from "./in-use.ts";
+
+export interface VolumeManagerOptions extends DeviceContext {
+  events: EventRecorder;
+  logger: Logger;
+  /** A pod's volumes have changed. */
+  changed: (podUID: string) => void;
+  signal: AbortSignal;
+}
+
+export interface ManagerContext extends VolumeManagerOptions {
+  table: DeviceTable;
+  inUse: InUseReport;
+}

@@ -1,0 +1,19 @@
+import type { CallMetrics } from "@mooring/csi";
+import type { LocalStore, Logger, ResourceRegistry } from "@mooring/store";
+import type { MutableKindRegistry } from "../apiserver/kind-info.ts";
+import type { Parts } from "../storage/parts.ts";
+import type { StandaloneOptions } from "./options.ts";
+import type { StateFolder } from "./state-folder.ts";
+
+/** What the steps of starting share. */
+export interface Starting {
+  options: StandaloneOptions;
+  folder: StateFolder;
+  registry: ResourceRegistry;
+  kinds: MutableKindRegistry;
+  store: LocalStore;
+  parts: Parts;
+  logger: Logger;
+  /** The calls that the driver answers. */
+  calls: CallMetrics;
+}
