@@ -48,3 +48,4 @@ export { FolderError, makeFolder } from "./runtime/make-folder.ts";
 export { type BackoffOptions, backoffMs, delay, orAborted, within } from "./runtime/wait.ts";
 export * from "./select/field-selector.ts";
 export * from "./select/label-selector.ts";
+export * from "./select/requirement.ts";

@@ -2,7 +2,8 @@ import type { UnstructuredObject } from "../object/meta.ts";
 import type { Resource } from "../object/resource.ts";
 import { apiVersionOf, groupResource } from "../object/resource.ts";
 import { type FieldRequirement, matchesFields, parseFieldSelector } from "../select/field-selector.ts";
-import { type LabelRequirement, matchesLabels, parseLabelSelector } from "../select/label-selector.ts";
+import { matchesLabels, parseLabelSelector } from "../select/label-selector.ts";
+import type { LabelRequirement } from "../select/requirement.ts";
 import { pathOf, rangeOf, type StoreEvent } from "./event.ts";
 import type { ResourceDefinition } from "./registry.ts";
 

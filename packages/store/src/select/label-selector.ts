@@ -1,13 +1,6 @@
 import { badRequest } from "../object/errors.ts";
 import { LabelParser } from "./parse-labels.ts";
-
-/** One condition on labels; all of a selector's conditions must hold. */
-export interface LabelRequirement {
-  key: string;
-  /** Gt and Lt compare whole numbers; only the string form has them. */
-  operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
-  values: string[];
-}
+import type { LabelRequirement } from "./requirement.ts";
 
 /** The structured form that objects carry (`spec.selector`), meta/v1 LabelSelector. */
 export interface LabelSelector {

@@ -1,5 +1,5 @@
 import { badRequest } from "../object/errors.ts";
-import type { LabelRequirement } from "./label-selector.ts";
+import type { LabelRequirement } from "./requirement.ts";
 
 const SYMBOLS = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
