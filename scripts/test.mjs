@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { run } from "./lib/run.mjs";
 import { ROOT, setUp } from "./lib/setup.mjs";
 
-await setUp("npm test");
+await setUp("npm test", [
+  { command: "busybox", package: "busybox-static", why: "is the program in the images that tests make" },
+]);
 process.exit(
   await run(process.execPath, [join(ROOT, "scripts/node-test.mjs"), ...process.argv.slice(2)], { cwd: ROOT }),
 );

@@ -22,6 +22,8 @@ const SYSTEM = [
     package: "perl-base",
     why: "stays with a container, or a shared volume, when Mooring is killed",
   },
+  { command: "skopeo", package: "skopeo", why: "brings the images of containers here" },
+  { command: "umoci", package: "umoci", why: "unpacks them" },
   { command: "ganesha.nfsd", package: "nfs-ganesha-vfs", why: "serves volumes that several nodes use" },
   { command: "nfs-cat", package: "libnfs-utils", why: "looks at shared volumes without a kernel's help" },
   { command: "sqlite3", package: "sqlite3", why: "the demo's workload is a database under constant writes" },

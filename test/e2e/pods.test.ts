@@ -106,9 +106,14 @@ spec:
   await gone("pod", "stays");
 });
 
-test("an image that is no root of this machine stays Pending and says what to do", async () => {
-  await kubectl.run("run", "web", "--image=nginx");
+test("a pod whose image cannot be had stays Pending and says what to do", async () => {
+  await kubectl.run("run", "web", "--image=127.0.0.1:1/nginx");
   await shows(["pod", "web"], "{.status.containerStatuses[0].state.waiting.message}", /image: host/);
+  await shows(
+    ["pod", "web"],
+    "{.status.containerStatuses[0].state.waiting.reason}",
+    /ErrImagePull|ImagePullBackOff/,
+  );
   assert.equal(await kubectl.run("get", "pod", "web", "-o", "jsonpath={.status.phase}"), "Pending");
   await kubectl.run("delete", "pod", "web");
 });

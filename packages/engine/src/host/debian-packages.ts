@@ -6,6 +6,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "util-linux": ["losetup", "blkid", "fsfreeze", "flock", "blockdev", "fstrim", "unshare", "nsenter"],
   mount: ["mount", "umount"],
   "nfs-ganesha-vfs": ["ganesha.nfsd"],
+  skopeo: ["skopeo"],
+  umoci: ["umoci"],
   "nfs-common": ["mount.nfs4", "mount.nfs"],
   coreutils: ["cp", "stat", "sync", "timeout", "cat"],
 };

@@ -16,7 +16,7 @@ import {
   type TestCluster,
 } from "./testing/test-cluster.ts";
 
-const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime)\//;
+const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime|images)\//;
 /** Gaps that this scenario has no way through. */
 const UNREACHED = /volume-unreserved|reservation-reset|ephemeral-claim-created/;
 

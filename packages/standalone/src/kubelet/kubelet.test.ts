@@ -12,7 +12,6 @@ import {
   PersistentVolumeClaims,
   Pods,
   phase,
-  pod,
   podWithClaim,
   startTestCluster,
   type TestCluster,
@@ -55,23 +54,4 @@ test("a claim is provisioned, attached, staged, published and written to by a po
   assert.deepEqual((await store.list(KubeVolumeAttachments)).items, []);
   const node = await store.get(Nodes, { name: NODE });
   assert.deepEqual(node.status?.volumesInUse ?? [], []);
-});
-
-test("a pod without the host image stays Pending and says what to do", async () => {
-  const { store } = cluster;
-  const wanted = pod("image", "true");
-  for (const container of wanted.spec?.containers ?? []) container.image = "nginx:1.27";
-  await store.create(Pods, wanted);
-  const seen = await eventually(
-    store,
-    Pods,
-    "image",
-    (object) => object?.status?.containerStatuses !== undefined,
-  );
-  assert.equal(seen?.status?.phase, "Pending");
-  const waiting = seen?.status?.containerStatuses?.[0]?.state?.waiting;
-  assert.equal(waiting?.reason, "ImageUnsupported");
-  assert.match(waiting?.message ?? "", /image: host/);
-  await store.delete(Pods, { namespace: "default", name: "image" });
-  await eventually(store, Pods, "image", (object) => object === undefined);
 });

@@ -1,7 +1,9 @@
 import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import { delay, EventRecorder, KubeVolumeAttachments, type Logger, type ObjectStore } from "@mooring/store";
 import { type ClusterView, openClusterView } from "../controllers/cluster-view.ts";
+import { Images } from "../images/index.ts";
 import type { ExecSession, Runtime } from "../runtime/index.ts";
 import { type Drivers, openDrivers } from "./csi/drivers.ts";
 import { type ExecRequest, openExec } from "./exec.ts";
@@ -12,6 +14,7 @@ import { type NodeRegistration, registerNode } from "./node/registration.ts";
 import { kubeletPaths } from "./paths.ts";
 import type { PodControllerOptions } from "./pods/context.ts";
 import { runPods } from "./pods/index.ts";
+import { PodImages } from "./pods/pod-images.ts";
 import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
 import { PodWakes } from "./pods/wakes.ts";
 import { stopPods } from "./stop.ts";
@@ -104,11 +107,13 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
   const node = { nodeName, address: facts.address, allocatable: resourcesOf(facts) };
   const tokens = new PodTokens({ store, issue: options.issueToken, due: (uid) => wakes.remount(uid) });
   const volumes = createPodVolumes({ store, view, host, paths, node, manager, events, tokens });
+  const images = podImages(options, { host, events, wakes });
   return {
     store,
     view,
     runtime,
     volumes,
+    images,
     node,
     events,
     logger,
@@ -120,6 +125,23 @@ async function assemble(options: KubeletOptions, working: AbortSignal): Promise<
     // Over the network a node reads the secrets of its pods one by one, and no lists of them.
     referencesBy: options.view === undefined ? "ask" : "watch",
   };
+}
+
+function podImages(
+  { store, stateDir, runtime, signal }: KubeletOptions,
+  { host, events, wakes }: { host: Host; events: EventRecorder; wakes: PodWakes },
+): PodImages {
+  const started = () => runtime.list().filter(({ state }) => state !== "exited");
+  const images = new Images({
+    host,
+    folder: join(stateDir, "images"),
+    secrets: runtime.secretFolder,
+    hidden: () => runtime.hiddenFolders(),
+    inUse: () => [...started().flatMap(({ imageRoot = [] }) => imageRoot), ...pods.roots()],
+    signal,
+  });
+  const pods: PodImages = new PodImages({ images, store, events, changed: (uid) => wakes.add(uid) });
+  return pods;
 }
 
 /** Before anything is let go: what runs keeps its volumes. */

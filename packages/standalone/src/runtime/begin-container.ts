@@ -1,14 +1,19 @@
-import { chmod, mkdir, rm, stat, writeFile } from "node:fs/promises";
-import { failpoint, type Logger } from "@mooring/store";
+import { chmod, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { normalize } from "node:path";
+import type { Host } from "@mooring/engine";
+import { defined, failpoint, type Logger } from "@mooring/store";
 import { type BaseRoot, FRESH } from "./base-root.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type Container, type ContainerContext, superviseContainer } from "./container.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
+import { mountContainerRoot } from "./container-root.ts";
+import { makeInRoot } from "./in-root.ts";
 import { launch } from "./launch.ts";
 import { logFolderOf } from "./log-paths.ts";
+import type { OciMount } from "./oci/mounts.ts";
 import { hidingMounts } from "./private-paths.ts";
 import type { RunFolder } from "./run-folder.ts";
-import type { ContainerConfig } from "./runtime.ts";
+import type { ContainerConfig, ContainerMount } from "./runtime.ts";
 import { writeBundle } from "./write-bundle.ts";
 
 const afterRecord = failpoint("standalone/runtime/recorded");
@@ -22,6 +27,7 @@ export interface RuntimeContext {
   logs: string;
   bootID: string;
   run: RunFolder;
+  host: Host;
   /** Where one container's things are, and whom to tell. */
   of(record: ContainerRecord): ContainerContext;
 }
@@ -29,26 +35,39 @@ export interface RuntimeContext {
 /** Starts a container that was not started before. */
 export async function beginContainer(
   context: RuntimeContext,
-  root: BaseRoot,
+  openBase: () => Promise<BaseRoot>,
   config: ContainerConfig,
 ): Promise<Container> {
   const record = recordOf(config, context.bootID);
   const own = context.of(record);
-  const logs = logFolderOf(context.logs, record);
-  await Promise.all([
-    mkdir(logs, { recursive: true, mode: 0o750 }),
-    writeRecord(own.files, record),
-    root.refresh(),
-  ]);
+  try {
+    return await launchContainer(context, record, config, openBase);
+  } catch (error) {
+    // Nobody would know of it any more.
+    await discard(own, record);
+    throw error;
+  }
+}
+
+async function launchContainer(
+  context: RuntimeContext,
+  record: ContainerRecord,
+  config: ContainerConfig,
+  openBase: () => Promise<BaseRoot>,
+): Promise<Container> {
   const { cgroups, run } = context;
   const { uid } = config.pod;
+  const own = context.of(record);
+  const logs = logFolderOf(context.logs, record);
+  const [root] = await Promise.all([
+    rootOf(context, own.files, config, openBase),
+    mkdir(logs, { recursive: true, mode: 0o750 }),
+    writeRecord(own.files, record),
+  ]);
+  const { layers, extra, hidden, path } = root;
   await writeBundle(own.files, await resolveTargets(root, await withMessageFile(config, own.files)), {
-    root: root.path,
-    layers: root.layers,
-    extra: root.extra,
-    hidden: await hidingMounts(await hiddenIn(root, await run.hidden())),
+    ...{ layers, extra, hidden, root: path, unified: cgroups.unified },
     cgroup: cgroups.path(uid, config.id),
-    unified: cgroups.unified,
   });
   afterRecord();
   const child = await launch({
@@ -59,13 +78,60 @@ export async function beginContainer(
     logFile: own.logFile,
   });
   afterLaunch();
-  try {
-    return await superviseContainer(record, own, child);
-  } catch (error) {
-    // Nobody would know of it any more.
-    await discard(own, record);
-    throw error;
+  return superviseContainer(record, own, child);
+}
+
+/** The root of one container, with what belongs to it. */
+interface ContainerRoot extends Pick<BaseRoot, "path" | "layers" | "extra" | "mountPoint"> {
+  hidden: readonly OciMount[];
+}
+
+async function rootOf(
+  { host, run }: RuntimeContext,
+  files: ContainerFiles,
+  { id, image, mounts }: ContainerConfig,
+  openBase: () => Promise<BaseRoot>,
+): Promise<ContainerRoot> {
+  if (image !== undefined) {
+    const path = run.root(id);
+    await mountContainerRoot(host, image.root, { root: path, changes: files.changes });
+    const taken = new Set(mounts.map(({ target }) => target));
+    const extra: ContainerMount[] = [];
+    for (const each of (await namesOfMachine()).filter(({ target }) => !taken.has(target)))
+      extra.push({ ...each, target: await makeInRoot(path, each.target, "file") });
+    return {
+      path,
+      extra,
+      layers: [],
+      hidden: [],
+      mountPoint: (target, kind) => makeInImage(path, target, kind),
+    };
   }
+  const base = await openBase();
+  await base.refresh();
+  const { path, layers, extra } = base;
+  const hidden = await hidingMounts(await hiddenIn(base, await run.hidden()));
+  return { path, layers, extra, hidden, mountPoint: base.mountPoint };
+}
+
+/** As on every pod that has the machine's network: names are looked up as the machine does. */
+async function namesOfMachine(): Promise<ContainerMount[]> {
+  const found = await Promise.all(
+    ["/etc/resolv.conf", "/etc/hosts"].map(async (target) => {
+      const source = await realpath(target).catch(() => undefined);
+      return source === undefined ? [] : [{ source, target, readOnly: true }];
+    }),
+  );
+  return found.flat();
+}
+
+/** Each container has these of its own; runc makes what is needed in them. */
+const ITS_OWN = ["/proc", "/dev", "/sys"];
+
+async function makeInImage(root: string, target: string, kind: "directory" | "file"): Promise<string> {
+  const plain = normalize(target);
+  if (ITS_OWN.some((own) => `${plain}/`.startsWith(`${own}/`))) return plain;
+  return makeInRoot(root, target, kind);
 }
 
 /** Takes over a container of an earlier process; undefined when it was never really started. */
@@ -105,9 +171,10 @@ async function hiddenIn(root: BaseRoot, folders: readonly string[]): Promise<str
 }
 
 function recordOf(config: ContainerConfig, bootID: string): ContainerRecord {
-  const { id, pod, name, attempt, terminationMessage } = config;
+  const { id, pod, name, attempt, terminationMessage, image, imageID, stopSignal } = config;
   return {
     ...{ id, pod, name, attempt, bootID },
+    ...defined({ imageRoot: image?.root, imageID, stopSignal }),
     createdAt: new Date().toISOString(),
     ...(terminationMessage?.fromLog === true ? { messageFromLog: true } : {}),
   };
@@ -133,7 +200,10 @@ async function withMessageFile(config: ContainerConfig, files: ContainerFiles): 
   return { ...config, mounts: [...config.mounts, mount] };
 }
 
-async function resolveTargets(root: BaseRoot, config: ContainerConfig): Promise<ContainerConfig> {
+async function resolveTargets(
+  root: Pick<BaseRoot, "mountPoint">,
+  config: ContainerConfig,
+): Promise<ContainerConfig> {
   const mounts = await Promise.all(
     config.mounts.map(async (mount) => {
       const kind = (await stat(mount.source)).isDirectory() ? "directory" : "file";

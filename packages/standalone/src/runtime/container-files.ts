@@ -14,6 +14,10 @@ export interface ContainerRecord {
   bootID: string;
   /** Take the end of the log for the termination message of a container that failed and left none. */
   messageFromLog?: boolean;
+  imageRoot?: string;
+  imageID?: string;
+  /** Default SIGTERM. */
+  stopSignal?: number;
   startedAt?: string;
   /** The container's process 1 as the machine sees it. */
   init?: ProcessIdentity;
@@ -34,6 +38,8 @@ export interface ContainerFiles {
   readonly runcPid: string;
   /** What the container has to say about its end. */
   readonly message: string;
+  /** What it writes into the root of its image. */
+  readonly changes: string;
 }
 
 export function containerFiles(folder: string, bundle: string): ContainerFiles {
@@ -45,6 +51,7 @@ export function containerFiles(folder: string, bundle: string): ContainerFiles {
     runcLog: join(bundle, "runc.log"),
     runcPid: join(bundle, "pid"),
     message: join(folder, "message"),
+    changes: join(folder, "root"),
   };
 }
 

@@ -1,11 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
+import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { defined, failpoint, type Logger } from "@mooring/store";
 import type { Cgroups } from "./cgroups.ts";
 import { type ContainerFiles, type ContainerRecord, readMonitor, writeRecord } from "./container-files.ts";
 import { keepStamps } from "./log-stamps.ts";
-import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesTerm } from "./process-identity.ts";
+import { isAlive, isRunc, type ProcessIdentity, signalProcess, survivesSignal } from "./process-identity.ts";
 import type { ContainerExit, ContainerStatus, StopOptions } from "./runtime.ts";
 import { explainExit } from "./start-error.ts";
 import { changesOf, waitForExit, waitForInit } from "./watch-exit.ts";
@@ -17,8 +18,9 @@ const RETRY_MS = 1000;
 /** How long a graceful stop waits for a start that is under way. */
 const START_MS = 10_000;
 
-/** 128 + the number of SIGKILL, and of SIGTERM. */
-const [KILLED, TERMINATED] = [137, 143];
+/** 128 + the number of SIGKILL. */
+const KILLED = 137;
+const { SIGTERM } = constants.signals;
 
 /** One container that was started, now or by an earlier run of Mooring. */
 export interface Container {
@@ -95,13 +97,14 @@ export async function superviseContainer(
 
   async function wasOutOfMemory(exit: ContainerExit): Promise<ContainerExit> {
     if (exit.code !== KILLED) return exit;
-    if (terminated) return { ...exit, code: TERMINATED };
+    if (terminated) return { ...exit, code: 128 + (record.stopSignal ?? SIGTERM) };
     return (await cgroups.outOfMemory(record.pod.uid, record.id)) ? { ...exit, reason: "OOMKilled" } : exit;
   }
 
-  /** What SIGTERM does to a program that has not said otherwise: the kernel spares the first process of a namespace. */
+  /** What the signal does to a program that has not said otherwise: the kernel spares the first process of a namespace. */
   async function terminate(init: ProcessIdentity): Promise<void> {
-    if (await survivesTerm(init)) await signalProcess(init, "SIGTERM");
+    const { stopSignal = SIGTERM } = record;
+    if (await survivesSignal(init, stopSignal)) await signalProcess(init, stopSignal);
     else terminated = await signalProcess(init, "SIGKILL");
     afterSignal();
   }
@@ -190,7 +193,7 @@ async function within(done: Promise<void>, milliseconds: number, signal?: AbortS
 }
 
 function statusOf(record: ContainerRecord): ContainerStatus {
-  const { id, pod, name, attempt, createdAt, startedAt, exit, init } = record;
+  const { id, pod, name, attempt, createdAt, startedAt, exit, init, imageRoot, imageID } = record;
   const running = startedAt === undefined ? "created" : "running";
   return {
     id,
@@ -199,7 +202,7 @@ function statusOf(record: ContainerRecord): ContainerStatus {
     attempt,
     createdAt,
     state: exit === undefined ? running : "exited",
-    ...defined({ startedAt }),
+    ...defined({ startedAt, imageRoot, imageID }),
     ...(init === undefined ? {} : { pid: init.pid }),
     ...defined({ exit }),
   };

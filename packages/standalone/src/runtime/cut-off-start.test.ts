@@ -9,7 +9,7 @@ import { silentLogger } from "@mooring/store";
 import { bundleProgram, killEveryFailpoint } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
 import { launch } from "./launch.ts";
-import { identify, survivesTerm } from "./process-identity.ts";
+import { identify, survivesSignal } from "./process-identity.ts";
 import { createProcessRuntime } from "./process-runtime.ts";
 import type { ContainerConfig, ContainerStatus, Runtime } from "./runtime.ts";
 
@@ -123,7 +123,7 @@ test("a container whose sandbox was still being made when its starter was killed
 test("a stop of a container whose start is under way waits for that, and then stops it like any other", async () => {
   await startAndDie(config("trap 'exit 7' TERM; while :; do sleep 0.1; done"));
   const { id, init, say } = await unsay();
-  for (const deadline = Date.now() + 60_000; !(await survivesTerm(init)); await setTimeout(20))
+  for (const deadline = Date.now() + 60_000; !(await survivesSignal(init, 15)); await setTimeout(20))
     assert.ok(Date.now() < deadline, "the program does not catch SIGTERM");
   const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
   try {

@@ -6,3 +6,4 @@ export { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runt
 export { RUNC_FOLDERS } from "./runc.ts";
 export type * from "./runtime.ts";
 export type { ExecSession } from "./session.ts";
+export { signalNumber } from "./stop-signal.ts";

@@ -30,7 +30,10 @@ export async function isAlive(process: ProcessIdentity): Promise<boolean> {
 }
 
 /** Sends a signal unless the process is gone or the number belongs to another one by now. */
-export async function signalProcess(target: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {
+export async function signalProcess(
+  target: ProcessIdentity,
+  signal: NodeJS.Signals | number,
+): Promise<boolean> {
   if (!(await isAlive(target))) return false;
   try {
     process.kill(target.pid, signal);
@@ -46,13 +49,12 @@ export async function isRunc(pid: number): Promise<boolean> {
   return basename(path) === "runc" || path.includes("runc_cloned");
 }
 
-const SIGTERM_BIT = 1n << 14n;
-
-/** Whether SIGTERM would not end it: it catches it, ignores it, or waits for it where it is blocked. */
-export async function survivesTerm({ pid }: ProcessIdentity): Promise<boolean> {
+/** Whether the signal would not end it: it catches it, ignores it, or waits for it where it is blocked. */
+export async function survivesSignal({ pid }: ProcessIdentity, signal: number): Promise<boolean> {
+  const bit = 1n << BigInt(signal - 1);
   const status = (await readProc(`/proc/${pid}/status`)) ?? "";
   return [...status.matchAll(/^Sig(?:Cgt|Ign|Blk):\s+([0-9a-f]+)$/gm)].some(
-    ([, mask]) => (BigInt(`0x${mask}`) & SIGTERM_BIT) !== 0n,
+    ([, mask]) => (BigInt(`0x${mask}`) & bit) !== 0n,
   );
 }
 

@@ -6,7 +6,8 @@ import { type BaseRoot, closeBaseRoot, openBaseRoot } from "./base-root.ts";
 import { adoptContainer, beginContainer, type RuntimeContext } from "./begin-container.ts";
 import { cgroupName, openCgroups } from "./cgroups.ts";
 import type { Container } from "./container.ts";
-import { type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
+import { type ContainerFiles, type ContainerRecord, containerFiles, readRecords } from "./container-files.ts";
+import { removeContainerRoot } from "./container-root.ts";
 import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
 import { openSession } from "./exec-session.ts";
@@ -58,13 +59,13 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     );
   }
   const context: RuntimeContext = {
-    ...{ cgroups, logger, logs, run },
+    ...{ cgroups, logger, logs, run, host },
     bootID: await bootID(),
     of: (record) => ({
       ...{ cgroups, logger },
       files: filesOf(record.id),
       logFile: logFileOf(logs, record),
-      cleanUp: () => cleanUp(run, record.id),
+      cleanUp: () => cleanUp({ run, host, filesOf }, record.id),
       changed: () => {
         for (const listener of listeners) listener(record.pod.uid);
       },
@@ -74,7 +75,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
   const found = await Promise.all(recorded.map((each) => adoptContainer(context, each)));
   const adopted = found.filter((container) => container !== undefined);
   const known = new Set(adopted.map((container) => container.record().id));
-  for (const id of await run.bundles()) if (!known.has(id)) await cleanUp(run, id);
+  for (const id of await run.containers()) if (!known.has(id)) await cleanUp({ run, host, filesOf }, id);
   return new ProcessRuntime(
     context,
     { host, baseFolder: join(stateDir, "runtime", "base") },
@@ -84,8 +85,12 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
 }
 
 /** Nothing of it runs any more, or it was never really started. */
-async function cleanUp(run: RunFolder, id: string): Promise<void> {
+async function cleanUp(
+  { run, host, filesOf }: { run: RunFolder; host: Host; filesOf: (id: string) => ContainerFiles },
+  id: string,
+): Promise<void> {
   await deleteContainer(run.runc, id);
+  await removeContainerRoot(host, { root: run.root(id), changes: filesOf(id).changes });
   await rm(run.bundle(id), { recursive: true, force: true });
 }
 
@@ -108,6 +113,14 @@ class ProcessRuntime implements Runtime {
     this.#containers = new Map(adopted.map((container) => [container.record().id, container]));
   }
 
+  get secretFolder(): string {
+    return this.#context.run.secrets;
+  }
+
+  hiddenFolders(): Promise<string[]> {
+    return this.#context.run.hidden();
+  }
+
   list(): ContainerStatus[] {
     return [...this.#containers.values()].map((container) => container.status());
   }
@@ -119,7 +132,7 @@ class ProcessRuntime implements Runtime {
   async start(config: ContainerConfig): Promise<ContainerStatus> {
     const present = this.#containers.get(config.id);
     if (present !== undefined) return present.status();
-    const container = await beginContainer(this.#context, await this.#openRoot(), config);
+    const container = await beginContainer(this.#context, () => this.#openRoot(), config);
     this.#containers.set(config.id, container);
     return container.status();
   }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** In memory on every usual machine: what is here ends with it, and reaches no disk. */
@@ -11,9 +11,13 @@ const ROOT = "/run/mooring";
 export interface RunFolder {
   /** `--root` of runc. */
   readonly runc: string;
+  /** For secrets of whoever needs a place for some; made by them. */
+  readonly secrets: string;
   bundle(container: string): string;
-  /** Containers that have a bundle. */
-  bundles(): Promise<string[]>;
+  /** Where the root of a container that runs from an image is mounted. */
+  root(container: string): string;
+  /** Containers that have a bundle, or such a root. */
+  containers(): Promise<string[]>;
   /** Folders that no container may see: those of every Mooring on this machine. */
   hidden(): Promise<string[]>;
   /** Removes it when no container is left; the note of what is to be hidden stays. */
@@ -25,17 +29,28 @@ export async function openRunFolder(name: string, hidden: readonly string[]): Pr
   const root = join(ROOT, name);
   const bundles = join(root, "bundles");
   const runc = join(root, "runc");
-  for (const folder of [ROOT, root, bundles, runc]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  const roots = join(root, "roots");
+  for (const folder of [ROOT, root, bundles, runc, roots])
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(join(root, "hidden.new"), JSON.stringify(hidden));
   await rename(join(root, "hidden.new"), join(root, "hidden"));
+  async function containers(): Promise<string[]> {
+    const lists = await Promise.all([bundles, roots].map((folder) => readdir(folder).catch(() => [])));
+    return [...new Set(lists.flat())];
+  }
+
   return {
     runc,
+    secrets: join(root, "secrets"),
     bundle: (container) => join(bundles, container),
-    bundles: () => readdir(bundles).catch(() => []),
+    root: (container) => join(roots, container),
+    containers,
     hidden: hiddenFolders,
     async close() {
-      if ((await readdir(bundles).catch(() => [])).length > 0) return;
+      if ((await containers()).length > 0) return;
       await rm(bundles, { recursive: true, force: true });
+      await rmdir(roots).catch(() => {});
+      await rm(join(root, "secrets"), { recursive: true, force: true });
       await rm(runc, { recursive: true, force: true });
     },
   };

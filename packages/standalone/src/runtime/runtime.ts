@@ -34,6 +34,13 @@ export interface ContainerConfig {
   name: string;
   /** How often this container was started before. */
   attempt: number;
+  /**
+   * Root folder of its image: the container gets a layer of its own on it, which ends with it. Absent: the machine's own
+   * root, read-only.
+   */
+  image?: { root: string; readOnly: boolean };
+  /** What its image is called in the status. */
+  imageID?: string;
   /** Program and arguments. A program without `/` is looked for in the PATH of `env`. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
@@ -49,6 +56,8 @@ export interface ContainerConfig {
   resources?: ContainerResources;
   mounts: readonly ContainerMount[];
   devices: readonly ContainerDevice[];
+  /** Number of the signal that asks its program to end; default SIGTERM. */
+  stopSignal?: number;
   /** Where the container may write a line about its end; absent: nowhere. */
   terminationMessage?: { path: string; fromLog: boolean };
 }
@@ -75,6 +84,9 @@ export interface ContainerStatus {
   /** RFC 3339. */
   createdAt: string;
   startedAt?: string;
+  /** Root folder of its image, and what the image is called. */
+  imageRoot?: string;
+  imageID?: string;
   /** Process id on the machine of the container's init. */
   pid?: number;
   exit?: ContainerExit;
@@ -111,6 +123,10 @@ export interface ExecResult {
  * containers that were started by the last one, running or ended.
  */
 export interface Runtime {
+  /** For what is secret, and ends with the machine; in memory. Made by whoever uses it. */
+  readonly secretFolder: string;
+  /** Folders that no container may see. */
+  hiddenFolders(): Promise<string[]>;
   /** Every container that was not removed. */
   list(): ContainerStatus[];
   get(id: string): ContainerStatus | undefined;

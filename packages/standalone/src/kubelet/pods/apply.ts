@@ -51,14 +51,16 @@ export async function applyPodStep(
       passed.containersRemoved();
       return undefined;
     case "delete-object":
+      context.images.forgetPod(uid);
       await runtime.removePod({ uid, namespace, name });
       if (!seen.orphaned) await deleteObject(context, pod);
       return DONE;
   }
 }
 
-async function removeContainers({ runtime, startErrors }: PodContext, pod: Pod): Promise<void> {
+async function removeContainers({ runtime, startErrors, images }: PodContext, pod: Pod): Promise<void> {
   const { uid = "", namespace = "", name } = pod.metadata;
+  images.forgetPod(uid);
   for (const each of runtime.list().filter((status) => status.pod.uid === uid)) {
     await runtime.remove(each.id);
     startErrors.delete(`${uid}/${each.name}`);

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
+import { defined, type ObjectStore, type Pod, parseMilli, parseQuantity } from "@mooring/store";
+import { type Image, type ImageUser, imageUser, imageVariables, programOf } from "../../images/index.ts";
 import {
   type ContainerConfig,
   type ContainerDevice,
@@ -9,23 +10,22 @@ import {
   DEFAULT_CAPABILITIES,
   ownCapabilities,
   PIDS_LIMIT,
+  signalNumber,
 } from "../../runtime/index.ts";
-import { ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
+import { containerID } from "./container-id.ts";
+import { BASE_VARIABLES, ContainerConfigError, containerEnvironment, hostnameOf } from "./environment.ts";
 import { expandVariables } from "./expand-variables.ts";
 import type { Container, NodeFacts } from "./field-ref.ts";
 import { refusedFields } from "./refused-fields.ts";
 
 export interface ContainerSources {
+  image: Image;
   store: ObjectStore;
   node: NodeFacts;
   /** Where each of the pod's volumes is on the machine. */
   volumes: ReadonlyMap<string, { path: string; readOnly: boolean }>;
   /** Binds a path inside a volume to a place that nobody can change, and returns that. */
   subPath(container: string, index: number, volume: string, path: string): Promise<string>;
-}
-
-export function containerID(pod: Pod, container: string, attempt: number): string {
-  return `${pod.metadata.uid}_${container}_${attempt}`;
 }
 
 /** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what a person must mend. */
@@ -35,28 +35,30 @@ export async function containerConfig(
   container: Container,
   attempt: number,
 ): Promise<ContainerConfig> {
+  const { image } = sources;
   const controllers = await controllersHere();
   const refused = refusedFields(pod, container, controllers);
   if (refused.length > 0) throw new ContainerConfigError(`cannot be honoured: ${refused.join("; ")}`);
   const env = await containerEnvironment(sources.store, pod, container, sources.node);
-  const argv = [...(container.command ?? []), ...(container.args ?? [])].map((word) =>
-    expandVariables(word, env),
-  );
-  if (argv.length === 0) {
-    throw new ContainerConfigError(
-      `container "${container.name}" has no command: \`image: host\` has none of its own; set spec.containers[].command`,
-    );
-  }
   const { uid = "", namespace = "", name } = pod.metadata;
-  const user = userOf(pod, container);
+  const { home, ...user } = await userOf(pod, container, image);
+  const stopSignal = stopSignalOf(container, image);
   return {
     id: containerID(pod, container.name, attempt),
     pod: { uid, namespace, name },
     name: container.name,
     attempt,
-    argv,
-    env: { HOME: user.uid === 0 ? "/root" : "/", ...env },
-    workingDir: container.workingDir || "/",
+    ...rootOf(container, image),
+    imageID: image.id,
+    argv: argvOf(container, image, env),
+    env: {
+      ...BASE_VARIABLES,
+      HOSTNAME: hostnameOf(pod),
+      HOME: home ?? (user.uid === 0 ? "/root" : "/"),
+      ...imageVariables(image.config),
+      ...env,
+    },
+    workingDir: container.workingDir || image.config.WorkingDir || "/",
     hostname: hostnameOf(pod),
     user,
     capabilities: capabilitiesOf(container),
@@ -65,6 +67,7 @@ export async function containerConfig(
     resources: resourcesOf(container, controllers),
     mounts: await mountsOf(sources, pod, container, env),
     devices: await devicesOf(sources, container),
+    ...(stopSignal === undefined ? {} : { stopSignal }),
     terminationMessage: {
       path: container.terminationMessagePath || "/dev/termination-log",
       fromLog: container.terminationMessagePolicy === "FallbackToLogsOnError",
@@ -72,17 +75,69 @@ export async function containerConfig(
   };
 }
 
-function userOf(pod: Pod, container: Container): ContainerConfig["user"] {
+function rootOf({ securityContext }: Container, { root }: Image): Pick<ContainerConfig, "image"> {
+  if (root === undefined) return {};
+  return { image: { root, readOnly: securityContext?.readOnlyRootFilesystem === true } };
+}
+
+function argvOf(
+  { name, command, args }: Container,
+  image: Image,
+  env: Readonly<Record<string, string>>,
+): readonly string[] {
+  const expanded = (words: readonly string[] | undefined) =>
+    (words ?? []).map((word) => expandVariables(word, env));
+  const argv = programOf(image.config, expanded(command), expanded(args));
+  if (argv.length > 0) return argv;
+  throw new ContainerConfigError(
+    `container "${name}" has no command: image ${image.id} has none of its own; set spec.containers[].command`,
+  );
+}
+
+/** A pod's own word counts before the image's. */
+function stopSignalOf({ lifecycle }: Container, { config }: Image): number | undefined {
+  const asked = (lifecycle as { stopSignal?: string } | undefined)?.stopSignal || config.StopSignal;
+  if (asked === undefined) return undefined;
+  const number = signalNumber(asked);
+  if (number === undefined)
+    throw new ContainerConfigError(`the image is stopped by ${asked}, and Linux has no such signal`);
+  return number;
+}
+
+type User = ContainerConfig["user"] & { home?: string };
+
+async function userOf(pod: Pod, container: Container, image: Image): Promise<User> {
   const all = pod.spec?.securityContext ?? {};
   const own = container.securityContext ?? {};
-  const uid = own.runAsUser ?? all.runAsUser ?? 0;
-  if ((own.runAsNonRoot ?? all.runAsNonRoot) === true && uid === 0) {
+  const asked = defined({ uid: own.runAsUser ?? all.runAsUser, gid: own.runAsGroup ?? all.runAsGroup });
+  const { uid, gid, groups, home, named } = await userOfImage(image, asked);
+  if ((own.runAsNonRoot ?? all.runAsNonRoot) === true && (uid === 0 || named)) {
+    const why = named
+      ? `its image's user "${image.config.User}" is a name, which may be anybody's`
+      : "would run as root";
     throw new ContainerConfigError(
-      `container has runAsNonRoot and would run as root; set securityContext.runAsUser (pod: "${pod.metadata.name}", container: ${container.name})`,
+      `container has runAsNonRoot and ${why}; set securityContext.runAsUser (pod: "${pod.metadata.name}", container: ${container.name})`,
     );
   }
-  const groups = [...(all.supplementalGroups ?? []), ...(all.fsGroup === undefined ? [] : [all.fsGroup])];
-  return { uid, gid: own.runAsGroup ?? all.runAsGroup ?? 0, groups };
+  const strict = (all as { supplementalGroupsPolicy?: string }).supplementalGroupsPolicy === "Strict";
+  const more = [...(all.supplementalGroups ?? []), ...(all.fsGroup === undefined ? [] : [all.fsGroup])];
+  return {
+    ...{ uid, gid },
+    groups: [...new Set([...more, ...(strict ? [] : groups)])],
+    ...defined({ home }),
+  };
+}
+
+async function userOfImage(
+  { root, config }: Image,
+  asked: { uid?: number; gid?: number },
+): Promise<ImageUser> {
+  if (root === undefined) return { uid: asked.uid ?? 0, gid: asked.gid ?? 0, groups: [], named: false };
+  try {
+    return await imageUser(root, config.User ?? "", asked);
+  } catch (error) {
+    throw new ContainerConfigError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. The last word is a drop's. */

@@ -2,14 +2,7 @@ import type { Pod } from "@mooring/store";
 import { defined } from "@mooring/store";
 import type { ContainerStatus as Attempt } from "../../runtime/index.ts";
 import { restartDelayMs, waitBeforeRestart } from "./back-off.ts";
-import {
-  type ContainerView,
-  HOST_IMAGE,
-  outcomeOf,
-  type PodView,
-  restarts,
-  unsupportedImages,
-} from "./pod-view.ts";
+import { type ContainerView, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type State = NonNullable<ContainerStatus["state"]>;
@@ -29,7 +22,7 @@ export function containerStatus(view: PodView, each: ContainerView): ContainerSt
   return {
     name: spec.name,
     image: spec.image ?? "",
-    imageID: spec.image === HOST_IMAGE ? "host" : "",
+    imageID: latest?.imageID ?? "",
     restartCount: latest?.attempt ?? 0,
     ready: done || (running && probes.started && probes.ready),
     started: running && probes.started,
@@ -68,17 +61,22 @@ function waitingState(view: PodView, each: ContainerView): State | undefined {
     if (over || !restarts(each, view.pod)) return undefined;
     if (role === "init" && latest.exit?.code === 0) return undefined;
     const left = waitBeforeRestart(latest, view.now);
-    return left === 0 && startError === undefined
+    const problem = imageProblem(each) ?? startError;
+    return left === 0 && problem === undefined
       ? undefined
-      : waiting(startError ?? crashLoop(view.pod, spec.name, latest));
+      : waiting(problem ?? crashLoop(view.pod, spec.name, latest));
   }
-  if (unsupportedImages(view.pod).includes(spec.name)) {
-    const message = `image "${spec.image}" cannot be run: Mooring has no container images. Set \`image: ${HOST_IMAGE}\` to run the command on the machine's own root file system, read-only`;
-    return waiting({ reason: "ImageUnsupported", message });
-  }
+  const unpulled = imageProblem(each);
+  if (unpulled !== undefined) return waiting(unpulled);
   if (startError !== undefined) return waiting(startError);
   const initializing = role === "app" && view.containers.some((other) => other.role !== "app");
   return waiting({ reason: initializing && view.volumesReady ? "PodInitializing" : "ContainerCreating" });
+}
+
+function imageProblem({ image }: ContainerView): { reason: string; message: string } | undefined {
+  if (image?.state !== "failed") return undefined;
+  const { reason, message } = image;
+  return { reason, message };
 }
 
 function crashLoop(pod: Pod, container: string, latest: Attempt): { reason: string; message: string } {

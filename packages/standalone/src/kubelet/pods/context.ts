@@ -2,6 +2,7 @@ import type { EventRecorder, Logger, ObjectStore, Pod, WrittenCache } from "@moo
 import type { ClusterView } from "../../controllers/cluster-view.ts";
 import type { Runtime } from "../../runtime/index.ts";
 import type { NodeFacts } from "./field-ref.ts";
+import type { PodImages } from "./pod-images.ts";
 import type { PodVolumes } from "./pod-volumes.ts";
 import type { Prober } from "./prober.ts";
 import type { References } from "./references.ts";
@@ -14,6 +15,7 @@ export interface PodControllerOptions {
   view: ClusterView;
   runtime: Runtime;
   volumes: PodVolumes;
+  images: PodImages;
   node: NodeFacts;
   events: EventRecorder;
   logger: Logger;

@@ -1,13 +1,6 @@
 import { type Outcome, wait } from "@mooring/store";
 import { waitBeforeRestart } from "./back-off.ts";
-import {
-  type ContainerView,
-  deadlineOf,
-  outcomeOf,
-  type PodView,
-  restarts,
-  unsupportedImages,
-} from "./pod-view.ts";
+import { type ContainerView, deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
 export type PodStep =
   /** Ask for the pod's volumes, and wait until they are there. */
@@ -54,7 +47,6 @@ const DEFAULT_GRACE_SECONDS = 30;
 export function decidePod(view: PodView): PodStep {
   const deleting = view.pod.metadata.deletionTimestamp !== undefined;
   if (deleting || outcomeOf(view) !== undefined) return decideEnding(view, deleting);
-  if (unsupportedImages(view.pod).length > 0) return { do: "wait" };
   if (!view.volumesReady) return { do: "mount-volumes" };
   return decideUnhealthy(view) ?? decideInit(view) ?? decideApps(view);
 }
@@ -128,11 +120,15 @@ function decideApps(view: PodView): PodStep {
   return waits.length === 0 ? { do: "wait" } : { do: "wait", milliseconds: Math.min(...waits) };
 }
 
-function startOrWait(view: PodView, { spec, latest }: ContainerView): PodStep {
-  if (latest === undefined) return { do: "start", container: spec.name, attempt: 0 };
-  if (latest.state !== "exited") return { do: "wait" };
-  const milliseconds = waitBeforeRestart(latest, view.now);
+function startOrWait(view: PodView, { spec, latest, image }: ContainerView): PodStep {
+  if (latest !== undefined && latest.state !== "exited") return { do: "wait" };
+  const crashed = latest === undefined ? 0 : waitBeforeRestart(latest, view.now);
+  const pulled = image?.state === "failed" ? Math.max(0, image.retryAt - view.now) : 0;
+  const milliseconds = Math.max(crashed, pulled);
   if (milliseconds > 0) return { do: "wait", milliseconds };
+  // Whoever pulls says when that has ended.
+  if (image?.state === "pulling") return { do: "wait" };
+  if (latest === undefined) return { do: "start", container: spec.name, attempt: 0 };
   return { do: "start", container: spec.name, attempt: latest.attempt + 1 };
 }
 

@@ -2,8 +2,8 @@ import { ConfigMaps, isNotFound, type ObjectStore, type Pod, Secrets } from "@mo
 import { expandVariables } from "./expand-variables.ts";
 import { type Container, type NodeFacts, readField, readResource } from "./field-ref.ts";
 
-/** What every container gets before its own variables. */
-const BASE = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
+/** What every container gets before its image's and its own variables. */
+export const BASE_VARIABLES = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
 
 type EnvVar = NonNullable<Container["env"]>[number];
 type EnvFrom = NonNullable<Container["envFrom"]>[number];
@@ -20,7 +20,7 @@ export async function containerEnvironment(
   container: Container,
   node: NodeFacts,
 ): Promise<Record<string, string>> {
-  const env: Record<string, string> = { ...BASE, HOSTNAME: hostnameOf(pod) };
+  const env: Record<string, string> = {};
   const namespace = pod.metadata.namespace ?? "";
   for (const from of container.envFrom ?? []) {
     const entries = await readAll(store, namespace, from);

@@ -1,5 +1,5 @@
 import type { Pod } from "@mooring/store";
-import { containerID } from "./container-config.ts";
+import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import type { ContainerView } from "./pod-view.ts";
 import { hasProbes } from "./prober.ts";

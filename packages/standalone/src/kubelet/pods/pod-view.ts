@@ -14,6 +14,12 @@ export interface ProbeResults {
   unhealthy?: string;
 }
 
+/** An image that a container cannot start from yet. */
+export type ImageView =
+  | { state: "pulling" }
+  /** `retryAt` in milliseconds since 1970. */
+  | { state: "failed"; reason: string; message: string; retryAt: number };
+
 export interface ContainerView {
   spec: Container;
   role: ContainerRole;
@@ -23,6 +29,8 @@ export interface ContainerView {
   probes: ProbeResults;
   /** Why the last try to start it failed before anything ran. */
   startError?: { reason: string; message: string };
+  /** The image of the next attempt. */
+  image?: ImageView;
 }
 
 /** All that is decided upon about one pod. */
@@ -39,21 +47,12 @@ export interface PodView {
   now: number;
 }
 
-/** The one image there is: the machine's own root file system, read-only. */
-export const HOST_IMAGE = "host";
-
 export function rolesOf(pod: Pod): { spec: Container; role: ContainerRole }[] {
   const init = (pod.spec?.initContainers ?? []).map((spec) => ({
     spec,
     role: spec.restartPolicy === "Always" ? ("sidecar" as const) : ("init" as const),
   }));
   return [...init, ...(pod.spec?.containers ?? []).map((spec) => ({ spec, role: "app" as const }))];
-}
-
-export function unsupportedImages(pod: Pod): string[] {
-  return rolesOf(pod)
-    .filter(({ spec }) => spec.image !== HOST_IMAGE)
-    .map(({ spec }) => spec.name);
 }
 
 /** When the pod's activeDeadlineSeconds end, in milliseconds since 1970. */

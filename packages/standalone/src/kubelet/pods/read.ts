@@ -1,11 +1,12 @@
 import { defined, type Pod, type ReadContext } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import type { ClaimCaches } from "../volumes/csi-volume.ts";
+import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import type { PodDue } from "./decide.ts";
 import { areProbesDue } from "./keep-probing.ts";
 import { orphanedPod } from "./orphaned-pod.ts";
-import { type ContainerView, outcomeOf, type PodView, rolesOf, unsupportedImages } from "./pod-view.ts";
+import { type ContainerView, outcomeOf, type PodView, rolesOf } from "./pod-view.ts";
 import { versionsOf } from "./references.ts";
 import { isStatusDue } from "./report.ts";
 
@@ -52,7 +53,7 @@ function volumesOf(
 ): { origin: string; mount: boolean; ready: boolean } {
   const { pod, containers } = podView;
   const ending = pod.metadata.deletionTimestamp !== undefined || outcomeOf(podView) !== undefined;
-  if (ending || unsupportedImages(pod).length > 0) return { origin: "", mount: false, ready: false };
+  if (ending) return { origin: "", mount: false, ready: false };
   const { uid = "" } = pod.metadata;
   const caches: ClaimCaches =
     reader === undefined ? view : { claims: reader.over(view.claims), volumes: reader.over(view.volumes) };
@@ -68,7 +69,7 @@ function volumesOf(
 }
 
 function containersOf(
-  { prober, startErrors }: PodContext,
+  { prober, startErrors, images }: PodContext,
   pod: Pod,
   attempts: readonly ContainerStatus[],
 ): ContainerView[] {
@@ -77,6 +78,7 @@ function containersOf(
     const [latest, previous] = own;
     const startError = startErrors.get(`${pod.metadata.uid}/${spec.name}`);
     const probes = prober.results(latest?.id ?? "", spec);
-    return { spec, role, latest, previous, probes, ...defined({ startError }) };
+    const image = images.view(containerID(pod, spec.name, latest === undefined ? 0 : latest.attempt + 1));
+    return { spec, role, latest, previous, probes, ...defined({ startError, image }) };
   });
 }

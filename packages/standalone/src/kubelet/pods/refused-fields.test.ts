@@ -60,7 +60,7 @@ test("limits are refused where nobody keeps them: without the controller, and of
 });
 
 test("handlers, probes, terminals and mounts that do not exist here are refused", () => {
-  const newer = { stopSignal: "SIGINT" };
+  const newer = { stopSignal: "SIGNONE" };
   assert.deepEqual(
     refused({
       lifecycle: {

@@ -1,5 +1,5 @@
 import type { Pod } from "@mooring/store";
-import { CAPABILITIES } from "../../runtime/index.ts";
+import { CAPABILITIES, signalNumber } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
 type Resources = { limits?: Record<string, string>; requests?: Record<string, string> };
@@ -10,7 +10,7 @@ type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
 /** Path of a field below the pod or the container, and why its value cannot be honoured; undefined when it can. */
 type Rule<T> = readonly [path: string, refuse: (owner: T) => string | undefined];
 
-const NO_IMAGES = "`image: host` is the machine itself";
+const NO_NAMES = "names are looked up as the machine does";
 const given = (value: unknown): boolean =>
   value !== undefined && value !== null && (!Array.isArray(value) || value.length > 0);
 const unless = (honoured: boolean, reason: string): string | undefined => (honoured ? undefined : reason);
@@ -48,9 +48,9 @@ const POD_RULES: readonly Rule<Spec>[] = [
   ["resourceClaims", (s) => ifGiven(s.resourceClaims, NO_DEVICES)],
   ["runtimeClassName", (s) => ifGiven(s.runtimeClassName || undefined, "there is one runtime, runc")],
   ["os.name", (s) => unless((s.os?.name ?? "linux") === "linux", NO_WINDOWS)],
-  ["hostAliases", (s) => ifGiven(s.hostAliases, NO_IMAGES)],
-  ["dnsConfig", (s) => ifGiven(s.dnsConfig, NO_IMAGES)],
-  ["dnsPolicy", (s) => unless(s.dnsPolicy !== "None", NO_IMAGES)],
+  ["hostAliases", (s) => ifGiven(s.hostAliases, NO_NAMES)],
+  ["dnsConfig", (s) => ifGiven(s.dnsConfig, NO_NAMES)],
+  ["dnsPolicy", (s) => unless(s.dnsPolicy !== "None", NO_NAMES)],
   ["securityContext.seLinuxOptions", (s) => ifGiven(s.securityContext?.seLinuxOptions, NO_SELINUX)],
   ["securityContext.windowsOptions", (s) => ifGiven(s.securityContext?.windowsOptions, NO_WINDOWS)],
   [
@@ -92,7 +92,7 @@ const CONTAINER_RULES: readonly Rule<Container>[] = [
   [
     "lifecycle.stopSignal",
     ({ lifecycle }: { lifecycle?: Lifecycle }) =>
-      unless((lifecycle?.stopSignal || "SIGTERM") === "SIGTERM", "containers are stopped by SIGTERM"),
+      unless(signalNumber(lifecycle?.stopSignal || "SIGTERM") !== undefined, "Linux has no such signal"),
   ],
   ["resources.claims", (c) => ifGiven(c.resources?.claims, NO_DEVICES)],
   ["tty", (c) => unless(c.tty !== true, "containers have no terminal")],

@@ -1,5 +1,6 @@
 import { failpoint, type Pod } from "@mooring/store";
-import { containerConfig, containerID } from "./container-config.ts";
+import { containerConfig } from "./container-config.ts";
+import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import { ContainerConfigError } from "./environment.ts";
 import { runPostStart } from "./hooks.ts";
@@ -16,10 +17,15 @@ export async function startContainer(
   name: string,
   attempt: number,
 ): Promise<void> {
-  const { store, node, volumes, runtime, events, startErrors } = context;
+  const { store, node, volumes, runtime, events, startErrors, images } = context;
   const container = rolesOf(pod).find(({ spec }) => spec.name === name)?.spec;
   if (container === undefined) return;
+  const id = containerID(pod, name, attempt);
+  const image = await images.ask(pod, container, id);
+  // It is on its way, or why not is in the pod's status by now.
+  if (image === undefined) return;
   const sources = {
+    image,
     store,
     node,
     volumes: volumes.sources(pod),
@@ -31,6 +37,7 @@ export async function startContainer(
     if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
     await runtime.start(config);
     afterStart();
+    images.forget(id);
     startErrors.delete(`${pod.metadata.uid}/${name}`);
     events.event(pod, "Normal", "Started", `Started container ${name}`);
     await runPostStart(runtime, container, config.id);

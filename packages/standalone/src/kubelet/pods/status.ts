@@ -3,7 +3,7 @@ import { defined } from "@mooring/store";
 import { type PodCondition, withCondition } from "../../controllers/pod-conditions.ts";
 import { containerStatus } from "./container-status.ts";
 import { isRunning } from "./decide.ts";
-import { deadlineOf, HOST_IMAGE, outcomeOf, type PodView, restarts, unsupportedImages } from "./pod-view.ts";
+import { deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
 export type PodStatus = NonNullable<Pod["status"]>;
 
@@ -90,11 +90,6 @@ function conditionsOf(view: PodView, phase: string): TicketResult[] {
 }
 
 function startable(view: PodView, over: boolean): Omit<TicketResult, "type"> {
-  const unsupported = unsupportedImages(view.pod);
-  if (unsupported.length > 0) {
-    const message = `containers [${unsupported.join(" ")}] ask for an image. Mooring runs containers on the machine's own root file system: set \`image: ${HOST_IMAGE}\``;
-    return { status: "False", reason: "ImageUnsupported", message };
-  }
   return view.volumesReady && !over ? { status: "True" } : { status: "False" };
 }
 

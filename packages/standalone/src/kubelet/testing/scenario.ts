@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   isAlreadyExists,
@@ -12,6 +12,7 @@ import {
   type Resource,
   StorageClasses,
 } from "@mooring/store";
+import { addImage, smallRoot } from "../../images/testing/small-image.ts";
 import { TEST_DRIVER } from "./directory-driver.ts";
 import {
   claim,
@@ -53,7 +54,26 @@ async function remove<T extends KubeObject>(resource: Resource<T>, key: ObjectKe
 
 const size = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
 
+const layout = join(folder, "layout");
+
+/** An image that the pod's first container runs from. */
+async function makeImage(): Promise<void> {
+  const made = join(folder, "image-made");
+  if (
+    await access(made).then(
+      () => true,
+      () => false,
+    )
+  )
+    return;
+  await rm(layout, { recursive: true, force: true });
+  await rm(join(folder, "root"), { recursive: true, force: true });
+  await addImage(layout, "v1", await smallRoot(join(folder, "root")));
+  await writeFile(made, "");
+}
+
 async function make(): Promise<void> {
+  await makeImage();
   await mkdir(join(folder, "driver/volumes/by-hand"), { recursive: true });
   await ensure(StorageClasses, {
     apiVersion: "storage.k8s.io/v1",
@@ -85,6 +105,7 @@ function podWithAll(): Pod {
   return pod("app", "", {
     restartPolicy: "Always",
     volumes: CLAIMS.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+    initContainers: [{ name: "image", image: `oci:${layout}:v1`, command: ["touch", "/written"] }],
     containers: [
       {
         name: "main",

@@ -23,8 +23,8 @@ export const READ_ONLY_PATHS: readonly string[] = ["bus", "fs", "irq", "sys", "s
 
 const SAFE = ["nosuid", "noexec", "nodev"];
 
-/** What each container has of its own. */
-export function systemMounts(): OciMount[] {
+/** What each container has of its own; without an image, which it could write to, also some room for its files. */
+export function systemMounts(hasImage: boolean): OciMount[] {
   return [
     fresh("/proc", "proc", SAFE),
     fresh("/dev", "tmpfs", ["nosuid", "strictatime", "mode=755", "size=65536k"]),
@@ -33,10 +33,14 @@ export function systemMounts(): OciMount[] {
     fresh("/dev/mqueue", "mqueue", SAFE),
     fresh("/sys", "sysfs", [...SAFE, "ro"]),
     fresh("/sys/fs/cgroup", "cgroup", [...SAFE, "relatime", "ro"]),
-    fresh("/tmp", "tmpfs", ["nosuid", "nodev", "mode=1777"]),
-    fresh("/run", "tmpfs", ["nosuid", "nodev", "mode=755"]),
+    ...(hasImage ? [] : ROOM),
   ];
 }
+
+const ROOM: readonly OciMount[] = [
+  fresh("/tmp", "tmpfs", ["nosuid", "nodev", "mode=1777"]),
+  fresh("/run", "tmpfs", ["nosuid", "nodev", "mode=755"]),
+];
 
 function fresh(destination: string, type: string, options: readonly string[]): OciMount {
   return { destination, type, source: type, options };

@@ -6,7 +6,7 @@ import { runtimeDefault, type SeccompProfile } from "./seccomp.ts";
 
 /** What the runtime adds to a container's own configuration. */
 export interface Sandbox {
-  /** The machine's root file systems, without what is mounted on them. */
+  /** The machine's root file systems, without what is mounted on them; or the container's own, of its image. */
   root: string;
   /** Those of the machine's system folders that are file systems of their own, mounted below `root`. */
   layers: readonly string[];
@@ -56,11 +56,11 @@ export function ociSpec(config: ContainerConfig, sandbox: Sandbox): OciSpec {
   return {
     ociVersion: "1.0.2",
     process: processOf(config),
-    root: { path: sandbox.root, readonly: true },
+    root: { path: sandbox.root, readonly: config.image?.readOnly ?? true },
     hostname: config.hostname,
     mounts: [
       ...byDepth(layers.map((layer) => ({ ...layer, readOnly: true }))).map(volumeMount),
-      ...systemMounts(),
+      ...systemMounts(config.image !== undefined),
       ...sandbox.hidden,
       ...byDepth([
         ...sandbox.extra,

@@ -44,6 +44,17 @@ function hostPath({ spec }: PodFacts): string | undefined {
       )})`;
 }
 
+/** Not of Kubernetes, which has no such images: their name leads to any folder of the machine, as a hostPath does. */
+function imageFolders({ containers }: PodFacts): string | undefined {
+  const wrong = containers.filter(({ fields }) => /^(?:dir|oci):/.test(String(fields.image)));
+  if (wrong.length === 0) return undefined;
+  const names = named(
+    "container",
+    wrong.map(({ name }) => name),
+  );
+  return `images of the machine's folders (${names} must not use images that begin with "dir:" or "oci:")`;
+}
+
 function hostPorts({ containers }: PodFacts): string | undefined {
   const portsOf = (fields: Record<string, unknown>) =>
     listOf(fields, "ports")
@@ -221,6 +232,7 @@ export const BASELINE: readonly Control[] = [
   { id: "capabilities_baseline", since: 0, check: capabilities },
   { id: "hostNamespaces", since: 0, check: hostNamespaces },
   { id: "hostPathVolumes", since: 0, check: hostPath },
+  { id: "hostPathVolumes_images", since: 0, check: imageFolders },
   { id: "hostPorts", since: 0, check: hostPorts },
   { id: "hostProbesAndhostLifecycle", since: 34, check: probeHosts },
   { id: "privileged", since: 0, check: privileged },

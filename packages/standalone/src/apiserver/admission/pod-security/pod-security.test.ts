@@ -69,6 +69,16 @@ test("warn says what would be refused, and lets it pass", async () => {
   );
 });
 
+test("an image that is a folder of the machine is what a hostPath is", async () => {
+  const path = await namespace("images", { [`${KEY}enforce`]: "baseline" });
+  for (const image of ["dir:/srv/root", "oci:/srv/layout:v1"]) {
+    const refused = await server.http.post(path, pod({}, { image }));
+    assert.equal(refused.status, 403);
+    assert.match(refused.json.message, /images of the machine's folders \(container "c" must not use/);
+  }
+  assert.equal((await server.http.post(path, pod({}, { image: "busybox:1.36" }))).status, 201);
+});
+
 test("a version before a control knows nothing of it", async () => {
   const path = await namespace("old", {
     [`${KEY}enforce`]: "restricted",

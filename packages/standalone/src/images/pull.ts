@@ -1,0 +1,117 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Exec, ExecResult } from "@mooring/engine";
+import type { ImageReference } from "./reference.ts";
+
+type Remote = Extract<ImageReference, { kind: "layout" | "registry" }>;
+
+export interface PullOptions {
+  exec: Exec;
+  /** File with the credentials of registries, as `docker login` writes it. */
+  authFile: string;
+  signal: AbortSignal;
+}
+
+/** Of a whole command: an image of gigabytes over a slow line. */
+const LIMIT = "30m";
+const LAYOUT = "layout";
+const CONFIG_BYTES = 4 * 1024 * 1024;
+
+/** Digest of what the name stands for now. */
+export async function digestOf(image: Remote, options: PullOptions): Promise<string> {
+  const args = ["inspect", "--no-tags", "--format", "{{.Digest}}", ...accessTo(image, options, "")];
+  const { stdout } = await skopeo([...args, sourceOf(image)], image, options);
+  const digest = stdout.trim();
+  if (!/^sha256:[0-9a-f]{64}$/.test(digest))
+    throw new Error(`skopeo named no digest of ${nameOf(image)}: ${digest}`);
+  return digest;
+}
+
+/**
+ * Brings an image, by its digest, into `folder`: its root file system into `folder/rootfs`. Returns the JSON of its
+ * configuration. skopeo compares every byte with the digest, umoci keeps what it unpacks in the folder.
+ */
+export async function fetchImage(
+  image: Remote,
+  digest: string,
+  folder: string,
+  options: PullOptions,
+): Promise<string> {
+  const access = accessTo(image, options, "src-");
+  const to = `oci:${LAYOUT}:image`;
+  await skopeo(["copy", "--quiet", ...access, sourceOf(image, digest), to], image, options, folder);
+  const { exec, signal } = options;
+  const unpack = ["raw", "unpack", "--image", `${LAYOUT}:image`, "rootfs"];
+  await exec.run("umoci", unpack, { cwd: folder, signal });
+  // The folder gets its name when this is on disk.
+  await exec.run("sync", ["--file-system", folder], { signal });
+  return readConfig(join(folder, LAYOUT));
+}
+
+/** What people write. */
+export function nameOf(image: Remote): string {
+  if (image.kind === "layout") return `oci:${image.path}:${image.tag}`;
+  const tag = image.tag === undefined ? "" : `:${image.tag}`;
+  return `${image.name}${tag}${image.digest === undefined ? "" : `@${image.digest}`}`;
+}
+
+function sourceOf(image: Remote, digest?: string): string {
+  if (image.kind === "layout") return `oci:${image.path}:${image.tag}`;
+  const { name, tag = "latest" } = image;
+  const fixed = digest ?? image.digest;
+  return fixed === undefined ? `docker://${name}:${tag}` : `docker://${name}@${fixed}`;
+}
+
+/** As everywhere, a registry on the machine itself may speak plain HTTP. */
+function accessTo(image: Remote, { authFile }: PullOptions, prefix: "" | "src-"): string[] {
+  if (image.kind === "layout") return [];
+  const host = image.domain.replace(/:[0-9]+$/, "");
+  const local = host === "localhost" || host === "[::1]" || /^127(?:\.[0-9]{1,3}){3}$/.test(host);
+  return [`--${prefix}authfile`, authFile, ...(local ? [`--${prefix}tls-verify=false`] : [])];
+}
+
+async function skopeo(
+  args: readonly string[],
+  image: Remote,
+  { exec, signal }: PullOptions,
+  cwd?: string,
+): Promise<ExecResult> {
+  const more = cwd === undefined ? { signal } : { signal, cwd };
+  const result = await exec.try("skopeo", ["--command-timeout", LIMIT, ...args], more);
+  if (result.exitCode === 0) return result;
+  throw new Error(`cannot get ${nameOf(image)}: ${lastWord(result)}. ${adviceFor(image)}`);
+}
+
+function adviceFor(image: Remote): string {
+  return image.kind === "layout"
+    ? "Is there an OCI image layout with that tag? `skopeo inspect` tells"
+    : "Does this machine reach the registry? Images that are on it already need none: image: host, dir:/PATH, oci:/PATH[:TAG]";
+}
+
+function lastWord({ stderr, exitCode }: ExecResult): string {
+  const messages = [...stderr.matchAll(/msg=("(?:[^"\\]|\\.)*")/g)].map(([, text]) => unquoted(text ?? '""'));
+  return messages.at(-1) ?? (stderr.trim().split("\n").at(-1) || `skopeo ended with exit code ${exitCode}`);
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+async function readConfig(layout: string): Promise<string> {
+  const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8"));
+  const manifest = JSON.parse(await blob(layout, index?.manifests?.[0]?.digest));
+  return blob(layout, manifest?.config?.digest);
+}
+
+async function blob(layout: string, digest: unknown): Promise<string> {
+  const hex = /^sha256:([0-9a-f]{64})$/.exec(String(digest))?.[1];
+  if (hex === undefined) throw new Error("the image's manifest names no sha256 digest");
+  const path = join(layout, "blobs", "sha256", hex);
+  if ((await stat(path)).size > CONFIG_BYTES)
+    throw new Error(`the image's configuration is longer than ${CONFIG_BYTES} bytes`);
+  return readFile(path, "utf8");
+}
