@@ -55,7 +55,8 @@ interface Located {
 export interface AdmittedWrite {
   /**
    * Sees what is about to be stored and what is there now, in the storage version, in the same turn as the write; what it
-   * throws refuses it. Also asked in a dry run; not asked for an object that goes away.
+   * throws refuses it. Also asked in a dry run, and where nothing would change, as the answer shows the object; not asked
+   * for an object that goes away.
    */
   admit?(next: UnstructuredObject, old: UnstructuredObject | undefined): void;
 }
@@ -314,7 +315,7 @@ export class LocalStore implements ObjectStore {
   ): Promise<T> {
     const previous = this.#timeline.latest(at.path);
     let result = object;
-    if (action === "store")
+    if (action !== "remove")
       options.admit?.(
         object,
         previous === undefined ? undefined : (JSON.parse(previous) as UnstructuredObject),

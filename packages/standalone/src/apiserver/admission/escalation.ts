@@ -1,4 +1,5 @@
 import { forbidden, type LocalStore, type UnstructuredObject } from "@mooring/store";
+import { isObject } from "../../schema/model.ts";
 import type { Attributes } from "../auth/attributes.ts";
 import { describeRule, uncovered } from "../auth/covers.ts";
 import { ClusterRoles, RBAC_GROUP, Roles } from "../auth/rbac.ts";
@@ -32,10 +33,29 @@ export function escalationCheck(granting: Granting): Admit | undefined {
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
+/** Nothing is changed but what the garbage collector changes: whoever writes another's role takes it on. */
+function isCollected(next: UnstructuredObject, old: UnstructuredObject): boolean {
+  const rest = ({ metadata, ...object }: UnstructuredObject) => {
+    const { ownerReferences: _, finalizers: __, resourceVersion: ___, ...named } = metadata;
+    const { managedFields: ____, generation: _____, ...others } = named;
+    return inOrder({ ...object, metadata: others });
+  };
+  return same(rest(next), rest(old));
+}
+
+/** With its fields in one order: those of two writers come in any. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).filter(([, child]) => child !== undefined);
+  return Object.fromEntries(
+    entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, child]) => [key, inOrder(child)]),
+  );
+}
+
 function checkRole(granting: Granting, next: UnstructuredObject, old: UnstructuredObject | undefined): void {
   const { target } = granting;
-  if (old !== undefined && same(next.rules, old.rules) && same(next.aggregationRule, old.aggregationRule))
-    return;
+  if (old !== undefined && isCollected(next, old)) return;
   if (may(granting, "escalate", target.plural, next.metadata.name)) return;
   refuse(granting, next, rulesOf(next));
   const aggregates = next.aggregationRule !== undefined && !same(next.aggregationRule, old?.aggregationRule);
@@ -50,7 +70,7 @@ function checkBinding(
   next: UnstructuredObject,
   old: UnstructuredObject | undefined,
 ): void {
-  if (old !== undefined && same(next.roleRef, old.roleRef) && same(next.subjects, old.subjects)) return;
+  if (old !== undefined && isCollected(next, old)) return;
   const { kind = "", name = "" } = (next.roleRef ?? {}) as { kind?: string; name?: string };
   const plural = kind === "Role" ? "roles" : "clusterroles";
   if (may(granting, "bind", plural, name)) return;

@@ -2,30 +2,29 @@ import {
   forbidden,
   isNotFound,
   type LocalStore,
-  Pods,
   type Resource,
   type UnstructuredObject,
 } from "@mooring/store";
-import { isObject } from "../../schema/model.ts";
 import type { Api } from "../api.ts";
 import { logAccessName } from "../auth/node-authorizer.ts";
 import { nodeOf } from "../auth/node-name.ts";
-import type { TokenOrder } from "../auth/service-account.ts";
 import type { Call } from "../http/call.ts";
-import { IDENTITY } from "../join/identity.ts";
-import type { Target } from "../resources/target.ts";
+import { type ItemTarget, keyOfTarget, type Target } from "../resources/target.ts";
 import type { Admit } from "./escalation.ts";
+import {
+  type Check,
+  claimOfPod,
+  fields,
+  type Objects,
+  ownLease,
+  ownName,
+  ownNode,
+  ownPod,
+  same,
+  unchangedSpec,
+} from "./node-objects.ts";
 
-const IMAGE_LABEL = "storage.mooring.dev/image";
 const GROUP = "storage.mooring.dev";
-
-type Objects = { next: UnstructuredObject; old: UnstructuredObject | undefined };
-/** Says why not; undefined: it may. */
-type Check = (
-  node: string,
-  objects: Objects,
-  context: { store: LocalStore; target: Target },
-) => string | undefined;
 
 const CHECKS: Readonly<Record<string, Check>> = {
   "/nodes": ownNode,
@@ -34,7 +33,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
     old === undefined && next.metadata.name !== logAccessName(node)
       ? "a node makes the Secret of its own logs only"
       : undefined,
-  "/persistentvolumeclaims": () => undefined,
+  "/persistentvolumeclaims": claimOfPod,
   "/events": () => undefined,
   "events.k8s.io/events": () => undefined,
   "coordination.k8s.io/leases": ownLease,
@@ -47,6 +46,21 @@ const CHECKS: Readonly<Record<string, Check>> = {
   [`${GROUP}/sharemanagers`]: ownShare,
 };
 
+/** What a node takes away has to be its own, too: of what it may delete, leases are known by more than their name. */
+export function nodeDeletion({ user }: Call, target: ItemTarget, { store }: Api): void {
+  const node = nodeOf(user);
+  if (node === undefined || target.plural !== "leases") return;
+  let lease: UnstructuredObject;
+  try {
+    lease = JSON.parse(store.getJson(target.resource, keyOfTarget(target))) as UnstructuredObject;
+  } catch (error) {
+    if (isNotFound(error)) return;
+    throw error;
+  }
+  const why = ownLease(node, { next: lease, old: lease });
+  if (why !== undefined) throw forbidden(target.resource, target.name, `node ${node}: ${why}`);
+}
+
 /** A node writes its own objects, and of others what concerns it. */
 export function nodeRestriction({ user }: Call, target: Target, { store }: Api): Admit | undefined {
   const node = nodeOf(user);
@@ -58,51 +72,6 @@ export function nodeRestriction({ user }: Call, target: Target, { store }: Api):
     const why = check?.(node, { next, old }, { store, target });
     if (why !== undefined) throw forbidden(target.resource, next.metadata.name, `node ${node}: ${why}`);
   };
-}
-
-const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
-const fields = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
-
-function unchangedSpec(next: UnstructuredObject, old: UnstructuredObject | undefined): string | undefined {
-  return old !== undefined && same(next.spec, old.spec) ? undefined : "a node does not say what is wanted";
-}
-
-function ownName(node: string, { next }: Objects): string | undefined {
-  return next.metadata.name === node
-    ? undefined
-    : `is not allowed to write the object of ${next.metadata.name}`;
-}
-
-function ownNode(node: string, { next, old }: Objects): string | undefined {
-  const wrong = ownName(node, { next, old });
-  if (wrong !== undefined) return wrong;
-  const { annotations } = next.metadata;
-  if (!same(annotations?.[IDENTITY], old?.metadata.annotations?.[IDENTITY]))
-    return `is not allowed to change the annotation ${IDENTITY}`;
-  if (old !== undefined && !same(fields(next.spec).taints ?? [], fields(old.spec).taints ?? []))
-    return "is not allowed to modify taints";
-  const label = Object.keys({ ...next.metadata.labels, ...old?.metadata.labels }).find(
-    (key) =>
-      key.includes("node-restriction.kubernetes.io/") &&
-      !same(next.metadata.labels?.[key], old?.metadata.labels?.[key]),
-  );
-  return label === undefined ? undefined : `is not allowed to modify labels: ${label}`;
-}
-
-function ownPod(node: string, { next, old }: Objects): string | undefined {
-  if (old === undefined) return "makes no pods";
-  if (fields(old.spec).nodeName !== node) return "can only update pods with spec.nodeName set to itself";
-  return same(next.metadata.labels, old.metadata.labels)
-    ? undefined
-    : "cannot update labels through pod status";
-}
-
-function ownLease(node: string, { next, old }: Objects): string | undefined {
-  if (next.metadata.namespace === "kube-node-lease") return ownName(node, { next, old });
-  const ofImage = (lease: UnstructuredObject) => lease.metadata.labels?.[IMAGE_LABEL] !== undefined;
-  return next.metadata.namespace === "kube-system" && ofImage(next) && ofImage(old ?? next)
-    ? undefined
-    : "writes leases of images and its own only";
 }
 
 function ownPool(node: string, { next, old }: Objects): string | undefined {
@@ -163,21 +132,4 @@ function find(store: LocalStore, kind: "Volume" | "Pool", name: string): Unstruc
     if (isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-/** A node gets tokens for pods only that it runs, bound to them. Throws Forbidden. */
-export async function requireOwnPod(
-  { user }: Call,
-  bound: TokenOrder["boundTo"],
-  { store }: Api,
-  namespace: string,
-): Promise<void> {
-  const node = nodeOf(user);
-  if (node === undefined) return;
-  const account = { group: "", plural: "serviceaccounts" };
-  if (bound?.kind !== "Pod")
-    throw forbidden(account, bound?.name ?? "", "node requested token not bound to a pod");
-  const pod = await store.get(Pods, { namespace, name: bound.name });
-  if (pod.spec?.nodeName !== node)
-    throw forbidden(account, bound.name, "node requested token bound to a pod scheduled on a different node");
 }

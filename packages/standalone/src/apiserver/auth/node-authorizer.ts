@@ -29,8 +29,11 @@ export async function nodeMay(node: string, asked: Attributes, store: LocalStore
     case "secrets":
       return secretAccess(node, asked, store);
     case "configmaps":
-    case "serviceaccounts":
       return isReading(asked) && isNamedByPod(node, asked, store);
+    case "serviceaccounts":
+      return isOwnAccount(asked) && isNamedByPod(node, asked, store);
+    case "persistentvolumeclaims":
+      return isClaimStatus(asked) && isNamedByPod(node, asked, store);
     default:
       return false;
   }
@@ -39,6 +42,13 @@ export async function nodeMay(node: string, asked: Attributes, store: LocalStore
 /** A collection only when it is a collection of one: `metadata.name=`. */
 const isReading = ({ verb, subresource, name, namespace }: Asked) =>
   ["get", "list", "watch"].includes(verb) && subresource === "" && name !== "" && namespace !== "";
+
+/** The account of a pod: it is read by its name, and tokens are asked for. */
+const isOwnAccount = ({ verb, subresource }: Asked) =>
+  (verb === "get" && subresource === "") || (verb === "create" && subresource === "token");
+
+const isClaimStatus = ({ verb, subresource }: Asked) =>
+  subresource === "status" && (verb === "update" || verb === "patch");
 
 async function podAccess(node: string, asked: Asked, store: LocalStore): Promise<boolean> {
   const { verb, subresource, name, namespace, fieldSelector = "" } = asked;
@@ -49,7 +59,7 @@ async function podAccess(node: string, asked: Asked, store: LocalStore): Promise
   if ((verb === "list" || verb === "watch") && selected) return true;
   const own = async () => get<Pod>(store, Pods, { namespace, name })?.spec?.nodeName === node;
   if (subresource === "eviction") return verb === "create" && (await own());
-  return ["get", "delete"].includes(verb) && name !== "" && (await own());
+  return ["get", "list", "watch", "delete"].includes(verb) && name !== "" && (await own());
 }
 
 async function secretAccess(node: string, asked: Asked, store: LocalStore): Promise<boolean> {

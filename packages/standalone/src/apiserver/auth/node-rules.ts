@@ -43,9 +43,7 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
 const CONCERNED: Readonly<Record<string, readonly string[]>> = {
   "/events": ["create", ...WRITE],
   "events.k8s.io/events": ["create", ...WRITE],
-  "/serviceaccounts/token": ["create"],
   "/pods/status": WRITE,
-  "/persistentvolumeclaims/status": WRITE,
   "coordination.k8s.io/leases": ["create", "delete", ...WRITE],
   "storage.mooring.dev/pools": ["create", ...WRITE],
   "storage.mooring.dev/pools/status": WRITE,

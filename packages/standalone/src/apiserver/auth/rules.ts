@@ -49,11 +49,9 @@ export const GROUP_RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
         "/apis/*",
         "/healthz",
         "/livez",
-        "/livez/*",
         "/openapi",
         "/openapi/*",
         "/readyz",
-        "/readyz/*",
         "/version",
         "/version/",
       ],
@@ -67,16 +65,7 @@ export const GROUP_RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   "system:unauthenticated": [
     {
       verbs: ["get"],
-      nonResourceURLs: [
-        "/healthz",
-        "/healthz/*",
-        "/livez",
-        "/livez/*",
-        "/readyz",
-        "/readyz/*",
-        "/version",
-        "/version/",
-      ],
+      nonResourceURLs: ["/healthz", "/livez", "/readyz", "/version", "/version/"],
     },
   ],
 };

@@ -7,6 +7,7 @@ import {
   isNotFound,
   type UnstructuredObject,
 } from "@mooring/store";
+import { nodeDeletion } from "../admission/node-restriction.ts";
 import type { Api } from "../api.ts";
 import { readBody } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
@@ -41,6 +42,7 @@ export async function handleDelete(call: Call, target: ItemTarget, api: Api): Pr
   const representation = itemRepresentation(call);
   const options = await readDeleteOptions(call);
   const { orphanDependents, ...storeOptions } = options;
+  nodeDeletion(call, target, api);
   requireDeletable(api, target, target.name);
   const object = await target.objects.delete(keyOfTarget(target), storeOptions);
   const gone = options.dryRun === true ? !isHeld(object) : isGone(target, object);

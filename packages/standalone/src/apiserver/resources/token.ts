@@ -1,6 +1,7 @@
 import {
   badRequest,
   conflict,
+  defined,
   invalid,
   type KubeObject,
   Nodes,
@@ -12,7 +13,7 @@ import {
   ServiceAccounts,
 } from "@mooring/store";
 import { isObject } from "../../schema/model.ts";
-import { requireOwnPod } from "../admission/node-restriction.ts";
+import { requireOwnPod } from "../admission/node-tokens.ts";
 import type { Api } from "../api.ts";
 import type { TokenOrder } from "../auth/service-account.ts";
 import { negotiate } from "../http/accept.ts";
@@ -52,9 +53,10 @@ export async function handleToken(call: Call, target: ItemTarget, api: Api): Pro
   const asked = spec.expirationSeconds ?? DEFAULT_SECONDS;
   const seconds = Math.min(asked, LONGEST_SECONDS);
   const { name, uid = "" } = account.metadata;
+  const wanted = { namespace, account: name, audiences, ...defined({ boundTo: boundObjectRef }) };
+  await requireOwnPod(call, wanted, api);
   const bound = await boundObject(boundObjectRef, { namespace, account: name }, store);
   const order = { namespace, account: { name, uid }, audiences, seconds, ...bound };
-  await requireOwnPod(call, order.boundTo, api, namespace);
   const { token, expires } = await tokens.issue(order, new Date());
   const status = { token, expirationTimestamp: `${expires.toISOString().slice(0, 19)}Z` };
   if (asked > seconds)

@@ -1,4 +1,4 @@
-import type { UnstructuredObject } from "@mooring/store";
+import { invalid, type UnstructuredObject } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Attributes } from "../auth/attributes.ts";
 import type { Call, User } from "../http/call.ts";
@@ -43,6 +43,17 @@ export function selfAccessReview(review: UnstructuredObject, { user }: Call, api
 export function accessReview(review: UnstructuredObject, _call: Call, api: Api): Promise<object> {
   const spec = specOf(review);
   return access({ username: spec.user ?? "", groups: spec.groups ?? [] }, spec, api);
+}
+
+/** About somebody else in the namespace of the path, and nowhere else. Throws Invalid. */
+export function localAccessReview(review: UnstructuredObject, call: Call, api: Api): Promise<object> {
+  const { namespace = "" } = specOf(review).resourceAttributes ?? {};
+  if (namespace !== call.segments[4]) {
+    const message = `Invalid value: ${JSON.stringify(namespace)}: must match metadata.namespace`;
+    const cause = { reason: "FieldValueInvalid", message, field: "spec.resourceAttributes.namespace" };
+    throw invalid({ group: "authorization.k8s.io", kind: "LocalSubjectAccessReview" }, "", [cause]);
+  }
+  return accessReview(review, call, api);
 }
 
 /** `kubectl auth can-i --list`. */

@@ -9,7 +9,7 @@ import { send } from "../http/respond.ts";
 import { asObject } from "../resources/decode-object.ts";
 import { methodNotAllowed, pathNotFound, type ResourcePath } from "../resources/target.ts";
 import { selfSubjectReview, tokenReview } from "./authentication.ts";
-import { accessReview, rulesReview, selfAccessReview } from "./authorization.ts";
+import { accessReview, localAccessReview, rulesReview, selfAccessReview } from "./authorization.ts";
 
 type Answer = (review: UnstructuredObject, call: Call, api: Api) => object | Promise<object>;
 
@@ -19,7 +19,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   TokenReview: tokenReview,
   SelfSubjectAccessReview: selfAccessReview,
   SubjectAccessReview: accessReview,
-  LocalSubjectAccessReview: accessReview,
+  LocalSubjectAccessReview: localAccessReview,
   SelfSubjectRulesReview: rulesReview,
 };
 

@@ -1,5 +1,15 @@
 import type { Control } from "./control.ts";
-import { containerNames, fieldsOf, listOf, named, type PodFacts, quoted, textsOf, unique } from "./pod.ts";
+import {
+  containerNames,
+  fieldsOf,
+  listOf,
+  named,
+  type PodContainer,
+  type PodFacts,
+  quoted,
+  textsOf,
+  unique,
+} from "./pod.ts";
 
 const DEFAULT_CAPABILITIES = new Set([
   "AUDIT_WRITE",
@@ -77,16 +87,21 @@ function hostProcess({ security, containers }: PodFacts): string | undefined {
 
 /** Since 1.34: a probe of another host makes the kubelet somebody's tool. */
 function probeHosts({ containers }: PodFacts): string | undefined {
-  const isSet = (handler: Record<string, unknown>) =>
-    ["httpGet", "tcpSocket"].some((kind) => Boolean(fieldsOf(handler, kind).host));
-  const wrong = containers.filter(({ fields }) => {
-    const probes = ["livenessProbe", "readinessProbe", "startupProbe"].map((name) => fieldsOf(fields, name));
-    const hooks = ["postStart", "preStop"].map((name) => fieldsOf(fieldsOf(fields, "lifecycle"), name));
-    return [...probes, ...hooks].some(isSet);
-  });
-  return wrong.length === 0
-    ? undefined
-    : `probe or lifecycle host (${containerNames(wrong)} ${wrong.length === 1 ? "uses" : "use"} probe or lifecycle host)`;
+  const wrong = containers.filter(({ fields }) => hostsOf(fields).length > 0);
+  if (wrong.length === 0) return undefined;
+  const hosts = unique(wrong.flatMap(({ fields }) => hostsOf(fields))).sort();
+  const verb = wrong.length === 1 ? "uses" : "use";
+  const noun = hosts.length === 1 ? "host" : "hosts";
+  return `probe or lifecycle host (${containerNames(wrong)} ${verb} probe or lifecycle ${noun} ${quoted(hosts)})`;
+}
+
+function hostsOf(container: Record<string, unknown>): string[] {
+  const probes = ["livenessProbe", "readinessProbe", "startupProbe"].map((name) => fieldsOf(container, name));
+  const hooks = ["postStart", "preStop"].map((name) => fieldsOf(fieldsOf(container, "lifecycle"), name));
+  return [...probes, ...hooks]
+    .flatMap((handler) => ["httpGet", "tcpSocket"].map((kind) => fieldsOf(handler, kind).host))
+    .filter(Boolean)
+    .map(String);
 }
 
 function privileged({ containers }: PodFacts): string | undefined {
@@ -96,7 +111,7 @@ function privileged({ containers }: PodFacts): string | undefined {
     : `privileged (${containerNames(wrong)} must not set securityContext.privileged=true)`;
 }
 
-function procMount({ containers }: PodFacts): string | undefined {
+export function procMount({ containers }: PodFacts): string | undefined {
   const wrong = containers.filter(
     ({ security }) => !["Default", undefined].includes(asText(security.procMount)),
   );
@@ -195,35 +210,41 @@ function sysctls({ security }: PodFacts, minor: number): string | undefined {
 
 const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
 
+const isAppArmor = (type: string | undefined) =>
+  type === undefined || type === "RuntimeDefault" || type === "Localhost";
+
+/** The type of a container's own profile, or of the annotation that said so before there was a field. */
+function appArmorType({ name, security }: PodContainer, annotations: Record<string, unknown>) {
+  const old = annotations[APP_ARMOR + name];
+  return (
+    asText(fieldsOf(security, "appArmorProfile").type) ?? (old === "unconfined" ? "Unconfined" : undefined)
+  );
+}
+
 function appArmor({ security, containers, annotations }: PodFacts): string | undefined {
-  const typeOf = (context: Record<string, unknown>) => asText(fieldsOf(context, "appArmorProfile").type);
-  const bad = (type: string | undefined) =>
-    type !== undefined && type !== "RuntimeDefault" && type !== "Localhost";
-  const wrong = containers.filter((container) => bad(typeOf(container.security)));
+  const podType = asText(fieldsOf(security, "appArmorProfile").type);
+  const types = containers.map((container) => appArmorType(container, annotations));
+  const wrong = containers.filter((_, index) => !isAppArmor(types[index]));
   const notes = Object.entries(annotations).filter(
     ([key, value]) =>
       key.startsWith(APP_ARMOR) &&
       !["", "runtime/default"].includes(String(value)) &&
       !String(value).startsWith("localhost/"),
   );
-  const who = [bad(typeOf(security)) ? "pod" : "", wrong.length === 0 ? "" : containerNames(wrong)].filter(
-    Boolean,
-  );
-  const types = unique([security, ...wrong.map((each) => each.security)].map(typeOf).filter(bad).map(String));
-  const details = [
-    who.length === 0
-      ? ""
-      : `${who.join(" and ")} must not set AppArmor profile type to ${quoted(types.sort())}`,
-    notes.length === 0
-      ? ""
-      : named(
-          "annotation",
-          notes.map(([key, value]) => `${key}=${String(value)}`),
-        ),
+  const who = [
+    isAppArmor(podType) ? "" : "pod",
+    wrong.length === 0 ? "" : containerNames(wrong),
+    notes.length === 0 ? "" : notes.length === 1 ? "annotation" : "annotations",
   ].filter(Boolean);
-  return details.length === 0
-    ? undefined
-    : `forbidden AppArmor profile${details.length === 1 ? "" : "s"} (${details.join("; ")})`;
+  if (who.length === 0) return undefined;
+  const bad = unique([podType, ...types].filter((type) => !isAppArmor(type)).map(String)).sort();
+  const all = [...bad.map((type) => `"${type}"`), ...notes.map(([key, value]) => `"${key}="${value}""`)];
+  return `forbidden AppArmor profile${all.length === 1 ? "" : "s"} (${who.join(" and ")} must not set AppArmor profile type to ${all.join(", ")})`;
+}
+
+/** Since 1.35: what a container may do to user ids of its own is no matter. */
+export function unlessOwnUsers(check: Control["check"]): Control["check"] {
+  return (pod, minor) => (pod.ownUsers && minor >= 35 ? undefined : check(pod, minor));
 }
 
 /** Forbid what leads out of the container by a known way. */
@@ -236,7 +257,7 @@ export const BASELINE: readonly Control[] = [
   { id: "hostPorts", since: 0, check: hostPorts },
   { id: "hostProbesAndhostLifecycle", since: 34, check: probeHosts },
   { id: "privileged", since: 0, check: privileged },
-  { id: "procMount", since: 0, check: procMount },
+  { id: "procMount", since: 0, check: unlessOwnUsers(procMount) },
   { id: "seLinuxOptions", since: 0, until: 31, check: seLinux(SE_LINUX) },
   { id: "seLinuxOptions", since: 31, check: seLinux([...SE_LINUX, "container_engine_t"]) },
   { id: "seccompProfile_baseline", since: 0, until: 19, check: seccompNotes },

@@ -35,6 +35,8 @@ export interface PodFacts {
   /** Of all three lists, init containers first. */
   containers: readonly PodContainer[];
   windows: boolean;
+  /** It has user ids of its own: its root is nobody on the node. */
+  ownUsers: boolean;
 }
 
 export function factsOf(pod: UnstructuredObject): PodFacts {
@@ -52,6 +54,7 @@ export function factsOf(pod: UnstructuredObject): PodFacts {
     security: fieldsOf(spec, "securityContext"),
     containers,
     windows: fieldsOf(spec, "os").name === "windows",
+    ownUsers: spec.hostUsers === false,
   };
 }
 

@@ -71,7 +71,6 @@ function controlsOf({ level, minor }: Policy): Control[] {
 export function violations(pod: UnstructuredObject, policy: Policy): string[] {
   const facts = factsOf(pod);
   return controlsOf(policy)
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((control) => control.check(facts, policy.minor))
     .filter((found) => found !== undefined);
 }

@@ -1,3 +1,4 @@
+import { procMount, unlessOwnUsers } from "./baseline.ts";
 import type { Control } from "./control.ts";
 import { containerNames, fieldsOf, listOf, named, type PodFacts, quoted, textsOf, unique } from "./pod.ts";
 
@@ -7,6 +8,7 @@ const VOLUMES = new Set([
   "downwardAPI",
   "emptyDir",
   "ephemeral",
+  "image",
   "persistentVolumeClaim",
   "projected",
   "secret",
@@ -35,10 +37,9 @@ function runAsNonRoot({ security, containers }: PodFacts): string | undefined {
   const silent = containers.filter((container) => container.security.runAsNonRoot === undefined);
   const podWrong = security.runAsNonRoot === false;
   const left = security.runAsNonRoot === true ? [] : silent;
-  if (podWrong && left.length > 0 && explicit.length === 0)
-    return "runAsNonRoot != true (pod must not set securityContext.runAsNonRoot=false)";
-  if (explicit.length > 0) {
-    const who = [podWrong ? "pod" : "", containerNames(explicit)].filter(Boolean).join(" and ");
+  if (podWrong || explicit.length > 0) {
+    const containers = explicit.length === 0 ? "" : containerNames(explicit);
+    const who = [podWrong ? "pod" : "", containers].filter(Boolean).join(" and ");
     return `runAsNonRoot != true (${who} must not set securityContext.runAsNonRoot=false)`;
   }
   return left.length === 0
@@ -64,7 +65,7 @@ function seccomp({ security, containers }: PodFacts): string | undefined {
   });
   const silent = containers.filter(({ security: own }) => typeOf(own) === undefined);
   const podWrong = pod !== undefined && !fine(pod);
-  if (explicit.length > 0 || (podWrong && silent.length > 0)) {
+  if (explicit.length > 0 || podWrong) {
     const who = [podWrong ? "pod" : "", explicit.length > 0 ? containerNames(explicit) : ""].filter(Boolean);
     const types = unique(
       [...(podWrong ? [pod] : []), ...explicit.map((each) => typeOf(each.security))].map(String),
@@ -108,8 +109,9 @@ export const RESTRICTED: readonly Control[] = [
     check: unlessWindows(capabilities),
   },
   { id: "restrictedVolumes", since: 0, replaces: ["hostPathVolumes"], check: volumes },
-  { id: "runAsNonRoot", since: 0, check: runAsNonRoot },
-  { id: "runAsUser", since: 23, check: runAsUser },
+  { id: "procMount", since: 0, replaces: ["procMount"], check: procMount },
+  { id: "runAsNonRoot", since: 0, check: unlessOwnUsers(runAsNonRoot) },
+  { id: "runAsUser", since: 23, check: unlessOwnUsers(runAsUser) },
   {
     id: "seccompProfile_restricted",
     since: 19,

@@ -1,0 +1,84 @@
+import type { LocalStore, UnstructuredObject } from "@mooring/store";
+import { isObject } from "../../schema/model.ts";
+import { IDENTITY } from "../join/identity.ts";
+import type { Target } from "../resources/target.ts";
+import { forbiddenLabels } from "./node-labels.ts";
+
+const IMAGE_LABEL = "storage.mooring.dev/image";
+
+export interface Objects {
+  next: UnstructuredObject;
+  /** Undefined: it is made. */
+  old: UnstructuredObject | undefined;
+}
+
+/** Says why a node must not write this; undefined: it may. */
+export type Check = (
+  node: string,
+  objects: Objects,
+  context: { store: LocalStore; target: Target },
+) => string | undefined;
+
+export const same = (a: unknown, b: unknown): boolean =>
+  JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+export const fields = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
+
+export function unchangedSpec(
+  next: UnstructuredObject,
+  old: UnstructuredObject | undefined,
+): string | undefined {
+  return old !== undefined && same(next.spec, old.spec) ? undefined : "a node does not say what is wanted";
+}
+
+export function ownName(node: string, { next }: Objects): string | undefined {
+  return next.metadata.name === node
+    ? undefined
+    : `is not allowed to write the object of ${next.metadata.name}`;
+}
+
+/** Whoever has a node must not draw pods to it that others keep away, nor have it taken away as somebody's dependent. */
+export function ownNode(node: string, { next, old }: Objects): string | undefined {
+  const wrong = ownName(node, { next, old });
+  if (wrong !== undefined) return wrong;
+  const { annotations, labels, ownerReferences } = next.metadata;
+  if (!same(annotations?.[IDENTITY], old?.metadata.annotations?.[IDENTITY]))
+    return `is not allowed to change the annotation ${IDENTITY}`;
+  if (!same(ownerReferences ?? [], old?.metadata.ownerReferences ?? []))
+    return "is not allowed to change its ownerReferences";
+  const [spec, before] = [fields(next.spec), fields(old?.spec)];
+  if (old !== undefined && !same(spec.taints ?? [], before.taints ?? []))
+    return "is not allowed to modify taints";
+  if (spec.configSource !== undefined && !same(spec.configSource, before.configSource))
+    return "is not allowed to set spec.configSource";
+  const refused = forbiddenLabels(labels, old?.metadata.labels);
+  return refused.length === 0 ? undefined : `is not allowed to modify labels: ${refused.join(", ")}`;
+}
+
+export function ownPod(node: string, { next, old }: Objects): string | undefined {
+  if (old === undefined) return "makes no pods";
+  if (fields(old.spec).nodeName !== node) return "can only update pods with spec.nodeName set to itself";
+  const claims = (pod: UnstructuredObject) => fields(pod.status).resourceClaimStatuses;
+  if (!same(claims(next), claims(old))) return "cannot change which resource claims a pod has";
+  return same(next.metadata.labels, old.metadata.labels)
+    ? undefined
+    : "cannot update labels through pod status";
+}
+
+export function ownLease(node: string, { next, old }: Objects): string | undefined {
+  if (next.metadata.namespace === "kube-node-lease") return ownName(node, { next, old });
+  const ofImage = (lease: UnstructuredObject) => lease.metadata.labels?.[IMAGE_LABEL] !== undefined;
+  return next.metadata.namespace === "kube-system" && ofImage(next) && ofImage(old ?? next)
+    ? undefined
+    : "writes leases of images and its own only";
+}
+
+/** What a kubelet tells of a claim: how large it is by now, and what came of asking for more. */
+const OF_KUBELET = ["capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"];
+
+export function claimOfPod(_node: string, { next, old }: Objects): string | undefined {
+  const left = (claim: UnstructuredObject | undefined) =>
+    Object.entries(fields(claim?.status))
+      .filter(([field]) => !OF_KUBELET.includes(field))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+  return same(left(next), left(old)) ? undefined : "may say of a claim only how large it is, and why not";
+}
