@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { covers } from "@mooring/store/testing";
-import { addons, v1 } from "../index.ts";
+import { addons, CsiError, v1 } from "../index.ts";
 import { fails, pair } from "../testing/serve.ts";
 
 const nothing = (): object => ({});
@@ -80,6 +80,57 @@ test("the volume group service is announced through the add-ons' identity", asyn
   );
   assert.equal((await client.addonsIdentity.getIdentity({})).name, "a.example.com");
   assert.equal((await client.addonsIdentity.probe({})).ready, true);
+});
+
+const group = () => ({ volumeGroup: { volumeGroupId: "vg" } });
+/** The optional calls of volumegroup.Controller by the capability that announces them. */
+const OPTIONAL = {
+  MODIFY_VOLUME_GROUP: { modifyVolumeGroupMembership: group },
+  GET_VOLUME_GROUP: { controllerGetVolumeGroup: group },
+  LIST_VOLUME_GROUPS: { listVolumeGroups: () => ({ entries: [] }) },
+};
+const ALWAYS = { createVolumeGroup: group, deleteVolumeGroup: nothing };
+const names = Object.keys(OPTIONAL) as (keyof typeof OPTIONAL)[];
+/** All eight sets of them; undefined: no groups at all. */
+const CHOICES = [
+  undefined,
+  ...Array.from({ length: 8 }, (_, bits) => names.filter((_name, n) => bits & (1 << n))),
+];
+
+test("each call about volume groups is served just where its own capability is announced", async (t) => {
+  covers("GRP-003", "GRP-028", "GRP-039", "GRP-044", "GRP-058", "GRP-065", "GRP-077");
+  for (const chosen of CHOICES) {
+    const volumeGroup = Object.assign({}, ALWAYS, ...(chosen ?? []).map((name) => OPTIONAL[name]));
+    const { client } = await pair(t, { controller: {}, ...(chosen === undefined ? {} : { volumeGroup }) });
+    const answer = await client.addonsIdentity.getCapabilities({}).catch((error: unknown) => {
+      if (chosen === undefined && fails("UNIMPLEMENTED")(error)) return { capabilities: [] };
+      throw error;
+    });
+    const said = answer.capabilities.flatMap(({ type }) =>
+      type.case === "volumeGroup" ? [addons.Capability_VolumeGroup_Type[type.value.type]] : [],
+    );
+    assert.deepEqual(said, chosen === undefined ? [] : ["VOLUME_GROUP", ...chosen]);
+    const { volumeGroup: groups } = client;
+    const volumeGroupId = "vg";
+    const calls: [capability: string, call: () => Promise<unknown>][] = [
+      ["VOLUME_GROUP", () => groups.createVolumeGroup({ name: "g" })],
+      ["VOLUME_GROUP", () => groups.deleteVolumeGroup({ volumeGroupId })],
+      ["MODIFY_VOLUME_GROUP", () => groups.modifyVolumeGroupMembership({ volumeGroupId })],
+      ["GET_VOLUME_GROUP", () => groups.controllerGetVolumeGroup({ volumeGroupId })],
+      ["LIST_VOLUME_GROUPS", () => groups.listVolumeGroups({})],
+    ];
+    for (const [capability, call] of calls) {
+      const code = await call().then(
+        () => "OK",
+        (error: unknown) => (error instanceof CsiError ? error.codeName : String(error)),
+      );
+      assert.equal(
+        code,
+        said.includes(capability) ? "OK" : "UNIMPLEMENTED",
+        `${capability} of ${said.join()}`,
+      );
+    }
+  }
 });
 
 test("a plugin that stages publishes nothing without a staging path", async (t) => {

@@ -23,8 +23,10 @@ import {
   createInformer,
   isNotFound,
   LocalStore,
+  type ObjectStore,
   ResourceRegistry,
   removeFinalizer,
+  type StatusError,
   silentLogger,
   source,
 } from "@mooring/store";
@@ -39,6 +41,8 @@ export interface Script {
   errors: Map<string, { code: string; message: string }>;
   /** Nothing happens to these. */
   ignored: Set<string>;
+  /** The store answers the driver nothing but this. */
+  failure: StatusError | undefined;
 }
 
 export interface Cluster {
@@ -59,13 +63,13 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
   const store = await LocalStore.open({ path: join(folder, "store"), registry });
   const stop = new AbortController();
   for (const name of nodes) await addNode(store, name);
-  const script: Script = { errors: new Map(), ignored: new Set() };
+  const script: Script = { errors: new Map(), ignored: new Set(), failure: undefined };
   const arbiter = await startArbiter({ store, logger: silentLogger, signal: stop.signal });
   const playing = play(store, script, stop.signal);
   const endpoint = `unix://${join(folder, "csi.sock")}`;
   const host = createHost();
   const services = createDriver({
-    store,
+    store: failing(store, script),
     host,
     nodeID: "",
     mode: "controller",
@@ -98,6 +102,19 @@ export async function startCluster(nodes: readonly string[]): Promise<Cluster> {
       await rm(folder, { recursive: true });
     },
   };
+}
+
+/** What the driver has instead of the store: it fails when the script says so. */
+function failing(store: LocalStore, script: Script): ObjectStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name === "watch") return value.bind(target);
+      return (...args: unknown[]) =>
+        script.failure === undefined ? value.apply(target, args) : Promise.reject(script.failure);
+    },
+  });
 }
 
 async function addNode(store: LocalStore, name: string): Promise<void> {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { addons, CsiError } from "@mooring/csi";
 import { MOORING_API_VERSION, Pools, VolumeSets } from "@mooring/engine";
+import { StatusError } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { volumeIdOf } from "../names.ts";
 import { type Cluster, startCluster } from "../testing/scripted-node.ts";
@@ -253,4 +254,27 @@ test("every announced call is served, and csi.v1 says nothing of groups", async 
   assert.equal(await codeOf(groups().deleteVolumeGroup({ volumeGroupId: id })), "OK");
   const text = JSON.stringify(await client.controller.controllerGetCapabilities({}));
   assert.ok(!/GROUP/i.test(text), text);
+});
+
+test("what cannot be done is no OK of any call, says why, and changes nothing", async () => {
+  covers("GRP-021", "GRP-036", "GRP-051", "GRP-063", "GRP-075");
+  const [one = "", two = ""] = await volumes(["away-a", "away-b"]);
+  const volumeGroupId = await group("away", [one]);
+  const before = await groups().controllerGetVolumeGroup({ volumeGroupId });
+  cluster.script.failure = new StatusError("ServiceUnavailable", "the store is away");
+  const calls = {
+    create: () => groups().createVolumeGroup({ name: "away too" }),
+    modify: () => groups().modifyVolumeGroupMembership({ volumeGroupId, volumeIds: [one, two] }),
+    get: () => groups().controllerGetVolumeGroup({ volumeGroupId }),
+    list: () => groups().listVolumeGroups({}),
+    delete: () => groups().deleteVolumeGroup({ volumeGroupId }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    const { code, message } = await failureOf(call());
+    assert.deepEqual([code, /the store is away/.test(message)], ["UNAVAILABLE", true], `${name}: ${message}`);
+  }
+  cluster.script.failure = undefined;
+  assert.deepEqual(await groups().controllerGetVolumeGroup({ volumeGroupId }), before);
+  const sets = (await cluster.store.list(VolumeSets)).items;
+  assert.ok(sets.every(({ spec }) => spec.request?.["name"] !== "away too"));
 });

@@ -5,7 +5,7 @@ import { PersistentVolumeClaims, PersistentVolumes, Secrets } from "@mooring/sto
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
-import { at, makeGroup, startWorld, type World } from "./testing/world.ts";
+import { assertGrowing, at, makeGroup, startWorld, timesOf, type World } from "./testing/world.ts";
 
 const gone = (w: World, name = "db") =>
   w.until(
@@ -117,10 +117,12 @@ test("a group whose content was torn out gets it again; and ends without it when
   await isFree(w, "data");
 });
 
-test("a group that is in use is asked for again, and goes when it is free", async (t) => {
+test("a group that is in use is asked for again, less and less often, and goes when it is free", async (t) => {
   covers("GRP-038");
-  const w = await startWorld(t);
+  const retry = { startMs: 25, maxMs: 60_000, infeasibleMs: 60_000 };
+  const w = await startWorld(t, { sidecars: { retry } });
   await makeGroup(w, "db", []);
+  const times = timesOf(w, "DeleteVolumeGroup");
   w.driver.faults.add({
     method: "DeleteVolumeGroup",
     code: Code.FAILED_PRECONDITION,
@@ -134,6 +136,7 @@ test("a group that is in use is asked for again, and goes when it is free", asyn
   );
   await gone(w);
   assert.equal(w.driver.called("DeleteVolumeGroup"), 5);
+  assertGrowing(times, retry.startMs);
 });
 
 test("an answer to the creation that nobody heard leaves nothing behind", async (t) => {

@@ -5,7 +5,17 @@ import { Events, PersistentVolumeClaims } from "@mooring/store";
 import { covers } from "@mooring/store/testing";
 import { VolumeGroupClasses, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { importedGroup, volumeGroupContent } from "./testing/objects.ts";
-import { at, isTrue, joined, makeGroup, membersOf, startWorld, type World } from "./testing/world.ts";
+import {
+  assertGrowing,
+  at,
+  isTrue,
+  joined,
+  makeGroup,
+  membersOf,
+  startWorld,
+  timesOf,
+  type World,
+} from "./testing/world.ts";
 
 async function bringIn(
   w: World,
@@ -90,7 +100,7 @@ for (const can of [
   ["modify", "get"],
 ] as const)
   test(`drift is seen by ${can[1]} and repaired, once per change`, async (t) => {
-    covers("GRP-059", "GRP-067");
+    covers("GRP-059");
     const w = await startWorld(t, {
       driver: { volumeGroups: can },
       sidecars: { volumeGroup: { driftMs: 60 } },
@@ -139,8 +149,65 @@ test("drift is only told when the class says so", async (t) => {
   assert.equal(w.driver.called("ModifyVolumeGroupMembership"), modified + 1);
 });
 
-test("a group that is gone on the storage system is made again, with its members", async (t) => {
+test("a group that was brought in and is not found is looked for, less and less often, and not changed before it is back", async (t) => {
   covers("GRP-055", "GRP-064");
+  const retry = { startMs: 25, maxMs: 60_000, infeasibleMs: 60_000 };
+  const w = await startWorld(t, { sidecars: { retry } });
+  existing(w);
+  await w.claim("data", { app: "db" });
+  await bringIn(w, { selector: { matchLabels: { app: "db" } } });
+  await w.group("db", joined("data"));
+  const stored = w.driver.volumeGroups.get("vg-1");
+  w.driver.volumeGroups.groups.clear();
+  const before = w.driver.calls.length;
+  const looks = timesOf(w, "ControllerGetVolumeGroup");
+  await w.claim("wal", { app: "db" });
+  await w.until("four looks", () => looks.length >= 4);
+  const asked = w.driver.calls.slice(before).map(({ method }) => method);
+  assert.deepEqual(asked.slice(0, 2), ["ModifyVolumeGroupMembership", "ControllerGetVolumeGroup"]);
+  assert.deepEqual([...new Set(asked.slice(1))], ["ControllerGetVolumeGroup"]);
+  assertGrowing(looks, retry.startMs);
+  const lost = await w.group("db", isTrue("Degraded"));
+  const degraded = lost.status?.conditions?.find(({ type }) => type === "Degraded");
+  assert.equal(degraded?.reason, "GroupMissing");
+  w.driver.volumeGroups.groups.set("vg-1", stored);
+  await w.group("db", joined("data", "wal"));
+});
+
+test("groups that come twice in a list, or are missed by it, cost no group and no member", async (t) => {
+  covers("GRP-067");
+  const w = await startWorld(t, {
+    driver: { volumeGroups: ["modify", "list"] },
+    sidecars: { volumeGroup: { driftMs: 20 } },
+  });
+  w.driver.pageSize = 1;
+  await w.claim("data", { app: "db" });
+  await makeGroup(w, "first", []);
+  await makeGroup(w, "db", ["data"]);
+  const { groups } = w.driver.volumeGroups;
+  let pages = 0;
+  w.driver.faults.add({
+    method: "ListVolumeGroups",
+    times: Number.POSITIVE_INFINITY,
+    when: (request) => {
+      if ((request as { startingToken: string }).startingToken === "") return false;
+      // The one that has just been told goes to the end: the next page has it again, and the other one never comes.
+      const [told] = groups;
+      if (told !== undefined && groups.delete(told[0])) groups.set(...told);
+      pages += 1;
+      return false;
+    },
+  });
+  const modified = w.driver.called("ModifyVolumeGroupMembership");
+  await w.until("many lists", () => pages >= 12);
+  await w.group("db", joined("data"));
+  await w.group("first", joined());
+  assert.deepEqual([...groups.keys()].sort(), ["vg-1", "vg-2"], "no group was made anew");
+  assert.equal(w.driver.called("ModifyVolumeGroupMembership"), modified);
+  assert.equal(w.driver.called("DeleteVolumeGroup"), 0);
+});
+
+test("a group that is gone on the storage system is made again, with its members", async (t) => {
   const w = await startWorld(t);
   await w.claim("data", { app: "db" });
   await makeGroup(w, "db", ["data"]);

@@ -6,7 +6,7 @@ import { covers } from "@mooring/store/testing";
 import { claim } from "../testing/objects.ts";
 import { VolumeGroupClasses, VolumeGroups } from "./api.ts";
 import { volumeGroupClass } from "./testing/objects.ts";
-import { at, joined, makeGroup, membersOf, startWorld } from "./testing/world.ts";
+import { assertGrowing, at, joined, makeGroup, membersOf, startWorld, timesOf } from "./testing/world.ts";
 
 test("claims that cannot be members each have a reason, in the group and on themselves, and hold up nobody", async (t) => {
   const w = await startWorld(t);
@@ -104,7 +104,7 @@ test("an empty selector selects nothing, and a selector that nobody can mean is 
 });
 
 test("one volume that the driver refuses is found, and the others are members", async (t) => {
-  covers("GRP-026", "GRP-056");
+  covers("GRP-026");
   const w = await startWorld(t);
   const names = Array.from({ length: 12 }, (_, index) => `c${index + 10}`);
   const bad = ["c13", "c18"];
@@ -123,6 +123,25 @@ test("one volume that the driver refuses is found, and the others are members", 
   );
   w.driver.volumeGroups.refused.clear();
   await w.group("db", joined(...names));
+});
+
+test("a group that is full on the storage side is asked less and less often, and at once when a place is free", async (t) => {
+  covers("GRP-056", "GRP-057");
+  const retry = { startMs: 25, maxMs: 60_000, infeasibleMs: 60_000 };
+  const w = await startWorld(t, { sidecars: { retry } });
+  w.driver.volumeGroups.mostMembers = 1;
+  await w.claim("a", { app: "db" });
+  await makeGroup(w, "db", ["a"]);
+  const times = timesOf(w, "ModifyVolumeGroupMembership", (request) => {
+    return (request as { volumeIds: string[] }).volumeIds.length === 2;
+  });
+  await w.claim("b", { app: "db" });
+  await w.until("four attempts", () => times.length >= 4);
+  assertGrowing(times, retry.startMs);
+  const full = await w.group("db", (group) => membersOf(group).includes("b: LeftOut RefusedByDriver"));
+  assert.ok(full.status?.members?.some(({ message }) => /at most 1 volumes/.test(message)));
+  await w.label("a", { app: null });
+  await w.group("db", joined("b"));
 });
 
 test("what is refused as incompatible is never sent again as it was", async (t) => {
