@@ -1,4 +1,4 @@
-import { failpoint, isDeleting, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
+import { failpoint, isDeleting, isStatus, keyOf, type VolumeGroupSnapshot } from "@mooring/store";
 import { Backoff } from "../common/backoff.ts";
 import type { SidecarContext } from "../common/context.ts";
 import { sidecarController } from "../common/controller.ts";
@@ -14,7 +14,7 @@ import { inParallel, writeMembers } from "./apply-members.ts";
 import { decideGroupSnapshot } from "./decide.ts";
 import { namedGroupKey } from "./of-volume-group.ts";
 import { lookAtGroup } from "./read.ts";
-import type { GroupSnapshotStep, GroupSnapshotView, ReportStep } from "./view.ts";
+import { type GroupSnapshotStep, type GroupSnapshotView, type ReportStep, report } from "./view.ts";
 
 const gaps = {
   guarded: failpoint("sidecars/group-snapshot/guarded"),
@@ -96,8 +96,10 @@ class GroupBinder {
           await patchMetadata(store, cluster.claims, claim, { addFinalizers: [CLAIM_SOURCE_FINALIZER] });
           gaps.claimGuarded();
         });
-        if (failure !== undefined) throw failure;
-        return;
+        if (failure === undefined) return;
+        // A rule of the cluster forbids it: said, so that a VolumeGroup is not kept frozen for it.
+        if (!isStatus(failure, "Forbidden", "Invalid", "BadRequest")) throw failure;
+        return this.#report(view, group, report("ClaimNotProtected", failure.message), uid);
       }
       case "ask-again":
         return this.#askAgain(group);

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Code } from "@mooring/csi";
-import { PersistentVolumeClaims, VolumeGroupSnapshots, type VolumeSnapshot } from "@mooring/store";
+import {
+  PersistentVolumeClaims,
+  StatusError,
+  VolumeGroupSnapshotContents,
+  VolumeGroupSnapshots,
+  type VolumeSnapshot,
+} from "@mooring/store";
 import { fresh, type GroupWorld, groupWorld, NS } from "../testing/group-world.ts";
+import type { HarnessOptions } from "../testing/harness.ts";
 import { groupSnapshot } from "../testing/objects.ts";
 import { type VolumeGroup, VolumeGroupClasses, VolumeGroups } from "../volume-group/api.ts";
 import { volumeGroup, volumeGroupClass } from "../volume-group/testing/objects.ts";
@@ -22,8 +29,11 @@ interface World extends GroupWorld {
 }
 
 /** Two claims in VolumeGroup `db`. */
-async function start(t: TestContext): Promise<World> {
-  const w = await groupWorld(t, { driver: { groups: true, volumeGroups: ["modify", "get", "list"] } });
+async function start(t: TestContext, options: HarnessOptions = {}): Promise<World> {
+  const w = await groupWorld(t, {
+    ...options,
+    driver: { groups: true, volumeGroups: ["modify", "get", "list"], ...options.driver },
+  });
   const { h } = w;
   await h.store.create(VolumeGroupClasses, volumeGroupClass());
   await w.claims("a", "b");
@@ -119,6 +129,62 @@ test("a freeze ends with a cut that fails, and with a group snapshot that is del
   answer();
   await w.db(joined("a", "b"));
   await w.gone();
+});
+
+test("a driver that lets the call for a cut hang keeps the group frozen until the call is given up, and no longer", async (t) => {
+  const w = await start(t, { sidecars: { timeoutMs: 1_000 } });
+  let answer = () => {};
+  w.h.driver.faults.add({ method: CREATE, until: new Promise<void>((resolve) => (answer = resolve)) });
+  await w.cut();
+  await w.h.until("the cut runs", () => w.requests(CREATE).length === 1);
+  await w.db(({ status }) => status?.frozenFor?.[0]?.name === "group");
+  await w.error(/deadline exceeded/i);
+  await w.db(({ status }) => status?.frozenFor === undefined);
+  await w.label("b", null);
+  answer();
+  await w.db(joined("a"));
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a", "b"], "the members are those of the time at which it was begun");
+});
+
+test("a freeze ends with the driver's answer, also one that says neither when it has cut nor that it is ready", async (t) => {
+  const w = await start(t, { driver: { snapshotPolls: Number.POSITIVE_INFINITY } });
+  w.h.driver.changeGroup = ({ creationTime: _none, ...group }) => group;
+  await w.cut();
+  await w.h.until("it is cut", async () => {
+    const [content] = (await w.h.store.list(VolumeGroupSnapshotContents)).items;
+    return content?.status?.volumeGroupSnapshotHandle;
+  });
+  await w.label("b", null);
+  await w.db(joined("a"));
+  const { status } = (await w.group()) ?? {};
+  assert.deepEqual([status?.readyToUse, status?.creationTime], [false, undefined], "it still is not ready");
+  await w.remove();
+  await w.gone();
+});
+
+test("a claim that may not be protected for a cut is told, and the group is free meanwhile", async (t) => {
+  let isForbidden = true;
+  const w = await start(t, {
+    serve: async (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          return (...args: unknown[]) =>
+            isForbidden && name === "patch" && JSON.stringify(args).includes("pvc-as-source-protection")
+              ? Promise.reject(new StatusError("Forbidden", "claims are nobody's to change"))
+              : value.apply(target, args);
+        },
+      }),
+  });
+  await w.cut();
+  await w.error(/claims are nobody's to change/);
+  await w.label("b", null);
+  await w.db(joined("a"));
+  isForbidden = false;
+  await w.ready();
+  assert.deepEqual(await w.cutOf(), ["a"]);
 });
 
 test("what speaks against it is told, and it goes on when that is gone", async (t) => {

@@ -1,4 +1,9 @@
-import { hasFinalizer, isDeleting, type VolumeGroupSnapshot } from "@mooring/store";
+import {
+  hasFinalizer,
+  isDeleting,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+} from "@mooring/store";
 import { GROUP_FINALIZER } from "../common/names.ts";
 import type { FrozenFor, VolumeGroup } from "./api.ts";
 import { FREEZE_ATTEMPT, SNAPSHOT_OF_GROUP } from "./names.ts";
@@ -10,12 +15,17 @@ export function groupOfSnapshot({ metadata }: VolumeGroupSnapshot): string | und
 
 /**
  * Whether a group snapshot of a VolumeGroup wants the membership to stay as it is: from its finalizer on, which it gets
- * when everything else is known to be right, until its cut is on record or has failed. It is all in the object: nobody has
- * to take a freeze back, also when whoever asked for it was killed.
+ * when everything else is known to be right, until its cut is on record or has failed. It is all in the objects: nobody has
+ * to take a freeze back, also when whoever asked for it was killed. A driver that answers has cut, whatever it says of the time
+ * and however long it takes to get ready then.
  */
-export function wantsFreeze(snapshot: VolumeGroupSnapshot): boolean {
+export function wantsFreeze(
+  snapshot: VolumeGroupSnapshot,
+  content?: VolumeGroupSnapshotContent | undefined,
+): boolean {
   const { creationTime, error, readyToUse } = snapshot.status ?? {};
-  const isOver = creationTime !== undefined || readyToUse === true || error !== undefined;
+  const isCut = content?.status?.volumeGroupSnapshotHandle !== undefined;
+  const isOver = isCut || creationTime !== undefined || readyToUse === true || error !== undefined;
   return !isOver && !isDeleting(snapshot) && hasFinalizer(snapshot, GROUP_FINALIZER);
 }
 
@@ -25,9 +35,12 @@ export function attemptOf({ metadata }: VolumeGroupSnapshot): number {
 }
 
 /** The group snapshots that want it now, by name. */
-export function freezesOf(snapshots: readonly VolumeGroupSnapshot[]): FrozenFor[] {
+export function freezesOf(
+  snapshots: readonly VolumeGroupSnapshot[],
+  contentOf: (snapshot: VolumeGroupSnapshot) => VolumeGroupSnapshotContent | undefined,
+): FrozenFor[] {
   return snapshots
-    .filter(wantsFreeze)
+    .filter((snapshot) => wantsFreeze(snapshot, contentOf(snapshot)))
     .map((snapshot) => {
       const { name, uid = "" } = snapshot.metadata;
       return { name, uid, attempt: attemptOf(snapshot) };

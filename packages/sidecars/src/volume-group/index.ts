@@ -40,7 +40,7 @@ export function runVolumeGroup(
     ],
     watched: [
       ...[cluster.volumeGroupClasses, cluster.claims, cluster.volumes, cluster.classes],
-      ...(hasGroupKinds ? [cluster.groups] : []),
+      ...(hasGroupKinds ? [cluster.groups, cluster.groupContents] : []),
     ],
     read(key, from, fresh) {
       // What is installed later is not watched, so it is not looked at either.

@@ -1,7 +1,8 @@
 import { defined, keyOf, type PersistentVolumeClaim, type VolumeGroupSnapshot } from "@mooring/store";
 import type { SidecarContext } from "../common/context.ts";
 import { rfc3339 } from "../common/time.ts";
-import type { VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
+import { groupContentNameFor } from "../group-snapshot/names.ts";
+import type { FrozenFor, VolumeGroup, VolumeGroupClass, VolumeGroupContent } from "./api.ts";
 import { claimsOf } from "./candidates.ts";
 import { freezesOf } from "./freeze.ts";
 import type { GrowthRefusals } from "./growth-refusals.ts";
@@ -76,15 +77,18 @@ export class VolumeGroupReader {
       content,
       candidates,
       refusedGrowth: this.#growth.of(candidates.map(({ claim }) => claim.metadata.uid ?? "")),
-      freezes: group === undefined ? [] : freezesOf(this.#snapshotsOf(group)),
+      freezes: group === undefined ? [] : this.#freezesOf(group),
       storage: this.#memory.view(content?.metadata.uid ?? "", content?.status?.volumeHandles ?? []),
       now: rfc3339(now()),
     };
   }
 
-  #snapshotsOf(group: VolumeGroup): VolumeGroupSnapshot[] {
+  #freezesOf(group: VolumeGroup): FrozenFor[] {
     const { cluster, hasGroupKinds } = this.#context;
-    return hasGroupKinds ? cluster.groups.byIndex("volumeGroup", keyOf(group)) : [];
+    if (!hasGroupKinds) return [];
+    const contentOf = (snapshot: VolumeGroupSnapshot) =>
+      cluster.groupContents.get(groupContentNameFor(snapshot));
+    return freezesOf(cluster.groups.byIndex("volumeGroup", keyOf(group)), contentOf);
   }
 
   /** The newest of the default classes, as the API server chooses. */
