@@ -1,5 +1,6 @@
+import type { Socket } from "node:net";
 import type { LocalStore, Logger } from "@mooring/store";
-import type { ExecRequest } from "../kubelet/index.ts";
+import type { ExecRequest, ForwardRequest } from "../kubelet/index.ts";
 import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
@@ -32,6 +33,8 @@ export interface KubeletStreams {
   logs(request: LogRequest): AsyncIterable<string | Uint8Array>;
   /** Starts a program in a container. Throws a StatusError when the container does not run. */
   exec(request: ExecRequest): Promise<ExecSession>;
+  /** Connects to a port on which a program of the pod listens. Throws a StatusError when none does. */
+  forward(request: ForwardRequest): Promise<Socket>;
 }
 
 /** Counts answered requests for `/metrics`. */

@@ -21,7 +21,8 @@ async function* logs(request: LogRequest): AsyncGenerator<string, void> {
 
 before(async () => {
   program = (await programs()).kubectl;
-  server = await startTestServer({ kubelet: { logs, exec: () => assert.fail("nothing is run here") } });
+  const none = () => assert.fail("nothing is run here");
+  server = await startTestServer({ kubelet: { logs, exec: none, forward: none } });
   run = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });
   kubectl = mustRun(run);
 });

@@ -12,7 +12,8 @@ export interface ExecRequest {
   tty: boolean;
 }
 
-interface Place {
+/** What streams into the pods of a node are made from. */
+export interface Place {
   store: ObjectStore;
   runtime: Runtime;
   nodeName: string;
@@ -34,9 +35,7 @@ export async function runningContainer(
   { namespace, pod: name, container }: Pick<ExecRequest, "namespace" | "pod" | "container">,
 ) {
   const pod = await store.get<Pod>(Pods, { namespace, name });
-  const where = pod.spec?.nodeName;
-  if (where !== nodeName)
-    throw new StatusError("ServiceUnavailable", `pod "${name}" is not on this node but on "${where}"`);
+  if (pod.spec?.nodeName !== nodeName) throw notHere(pod);
   const found = runtime
     .list()
     .find((each) => each.pod.uid === pod.metadata.uid && each.name === container && each.state === "running");
@@ -45,4 +44,11 @@ export async function runningContainer(
       `container "${container}" in pod "${name}" is not running: kubectl get pod ${name} tells why`,
     );
   return found;
+}
+
+export function notHere({ metadata, spec }: Pod): StatusError {
+  return new StatusError(
+    "ServiceUnavailable",
+    `pod "${metadata.name}" is not on this node but on "${spec?.nodeName}"`,
+  );
 }

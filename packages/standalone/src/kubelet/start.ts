@@ -1,4 +1,5 @@
 import { mkdir, readdir } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createHost, type Host } from "@mooring/engine";
 import { delay, EventRecorder, KubeVolumeAttachments, type Logger, type ObjectStore } from "@mooring/store";
@@ -17,6 +18,7 @@ import { runPods } from "./pods/index.ts";
 import { PodImages } from "./pods/pod-images.ts";
 import { createPodVolumes, type PodVolumes } from "./pods/pod-volumes.ts";
 import { PodWakes } from "./pods/wakes.ts";
+import { type ForwardRequest, openPort } from "./port-forward.ts";
 import { stopPods } from "./stop.ts";
 import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
@@ -46,6 +48,8 @@ export interface Kubelet {
   logs(request: LogRequest): AsyncIterable<Uint8Array>;
   /** Starts a program in a container of this node. */
   exec(request: ExecRequest): Promise<ExecSession>;
+  /** Connects to a port on which a program of a pod of this node listens. */
+  forward(request: ForwardRequest): Promise<Socket>;
   /** Settles when no process, mount or attachment of a pod is left on the machine. */
   readonly done: Promise<void>;
 }
@@ -77,6 +81,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     return {
       logs: (request) => readPodLog(options, request),
       exec: (request) => openExec(options, request),
+      forward: (request) => openPort(options, request),
       done,
     };
   } catch (error) {

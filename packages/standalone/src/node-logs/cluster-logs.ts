@@ -15,19 +15,26 @@ import type { Kubelet, LogRequest } from "../kubelet/index.ts";
 import { readAccess } from "./access.ts";
 import { fetchNodeLog } from "./fetch.ts";
 
+type Streams = "exec" | "forward" | "logs";
+
 export interface ClusterLogsOptions {
   store: ObjectStore;
   /** The node of this process, and its kubelet. */
   nodeName: string;
-  kubelet: Pick<Kubelet, "exec" | "logs">;
+  kubelet: Pick<Kubelet, Streams>;
 }
 
 /** A log that is followed ends so soon after its node is known to be lost. */
 const LOOK_EVERY_MS = 2000;
 
 /** The pods of every node: of this one by its kubelet, of the others by theirs. */
-export function clusterStreams(options: ClusterLogsOptions): Pick<Kubelet, "exec" | "logs"> {
-  return { logs: (request) => readLog(options, request), exec: (request) => options.kubelet.exec(request) };
+export function clusterStreams(options: ClusterLogsOptions): Pick<Kubelet, Streams> {
+  const { kubelet } = options;
+  return {
+    logs: (request) => readLog(options, request),
+    exec: (request) => kubelet.exec(request),
+    forward: (request) => kubelet.forward(request),
+  };
 }
 
 async function* readLog(

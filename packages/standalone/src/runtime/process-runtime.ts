@@ -11,6 +11,7 @@ import { removeContainerRoot } from "./container-root.ts";
 import { controllersHere } from "./controllers.ts";
 import { type ExecTarget, execInContainer } from "./exec.ts";
 import { openSession } from "./exec-session.ts";
+import { addressOfListener } from "./listening.ts";
 import { logFileOf, parseLogFolder, podLogFolder } from "./log-paths.ts";
 import { readLog } from "./log-read.ts";
 import { bootID } from "./process-identity.ts";
@@ -159,6 +160,10 @@ class ProcessRuntime implements Runtime {
     const { cgroups, run } = this.#context;
     const { container: cgroup = "" } = await cgroups.create(pod.uid, id);
     return { id, cgroup, root: run.runc, bundle: run.bundle(id) };
+  }
+
+  async listenerOf(podUID: string, port: number): Promise<string | undefined> {
+    return addressOfListener(await this.#context.cgroups.processes(podUID), port);
   }
 
   async remove(id: string): Promise<void> {

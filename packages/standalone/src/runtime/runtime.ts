@@ -145,6 +145,8 @@ export interface Runtime {
   ): Promise<ExecResult>;
   /** The same for somebody who writes to it and reads of it while it runs. Throws when the container does not run. */
   open(id: string, argv: readonly string[], options: SessionOptions): Promise<ExecSession>;
+  /** Address by which a program of the pod is reached on a TCP port; undefined when none listens on it. */
+  listenerOf(podUID: string, port: number): Promise<string | undefined>;
   /** Forgets a container that has ended, and its log. */
   remove(id: string): Promise<void>;
   /** Removes the logs and the cgroup of a pod that has no containers any more. */

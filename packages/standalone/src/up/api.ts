@@ -20,6 +20,7 @@ function lateStreams(): KubeletStreams & { kubelet?: KubeletStreams } {
   const late: KubeletStreams & { kubelet?: KubeletStreams } = {
     logs: (request) => started().logs(request),
     exec: async (request) => started().exec(request),
+    forward: async (request) => started().forward(request),
   };
   return late;
 }

@@ -1,7 +1,9 @@
-import { badRequest, type Pod, Pods, StatusError } from "@mooring/store";
+import type { Duplex } from "node:stream";
+import { badRequest, defined, type Pod, Pods, StatusError } from "@mooring/store";
 import type { WebSocket } from "ws";
 import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
-import { accept, chooseProtocol } from "../../streams/handshake.ts";
+import { accept, chooseProtocol, type Upgrade } from "../../streams/handshake.ts";
+import { acceptTunnel, chooseTunnel } from "../../streams/tunnel.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
@@ -32,23 +34,54 @@ export function kubeletOf({ kubelet }: Api): NonNullable<Api["kubelet"]> {
 export async function openStream(
   call: Call,
   target: ItemTarget,
-  { logger }: Api,
-  what: { does: string; container: string; program?: string },
+  api: Api,
+  what: StreamUse,
 ): Promise<WebSocket> {
-  const { request, response, upgrade, user } = call;
-  if (upgrade === undefined) throw badRequest("Upgrade request required");
+  const { request, response } = call;
+  const upgrade = upgradeOf(call);
   const protocol = chooseProtocol(request, CHANNEL_PROTOCOLS);
-  const { container, does, program } = what;
-  logger.info(
-    {
-      ...{ audit: response.getHeader("Audit-Id"), user: user.username, does },
-      ...{ namespace: target.namespace, pod: target.name, container },
-      // Not its arguments: passwords are typed there.
-      ...(program === undefined ? {} : { program }),
-    },
-    "a stream into a pod is opened",
-  );
+  note(call, target, api, what);
   const ws = await accept(request, response, upgrade, protocol);
   response.statusCode = 101;
   return ws;
+}
+
+/** The same for a client that forwards ports; what is returned carries SPDY/3.1. */
+export async function openTunnel(call: Call, target: ItemTarget, api: Api): Promise<Duplex> {
+  const { request, response } = call;
+  const upgrade = upgradeOf(call);
+  const kind = chooseTunnel(request);
+  note(call, target, api, { does: "portforward" });
+  const tunnel = await acceptTunnel(kind, request, response, upgrade);
+  response.statusCode = 101;
+  return tunnel;
+}
+
+function upgradeOf({ upgrade }: Call): Upgrade {
+  if (upgrade === undefined) throw badRequest("Upgrade request required");
+  return upgrade;
+}
+
+/** What somebody does in a pod. */
+export interface StreamUse {
+  does: string;
+  container?: string;
+  program?: string;
+}
+
+function note(
+  { response, user }: Call,
+  target: ItemTarget,
+  { logger }: Api,
+  { container, does, program }: StreamUse,
+): void {
+  logger.info(
+    {
+      ...{ audit: response.getHeader("Audit-Id"), user: user.username, does },
+      ...{ namespace: target.namespace, pod: target.name },
+      // Not its arguments: passwords are typed there.
+      ...defined({ container, program }),
+    },
+    "a stream into a pod is opened",
+  );
 }

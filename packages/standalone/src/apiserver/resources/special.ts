@@ -1,4 +1,3 @@
-import { StatusError } from "@mooring/store";
 import type { Api } from "../api.ts";
 import type { Call } from "../http/call.ts";
 import { handleAttach } from "../pods/attach.ts";
@@ -6,6 +5,7 @@ import { handleBinding } from "../pods/binding.ts";
 import { handleEviction } from "../pods/eviction.ts";
 import { handleExec } from "../pods/exec.ts";
 import { handleLog } from "../pods/log.ts";
+import { handlePortForward } from "../pods/port-forward.ts";
 import { handleFinalize } from "./finalize.ts";
 import { type ItemTarget, methodNotAllowed, pathNotFound } from "./target.ts";
 import { handleToken } from "./token.ts";
@@ -19,21 +19,14 @@ const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
   // SPDY asks by POST.
   "/pods/exec": { GET: handleExec, POST: handleExec },
   "/pods/attach": { GET: handleAttach, POST: handleAttach },
+  "/pods/portforward": { GET: handlePortForward, POST: handlePortForward },
   "/pods/eviction": { POST: handleEviction },
   "/pods/binding": { POST: handleBinding },
   "/serviceaccounts/token": { POST: handleToken },
 };
 
-/** Subresources of Kubernetes that make no sense here; kubectl shows the text. */
-const ABSENT: Readonly<Record<string, string>> = {
-  "/pods/portforward":
-    "port-forward is not served: pods use the network of this machine, so their ports are open on it",
-};
-
 export async function handleSpecial(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const path = `${target.group}/${target.plural}/${target.subresource ?? ""}`;
-  const absent = Object.hasOwn(ABSENT, path) ? ABSENT[path] : undefined;
-  if (absent !== undefined) throw new StatusError("MethodNotAllowed", absent);
   const handlers = Object.hasOwn(HANDLERS, path) ? HANDLERS[path] : undefined;
   if (handlers === undefined) throw pathNotFound();
   const handler = Object.hasOwn(handlers, call.method) ? handlers[call.method] : undefined;
