@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
-import type { LocalStore, Logger } from "@mooring/store";
+import type { LocalStore, Logger, Pod } from "@mooring/store";
 import type { ExecRequest, ForwardRequest } from "../kubelet/index.ts";
+import type { Relay } from "../node-streams/relay.ts";
 import type { ExecSession } from "../runtime/index.ts";
 import type { TokenReader } from "./auth/authenticate.ts";
 import type { Authorizer } from "./auth/rbac.ts";
@@ -35,6 +36,8 @@ export interface KubeletStreams {
   exec(request: ExecRequest): Promise<ExecSession>;
   /** Connects to a port on which a program of the pod listens. Throws a StatusError when none does. */
   forward(request: ForwardRequest): Promise<Socket>;
+  /** How connections are handed on to the pod's node; undefined: that is this one. Throws a StatusError when it is away. */
+  elsewhere(pod: Pod): Promise<Relay | undefined>;
 }
 
 /** Counts answered requests for `/metrics`. */

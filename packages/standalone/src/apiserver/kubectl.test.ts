@@ -22,7 +22,7 @@ async function* logs(request: LogRequest): AsyncGenerator<string, void> {
 before(async () => {
   program = (await programs()).kubectl;
   const none = () => assert.fail("nothing is run here");
-  server = await startTestServer({ kubelet: { logs, exec: none, forward: none } });
+  server = await startTestServer({ kubelet: { logs, exec: none, forward: none, elsewhere: none } });
   run = runner(program, { folder: server.folder, kubeconfig: server.api.kubeconfig });
   kubectl = mustRun(run);
 });

@@ -3,8 +3,8 @@ import { CSI_DRIVER_SPEC } from "@mooring/driver";
 import { startSidecars } from "@mooring/sidecars";
 import { lockFolder } from "@mooring/store";
 import { requestToken } from "../kubelet/volumes/request-token.ts";
-import { addressTowards } from "../node-logs/local-address.ts";
-import { serveNodeLogs } from "../node-logs/serve.ts";
+import { addressTowards } from "../node-streams/local-address.ts";
+import { serveNodeStreams } from "../node-streams/serve.ts";
 import { startDriver, startNodeAgent } from "../storage/node-volumes.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
@@ -31,7 +31,7 @@ export async function startMooringNode(options: MooringNodeOptions): Promise<Moo
     const issueToken = requestToken(store);
     const kubelet = await startNode({ store, nodeName, settings, folder, parts, logger, issueToken });
     await parts.start("logs", (stop) =>
-      serveNodeLogs({ store, nodeName, kubelet, host, logger, signal: stop }),
+      serveNodeStreams({ store, nodeName, kubelet, host, logger, signal: stop }),
     );
     const stop = () => parts.stop().finally(unlock);
     return { socket: folder.socket, done: untilStopped(signal, failed).finally(stop) };

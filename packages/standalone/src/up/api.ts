@@ -21,6 +21,7 @@ function lateStreams(): KubeletStreams & { kubelet?: KubeletStreams } {
     logs: (request) => started().logs(request),
     exec: async (request) => started().exec(request),
     forward: async (request) => started().forward(request),
+    elsewhere: async (pod) => started().elsewhere(pod),
   };
   return late;
 }

@@ -4,7 +4,7 @@ import { LocalStore, ResourceRegistry, startStateCopies } from "@mooring/store";
 import { createKindRegistry } from "../apiserver/kind-info.ts";
 import { registerBuiltins } from "../builtin/index.ts";
 import type { IssueToken } from "../kubelet/volumes/tokens.ts";
-import { clusterStreams } from "../node-logs/cluster-logs.ts";
+import { clusterStreams } from "../node-streams/cluster-streams.ts";
 import { Parts } from "../storage/parts.ts";
 import { failure, untilStopped } from "../storage/until-stopped.ts";
 import { startApi } from "./api.ts";

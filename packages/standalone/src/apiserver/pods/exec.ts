@@ -1,10 +1,13 @@
 import { badRequest } from "@mooring/store";
+import { execPath } from "../../node-streams/query.ts";
+import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
+import { chooseProtocol } from "../../streams/handshake.ts";
 import { serveSession } from "../../streams/serve-session.ts";
 import type { Api } from "../api.ts";
 import { type Call, flag } from "../http/call.ts";
 import type { ItemTarget } from "../resources/target.ts";
 import { chooseContainer } from "./choose-container.ts";
-import { authorizeStream, kubeletOf, openStream, podOf } from "./stream.ts";
+import { authorizeStream, kubeletOf, noted, openWebSocket, podOf } from "./stream.ts";
 
 /** `pods/NAME/exec`: a program beside the container's own, its streams over a WebSocket. */
 export async function handleExec(call: Call, target: ItemTarget, api: Api): Promise<void> {
@@ -18,9 +21,14 @@ export async function handleExec(call: Call, target: ItemTarget, api: Api): Prom
     throw badRequest("at least one of stdin, stdout and stderr is required");
   const container = chooseContainer(pod, call.query.get("container") ?? "");
   const kubelet = kubeletOf(api);
-  const program = command[0] ?? "";
-  const ws = await openStream(call, target, api, { does: "exec", container, program });
+  const relay = await kubelet.elsewhere(pod);
+  // After what else there is to say: a kubectl whose WebSocket was refused asks again by SPDY, and tells the second answer.
+  const protocol = chooseProtocol(call.request, CHANNEL_PROTOCOLS);
+  const upgrade = noted(call, target, api, { does: "exec", container, program: command[0] ?? "" });
   const { stdin, stdout, stderr, tty } = wants;
   const request = { namespace: target.namespace ?? "", pod: target.name, container, command, stdin, tty };
+  if (relay !== undefined)
+    return relay({ ...call, upgrade }, execPath({ ...request, stdout, stderr }), api.signal);
+  const ws = await openWebSocket(call, upgrade, protocol);
   await serveSession(ws, { open: () => kubelet.exec(request), stdout, stderr, stop: api.signal });
 }

@@ -1,9 +1,6 @@
-import type { Duplex } from "node:stream";
 import { badRequest, defined, type Pod, Pods, StatusError } from "@mooring/store";
 import type { WebSocket } from "ws";
-import { CHANNEL_PROTOCOLS } from "../../streams/channels.ts";
-import { accept, chooseProtocol, type Upgrade } from "../../streams/handshake.ts";
-import { acceptTunnel, chooseTunnel } from "../../streams/tunnel.ts";
+import { accept, type Upgrade } from "../../streams/handshake.ts";
 import type { Api } from "../api.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
@@ -30,38 +27,6 @@ export function kubeletOf({ kubelet }: Api): NonNullable<Api["kubelet"]> {
   return kubelet;
 }
 
-/** Makes a WebSocket of the request, and leaves a record of who has opened it. Nothing may throw after that. */
-export async function openStream(
-  call: Call,
-  target: ItemTarget,
-  api: Api,
-  what: StreamUse,
-): Promise<WebSocket> {
-  const { request, response } = call;
-  const upgrade = upgradeOf(call);
-  const protocol = chooseProtocol(request, CHANNEL_PROTOCOLS);
-  note(call, target, api, what);
-  const ws = await accept(request, response, upgrade, protocol);
-  response.statusCode = 101;
-  return ws;
-}
-
-/** The same for a client that forwards ports; what is returned carries SPDY/3.1. */
-export async function openTunnel(call: Call, target: ItemTarget, api: Api): Promise<Duplex> {
-  const { request, response } = call;
-  const upgrade = upgradeOf(call);
-  const kind = chooseTunnel(request);
-  note(call, target, api, { does: "portforward" });
-  const tunnel = await acceptTunnel(kind, request, response, upgrade);
-  response.statusCode = 101;
-  return tunnel;
-}
-
-function upgradeOf({ upgrade }: Call): Upgrade {
-  if (upgrade === undefined) throw badRequest("Upgrade request required");
-  return upgrade;
-}
-
 /** What somebody does in a pod. */
 export interface StreamUse {
   does: string;
@@ -69,12 +34,25 @@ export interface StreamUse {
   program?: string;
 }
 
-function note(
-  { response, user }: Call,
+/** Makes a WebSocket of the request. Nothing may throw after that. */
+export async function openWebSocket(
+  { request, response }: Call,
+  upgrade: Upgrade,
+  protocol: string,
+): Promise<WebSocket> {
+  const ws = await accept(request, response, upgrade, protocol);
+  response.statusCode = 101;
+  return ws;
+}
+
+/** The request's connection, after a record of who has asked for it was left. */
+export function noted(
+  { response, upgrade, user }: Call,
   target: ItemTarget,
   { logger }: Api,
   { container, does, program }: StreamUse,
-): void {
+): Upgrade {
+  if (upgrade === undefined) throw badRequest("Upgrade request required");
   logger.info(
     {
       ...{ audit: response.getHeader("Audit-Id"), user: user.username, does },
@@ -84,4 +62,5 @@ function note(
     },
     "a stream into a pod is opened",
   );
+  return upgrade;
 }

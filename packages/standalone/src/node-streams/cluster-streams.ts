@@ -14,8 +14,15 @@ import { isStopped } from "../controllers/node-stopped.ts";
 import type { Kubelet, LogRequest } from "../kubelet/index.ts";
 import { readAccess } from "./access.ts";
 import { fetchNodeLog } from "./fetch.ts";
+import { type Relay, relay } from "./relay.ts";
 
 type Streams = "exec" | "forward" | "logs";
+
+/** What the API server needs of the kubelets of all nodes. */
+export interface ClusterStreams extends Pick<Kubelet, Streams> {
+  /** How connections are handed on to the pod's node; undefined: that is this one. Throws when it cannot be reached. */
+  elsewhere(pod: Pod): Promise<Relay | undefined>;
+}
 
 export interface ClusterLogsOptions {
   store: ObjectStore;
@@ -28,12 +35,41 @@ export interface ClusterLogsOptions {
 const LOOK_EVERY_MS = 2000;
 
 /** The pods of every node: of this one by its kubelet, of the others by theirs. */
-export function clusterStreams(options: ClusterLogsOptions): Pick<Kubelet, Streams> {
+export function clusterStreams(options: ClusterLogsOptions): ClusterStreams {
   const { kubelet } = options;
   return {
     logs: (request) => readLog(options, request),
     exec: (request) => kubelet.exec(request),
     forward: (request) => kubelet.forward(request),
+    elsewhere: (pod) => elsewhere(options, pod),
+  };
+}
+
+async function elsewhere(
+  { store, nodeName }: ClusterLogsOptions,
+  { metadata, spec }: Pod,
+): Promise<Relay | undefined> {
+  const where = spec?.nodeName ?? "";
+  if (where === nodeName) return undefined;
+  const away = await whyAway(store, where);
+  const access = away === undefined ? await readAccess(store, where) : undefined;
+  const cannot = (why: string) =>
+    new StatusError(
+      "ServiceUnavailable",
+      `pod "${metadata.name}" runs on node "${where}", which cannot be reached: ${why}`,
+    );
+  if (access === undefined) throw cannot(away ?? "it does not say how; is its Mooring of this version?");
+  return async (connection, path, stop) => {
+    const over = new AbortController();
+    // A machine that is lost says no farewell.
+    void watchNode(store, where, AbortSignal.any([over.signal, stop])).then(() => over.abort());
+    try {
+      await relay(connection, access, path, AbortSignal.any([over.signal, stop]));
+    } catch (error) {
+      throw isStatus(error) ? error : cannot(error instanceof Error ? error.message : String(error));
+    } finally {
+      over.abort();
+    }
   };
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@mooring/store";
 
 /** How the API server reaches the logs that a node keeps. */
-export interface LogAccess {
+export interface NodeAccess {
   /** IP address and port that the node listens on. */
   host: string;
   port: number;
@@ -25,7 +25,7 @@ const NAMESPACE = "kube-system";
 const keyOf = (nodeName: string) => ({ namespace: NAMESPACE, name: `mooring-node-logs-${nodeName}` });
 
 /** Leaves it in a Secret, in place of what an earlier start left. */
-export async function publishAccess(store: ObjectStore, nodeName: string, access: LogAccess): Promise<void> {
+export async function publishAccess(store: ObjectStore, nodeName: string, access: NodeAccess): Promise<void> {
   const { host, port, ca, token } = access;
   const data = Object.fromEntries(
     Object.entries({ host, port: String(port), ca, token }).map(([name, value]) => [
@@ -50,7 +50,7 @@ export async function withdrawAccess(store: ObjectStore, nodeName: string): Prom
 }
 
 /** Undefined when the node has left none, or something else. */
-export async function readAccess(store: ObjectStore, nodeName: string): Promise<LogAccess | undefined> {
+export async function readAccess(store: ObjectStore, nodeName: string): Promise<NodeAccess | undefined> {
   const secret = await getIfAny(store, Secrets, keyOf(nodeName));
   const field = (name: string) => Buffer.from(secret?.data?.[name] ?? "", "base64").toString();
   const [host, port, ca, token] = [field("host"), Number(field("port")), field("ca"), field("token")];

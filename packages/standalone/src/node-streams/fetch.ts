@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { StatusError, type StatusReason } from "@mooring/store";
 import type { LogRequest } from "../kubelet/index.ts";
-import type { LogAccess } from "./access.ts";
+import type { NodeAccess } from "./access.ts";
 import { LOGS_PATH, writeQuery } from "./query.ts";
 
 /** How long a node may take to answer the handshake. What it has to say may take as long as it likes. */
@@ -14,7 +14,7 @@ const CONNECT_MS = 5000;
  * the first chunk.
  */
 export async function* fetchNodeLog(
-  access: LogAccess,
+  access: NodeAccess,
   asked: LogRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -24,7 +24,7 @@ export async function* fetchNodeLog(
 }
 
 async function open(
-  { host, port, ca, token }: LogAccess,
+  { host, port, ca, token }: NodeAccess,
   asked: LogRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -47,7 +47,7 @@ async function open(
   }
 }
 
-async function failure(response: IncomingMessage): Promise<StatusError> {
+export async function failure(response: IncomingMessage): Promise<StatusError> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();

@@ -1,19 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { isStatus, type Logger, type ObjectStore, StatusError } from "@mooring/store";
 import { sendLog } from "../apiserver/http/send-log.ts";
 import type { KeyPair } from "../apiserver/pki/issue.ts";
 import type { Kubelet } from "../kubelet/index.ts";
+import type { Upgrade } from "../streams/handshake.ts";
 import { isToken, publishAccess, withdrawAccess } from "./access.ts";
+import { answerUpgrade } from "./answer-upgrade.ts";
 import { LOGS_PATH, readQuery } from "./query.ts";
 
-export interface LogServerOptions {
+export interface StreamServerOptions {
   store: ObjectStore;
   nodeName: string;
-  kubelet: Pick<Kubelet, "logs">;
+  kubelet: Pick<Kubelet, "exec" | "forward" | "logs">;
   /** The one address to listen on: that of this machine from which it reaches the API server. */
   host: string;
   logger: Logger;
@@ -21,10 +23,10 @@ export interface LogServerOptions {
 }
 
 /**
- * Serves the logs of this node's pods to the API server, over TLS with an authority and a token that are made for this
+ * Serves the logs of this node's pods, and streams into them, to the API server, over TLS with an authority and a token that are made for this
  * start and handed over in a Secret. Resolves when they can be asked for.
  */
-export async function serveNodeLogs(options: LogServerOptions): Promise<{ done: Promise<void> }> {
+export async function serveNodeStreams(options: StreamServerOptions): Promise<{ done: Promise<void> }> {
   const { store, nodeName, host, logger, signal } = options;
   const token = randomBytes(32).toString("base64url");
   const { ca, pair } = await issue(host);
@@ -32,6 +34,14 @@ export async function serveNodeLogs(options: LogServerOptions): Promise<{ done: 
     void answer(options, token, request, response);
   });
   server.on("tlsClientError", () => {});
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once("finish", () => socket.end());
+    void answer(options, token, request, response, { socket, head });
+  });
   server.listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -63,10 +73,11 @@ async function stopped(server: Server, signal: AbortSignal): Promise<void> {
 }
 
 async function answer(
-  { kubelet, logger, signal }: LogServerOptions,
+  { kubelet, logger, signal }: StreamServerOptions,
   token: string,
   request: IncomingMessage,
   response: ServerResponse,
+  upgrade?: Upgrade,
 ): Promise<void> {
   const over = new AbortController();
   response.on("error", () => {});
@@ -75,8 +86,10 @@ async function answer(
     const url = new URL(request.url ?? "/", "https://node");
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (!isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
+    if (upgrade !== undefined)
+      return await answerUpgrade(kubelet, { request, response, upgrade, url }, signal);
     if (request.method !== "GET" || url.pathname !== LOGS_PATH) {
-      throw new StatusError("NotFound", "a node answers for its pods' logs only");
+      throw new StatusError("NotFound", "a node answers for its pods only");
     }
     const asked = readQuery(url.searchParams, AbortSignal.any([over.signal, signal]));
     await sendLog(response, kubelet.logs(asked), over.signal);

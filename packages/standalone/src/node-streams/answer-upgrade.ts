@@ -1,0 +1,36 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { StatusError } from "@mooring/store";
+import type { Kubelet } from "../kubelet/index.ts";
+import { CHANNEL_PROTOCOLS } from "../streams/channels.ts";
+import { accept, chooseProtocol, type Upgrade } from "../streams/handshake.ts";
+import { serveForwards } from "../streams/serve-forwards.ts";
+import { serveSession } from "../streams/serve-session.ts";
+import { acceptTunnel, chooseTunnel } from "../streams/tunnel.ts";
+import { EXEC_PATH, FORWARD_PATH, readExec, readForward } from "./query.ts";
+
+export interface UpgradeRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  upgrade: Upgrade;
+  url: URL;
+}
+
+/** A stream into a pod of this node, which the API server has let somebody open. Throws before anything was answered. */
+export async function answerUpgrade(
+  kubelet: Pick<Kubelet, "exec" | "forward">,
+  { request, response, upgrade, url }: UpgradeRequest,
+  stop: AbortSignal,
+): Promise<void> {
+  if (url.pathname === EXEC_PATH) {
+    const { stdout, stderr, ...asked } = readExec(url.searchParams);
+    const protocol = chooseProtocol(request, CHANNEL_PROTOCOLS);
+    const ws = await accept(request, response, upgrade, protocol);
+    return serveSession(ws, { open: () => kubelet.exec(asked), stdout, stderr, stop });
+  }
+  if (url.pathname === FORWARD_PATH) {
+    const pod = readForward(url.searchParams);
+    const client = await acceptTunnel(chooseTunnel(request), request, response, upgrade);
+    return serveForwards(client, { connect: (port) => kubelet.forward({ ...pod, port }), stop });
+  }
+  throw new StatusError("NotFound", "a node answers for its pods only");
+}

@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { StatusError } from "@mooring/store";
+import type { Upgrade } from "../streams/handshake.ts";
+import type { NodeAccess } from "./access.ts";
+import { failure } from "./fetch.ts";
+
+/** How long a node may take to take a connection over. */
+const ANSWER_MS = 10_000;
+/** Of a handshake, in either direction; everything else stays where it is. */
+const PASSED = [
+  ...["upgrade", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"],
+  ...["sec-websocket-accept", "x-stream-protocol-version"],
+];
+
+/**
+ * Hands a client's connection on to a node, and resolves when it has ended. `path`: of `execPath` or `forwardPath`. Throws a
+ * StatusError before anything was answered.
+ */
+export type Relay = (connection: Relayed, path: string, stop: AbortSignal) => Promise<void>;
+
+export interface Relayed {
+  request: IncomingMessage;
+  response: ServerResponse;
+  upgrade: Upgrade;
+}
+
+/**
+ * Hands a client's connection on to a node, which answers its handshake, and copies both ways until either end is closed.
+ * Throws what the node refuses it with, before anything was answered.
+ */
+export async function relay(
+  { request, response, upgrade }: Relayed,
+  access: NodeAccess,
+  path: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const { answer, socket: node, head } = await ask(access, path, passed(request.headers), stop);
+  const { socket: client } = upgrade;
+  response.detachSocket(client as never);
+  response.statusCode = 101;
+  const lines = Object.entries(passed(answer.headers)).map(([name, value]) => `${name}: ${value}`);
+  client.write(["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", ...lines, "", ""].join("\r\n"));
+  if (head.length > 0) node.unshift(head);
+  if (upgrade.head.length > 0) client.unshift(upgrade.head);
+  const end = () => {
+    node.destroy();
+    client.destroy();
+  };
+  stop.addEventListener("abort", end, { once: true });
+  if (stop.aborted) end();
+  try {
+    await Promise.all([pipeline(client, node), pipeline(node, client)]);
+  } catch {
+    // Either has gone.
+  } finally {
+    stop.removeEventListener("abort", end);
+    end();
+  }
+}
+
+interface Taken {
+  answer: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+}
+
+async function ask(
+  { host, port, ca, token }: NodeAccess,
+  path: string,
+  headers: Record<string, string>,
+  stop: AbortSignal,
+): Promise<Taken> {
+  const sent = httpsRequest({
+    ...{ host, port, ca, path, agent: false, minVersion: "TLSv1.2", signal: stop },
+    headers: { ...headers, connection: "Upgrade", authorization: `Bearer ${token}` },
+  });
+  const late = setTimeout(() => sent.destroy(new Error(`no answer for ${ANSWER_MS / 1000} s`)), ANSWER_MS);
+  const refused = once(sent, "response").then(async ([answer]) => {
+    throw await failure(answer as IncomingMessage);
+  });
+  const taken = once(sent, "upgrade").then(
+    ([answer, socket, head]): Taken => ({ answer, socket: socket as Duplex, head: head as Buffer }),
+  );
+  // Whichever comes second is nobody's.
+  refused.catch(() => {});
+  taken.catch(() => {});
+  try {
+    sent.end();
+    const first = await Promise.race([refused, taken]);
+    if (first === undefined) throw new StatusError("InternalError", "the node did not take the connection");
+    first.socket.on("error", () => {});
+    return first;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+function passed(headers: IncomingHttpHeaders): Record<string, string> {
+  const found = PASSED.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, String(value)] as const];
+  });
+  return Object.fromEntries(found);
+}
