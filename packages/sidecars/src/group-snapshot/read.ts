@@ -20,7 +20,7 @@ import type { GroupSnapshotView, NamedGroup } from "./view.ts";
 type Fresh = { fresh: boolean };
 
 /** Reads what a decision about a group snapshot needs. `fresh`: an earlier step met an outdated picture. */
-export async function lookAtGroup(
+export async function readGroupView(
   context: SidecarContext,
   key: string,
   { fresh }: Fresh,

@@ -1,7 +1,6 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
 import { defined } from "@mooring/store";
-
-type Condition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["conditions"]>[number];
+import { withCondition } from "../common/conditions.ts";
 
 /** Conditions that stand for one change: they come and go together. */
 const MODIFY_CONDITIONS: ReadonlySet<string> = new Set(["ModifyingVolume", "ModifyVolumeError"]);
@@ -17,17 +16,8 @@ export interface ModifyStatusChange {
 /** The claim's status after a step. Conditions of others stay; `now` is RFC 3339. */
 export function modifyStatus(claim: PersistentVolumeClaim, change: ModifyStatusChange, now: string): object {
   const { condition, current, progress } = change;
-  const before = claim.status?.conditions ?? [];
-  const others = before.filter(({ type }) => !MODIFY_CONDITIONS.has(type));
-  const known = before.find(
-    ({ type, message = "" }) => type === condition?.type && message === condition.message,
-  );
-  const fresh: Condition[] =
-    condition === undefined
-      ? []
-      : [known ?? { ...condition, status: "True", lastTransitionTime: now, lastProbeTime: now }];
   return {
-    conditions: [...others, ...fresh],
+    conditions: withCondition(claim, MODIFY_CONDITIONS, condition, now),
     modifyVolumeStatus:
       progress === undefined
         ? null

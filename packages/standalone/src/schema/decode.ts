@@ -1,6 +1,6 @@
-import { StatusError } from "@mooring/store";
+import { QUANTITY_ERROR, StatusError } from "@mooring/store";
 import { childSchema, isObject, type JsonObject, type Schema } from "./model.ts";
-import { normalizeQuantity, QUANTITY_ERROR } from "./quantity.ts";
+import { normalizeQuantity } from "./quantity.ts";
 import { jsonType } from "./validate.ts";
 
 /**

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readQuantity } from "@mooring/store";
 import fc from "fast-check";
 import { builtinKinds } from "../builtin/index.ts";
 import { applyDefaults, dropForbiddenNulls } from "./default.ts";
 import { clone, isObject, type JsonObject, type Schema } from "./model.ts";
 import { patternOf } from "./pattern.ts";
 import { prune, unknownFields } from "./prune.ts";
-import { compareQuantities, normalizeQuantity, readQuantity } from "./quantity.ts";
+import { compareQuantities, normalizeQuantity } from "./quantity.ts";
 import { validateSchema } from "./validate.ts";
 
 const schema: Schema = {

@@ -1,3 +1,4 @@
+import { QUANTITY_ERROR, readQuantity } from "@mooring/store";
 import {
   duplicate,
   type FieldError,
@@ -19,7 +20,6 @@ import {
   type Schema,
 } from "./model.ts";
 import { patternOf } from "./pattern.ts";
-import { QUANTITY_ERROR, readQuantity } from "./quantity.ts";
 
 /** Path of a field below `path`, as an API server prints it: `.name` in structs, `[key]` in maps. */
 export function fieldPath(path: string, schema: Schema | undefined, field: string): string {

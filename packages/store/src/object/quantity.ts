@@ -1,15 +1,14 @@
 import { badRequest } from "./errors.ts";
 
-const BINARY: readonly [suffix: string, power: bigint][] = [
-  ["Ei", 60n],
-  ["Pi", 50n],
-  ["Ti", 40n],
-  ["Gi", 30n],
-  ["Mi", 20n],
-  ["Ki", 10n],
-];
-/** Decimal suffix -> power of ten. */
-const DECIMAL: Readonly<Record<string, number>> = {
+/** A resource quantity with full Kubernetes semantics (`apimachinery/pkg/api/resource`), exact to 1e-9. */
+export interface Quantity {
+  /** The amount in units of 1e-9, the finest that a quantity can say. */
+  nano: bigint;
+  format: "DecimalSI" | "BinarySI" | "DecimalExponent";
+}
+
+/** A suffix of a quantity to the power of ten that it stands for. */
+export const DECIMAL_SUFFIXES: Readonly<Record<string, number>> = {
   n: -9,
   u: -6,
   m: -3,
@@ -21,7 +20,34 @@ const DECIMAL: Readonly<Record<string, number>> = {
   P: 15,
   E: 18,
 };
-const PATTERN = /^([+-]?)(\d+\.?\d*|\.\d+)(?:(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?)|[eE]([+-]?\d{1,3}))$/;
+/** Suffixes of quantities by the power of 1024 that they stand for. */
+export const BINARY_SUFFIXES: readonly string[] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const SYNTAX = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|[KMGTPE]i|[MGTPE]|[eE][+-]?\d{1,3}|)$/;
+const NANO = 1_000_000_000n;
+const MICRO = 1_000_000n;
+
+/** What an API server says of a text that is no quantity. */
+export const QUANTITY_ERROR =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+/** Undefined when `text` is no quantity. Fractions of 1e-9 are rounded up, as in Kubernetes. */
+export function readQuantity(text: string | number): Quantity | undefined {
+  const match = SYNTAX.exec(String(text));
+  if (match === null) return undefined;
+  const [, sign = "", digits = "", suffix = ""] = match;
+  const [whole = "", fraction = ""] = digits.split(".");
+  const binary = suffix.endsWith("i") ? BINARY_SUFFIXES.indexOf(suffix) : 0;
+  const exponential = /^[eE]/.test(suffix) && suffix !== "E";
+  const exponent = exponential ? Number(suffix.slice(1)) : binary > 0 ? 0 : (DECIMAL_SUFFIXES[suffix] ?? 0);
+  const mantissa = BigInt(`${whole}${fraction}` || "0") * NANO * (1n << BigInt(10 * binary));
+  const shift = exponent - fraction.length;
+  const magnitude =
+    shift >= 0 ? mantissa * 10n ** BigInt(shift) : ceilDivide(mantissa, 10n ** BigInt(-shift));
+  return {
+    nano: sign === "-" ? -magnitude : magnitude,
+    format: exponential ? "DecimalExponent" : binary > 0 ? "BinarySI" : "DecimalSI",
+  };
+}
 
 /** Reads a resource quantity: `5Gi` -> 5368709120n, `1500m` -> 2n: parts of a whole are rounded up. Throws BadRequest. */
 export function parseQuantity(text: string | number): bigint {
@@ -33,33 +59,18 @@ export function parseMilli(text: string | number): bigint {
   return ceilDivide(parseNano(text), MICRO);
 }
 
-const NANO = 1_000_000_000n;
-const MICRO = 1_000_000n;
-
-/** The value in billionths, the finest that a quantity can say. */
 function parseNano(text: string | number): bigint {
-  const match = PATTERN.exec(String(text).trim());
-  if (match === null) {
-    throw badRequest(
-      `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$': ${JSON.stringify(text)}`,
-    );
-  }
-  const [, sign, digits = "0", suffix = "", exponent] = match;
-  const [whole = "", fraction = ""] = digits.split(".");
-  const mantissa = BigInt(`${whole}${fraction}` || "0") * (sign === "-" ? -1n : 1n);
-  const binary = BINARY.find(([name]) => name === suffix)?.[1];
-  if (binary !== undefined) {
-    return ceilDivide(mantissa * NANO * 2n ** binary, 10n ** BigInt(fraction.length));
-  }
-  const power = (exponent === undefined ? (DECIMAL[suffix] ?? 0) : Number(exponent)) - fraction.length + 9;
-  return power >= 0 ? mantissa * 10n ** BigInt(power) : ceilDivide(mantissa, 10n ** BigInt(-power));
+  const quantity = readQuantity(String(text).trim());
+  if (quantity === undefined) throw badRequest(`${QUANTITY_ERROR}: ${JSON.stringify(text)}`);
+  return quantity.nano;
 }
 
 /** Writes bytes in the largest binary unit that holds them exactly: 5368709120n -> `5Gi`, 1000n -> `1000`. */
 export function formatQuantity(bytes: bigint): string {
   if (bytes === 0n) return "0";
-  for (const [suffix, power] of BINARY) {
-    if (bytes % 2n ** power === 0n) return `${bytes / 2n ** power}${suffix}`;
+  for (let power = BINARY_SUFFIXES.length - 1; power > 0; power -= 1) {
+    const unit = 1n << BigInt(10 * power);
+    if (bytes % unit === 0n) return `${bytes / unit}${BINARY_SUFFIXES[power]}`;
   }
   return String(bytes);
 }

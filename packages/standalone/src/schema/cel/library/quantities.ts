@@ -1,5 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { QUANTITY_ERROR, type Quantity, readQuantity } from "../../quantity.ts";
+import { QUANTITY_ERROR, type Quantity, readQuantity } from "@mooring/store";
 
 const NANO = 1_000_000_000n;
 
