@@ -99,12 +99,11 @@ class Machine {
 
   async attach(name: string, nodeID: string): Promise<void> {
     const type: AttacherType = "csi-attacher";
-    await addTicket(this.store, name, { id: `t-${nodeID}`, type, nodeID }, new Date());
+    await addTicket(this.store, name, { id: `t-${nodeID}`, type, nodeID }, { now: new Date() });
     const satisfied = (id: string) =>
       waitFor(
         this.store,
-        VolumeAttachments,
-        { name },
+        { resource: VolumeAttachments, key: { name } },
         (a) => a !== undefined && ticketStatus(a, id)?.satisfied === true,
         patience(),
       );
@@ -117,7 +116,12 @@ class Machine {
   }
 
   async is(name: string, state: string): Promise<void> {
-    await waitFor(this.store, Volumes, { name }, (v) => v?.status?.state === state, patience());
+    await waitFor(
+      this.store,
+      { resource: Volumes, key: { name } },
+      (v) => v?.status?.state === state,
+      patience(),
+    );
   }
 }
 

@@ -34,7 +34,12 @@ async function reached<T extends KubeObject>(
   test: (object: T) => boolean,
 ): Promise<T> {
   const is = (object: T | undefined) => object !== undefined && test(object);
-  const found = await waitFor(store, resource, { namespace, name }, is, AbortSignal.timeout(180_000));
+  const found = await waitFor(
+    store,
+    { resource, key: { namespace, name } },
+    is,
+    AbortSignal.timeout(180_000),
+  );
   if (found === undefined) throw new Error(`${resource.kind} ${name} is gone`);
   return found;
 }
@@ -44,7 +49,7 @@ async function gone(store: RestStore, resource: Resource, name: string): Promise
     if (!isNotFound(error)) throw error;
   });
   const isGone = (object: KubeObject | undefined) => object === undefined;
-  await waitFor(store, resource, { namespace, name }, isGone, AbortSignal.timeout(180_000));
+  await waitFor(store, { resource, key: { namespace, name } }, isGone, AbortSignal.timeout(180_000));
 }
 
 /** A claim that is bound, with data in its image; resolves with the image's path. */

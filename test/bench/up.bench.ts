@@ -70,8 +70,7 @@ async function bound(store: RestStore, round: number): Promise<void> {
   await store.create(PersistentVolumeClaims, claim(namespace, name));
   await waitFor(
     store,
-    PersistentVolumeClaims,
-    { namespace, name },
+    { resource: PersistentVolumeClaims, key: { namespace, name } },
     (item) => item?.status?.phase === "Bound",
     patience(),
   );
@@ -79,8 +78,13 @@ async function bound(store: RestStore, round: number): Promise<void> {
 
 async function mounted(store: RestStore, round: number): Promise<void> {
   const name = `p${round}`;
-  await store.create(Pods, pod(namespace, name, "exec sleep 100000", { "/data": `c${round}` }));
-  await waitFor(store, Pods, { namespace, name }, (item) => item?.status?.phase === "Running", patience());
+  await store.create(Pods, pod(namespace, name, "exec sleep 100000", { mounts: { "/data": `c${round}` } }));
+  await waitFor(
+    store,
+    { resource: Pods, key: { namespace, name } },
+    (item) => item?.status?.phase === "Running",
+    patience(),
+  );
 }
 
 async function readyTime(up: Up): Promise<number> {

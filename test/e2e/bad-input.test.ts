@@ -24,7 +24,10 @@ const add = (...objects: object[]) =>
   kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
 
 test("a missing mkfs is told on the pod, with its package; the pod runs once it is there", async () => {
-  await add(claim("default", "plain"), pod("default", "plain", "exec sleep 100000", { "/data": "plain" }));
+  await add(
+    claim("default", "plain"),
+    pod("default", "plain", "exec sleep 100000", { mounts: { "/data": "plain" } }),
+  );
   const told = /mkfs\.ext4 is not installed on this machine \(install it: apt-get install e2fsprogs\)/;
   await shows(
     ["events", "--field-selector", "involvedObject.name=plain,reason=FailedMount"],
@@ -43,7 +46,7 @@ test("a cut image is made whole by nobody but a person, who accepts the loss; th
   const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
   const image = join(up.stateDir, "pools/default/mnt/images", `${handle}.img`);
   await truncate(image, 32 << 20);
-  await add(pod("default", "cut", "exec sleep 100000", { "/data": "cut" }));
+  await add(pod("default", "cut", "exec sleep 100000", { mounts: { "/data": "cut" } }));
   const told = /the image of volume v-\S+ has 33554432 bytes, but had 67108864/;
   const volumes = "volumes.storage.mooring.dev";
   await shows([volumes, handle], "{.status.robustness} {.status.error.message}", told);

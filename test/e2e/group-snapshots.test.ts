@@ -64,7 +64,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       "two claims under a writer are cut at one moment, and restored to claims of their own",
       async () => {
         await kubectl.apply(
-          JSON.stringify(pod("default", "writer", WRITER, { "/data": "data", "/log": "log" })),
+          JSON.stringify(pod("default", "writer", WRITER, { mounts: { "/data": "data", "/log": "log" } })),
         );
         await shows(["pod", "writer"], "{.status.phase}", "Running");
         const acknowledged = await written(kubectl, 5);
@@ -86,7 +86,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         assert.deepEqual(rows.map(([, of]) => of).sort(), ["data", "log"]);
         const old = rows.map(([name, of]) => claim("default", `old-${of}`, { snapshot: name ?? "" }));
         const mounts = { "/data": "old-data", "/log": "old-log" };
-        const reader = pod("default", "reader", "cat /log/n /data/n", mounts);
+        const reader = pod("default", "reader", "cat /log/n /data/n", { mounts });
         await kubectl.apply([...old, reader].map((each) => JSON.stringify(each)).join("\n---\n"));
         const [log = 0, data = 0] = (await finished("reader")).trim().split(/\s+/).map(Number);
         assert.ok(data >= acknowledged, `${data} is before ${acknowledged}, which was on disk`);

@@ -64,7 +64,10 @@ function brought(name: string, group: string, driver: string): object[] {
 
 /** A claim of a Pod that sleeps, with its file system mounted; where. */
 async function inUse(name: string, group: string): Promise<{ mount: string }> {
-  await add(labelled(name, group), pod("default", `uses-${name}`, "exec sleep 100000", { "/data": name }));
+  await add(
+    labelled(name, group),
+    pod("default", `uses-${name}`, "exec sleep 100000", { mounts: { "/data": name } }),
+  );
   await shows(["pod", `uses-${name}`], "{.status.phase}", "Running");
   const volume = await kubectl.run("get", "pvc", name, "-o", "jsonpath={.spec.volumeName}");
   const handle = await kubectl.run("get", "pv", volume, "-o", "jsonpath={.spec.csi.volumeHandle}");
@@ -233,7 +236,7 @@ test("a member that is deleted while its group cannot be cut: told with its volu
 test("a full file system is cut like any other; a full pool is told, by group and restore, and both are made when there is space", async () => {
   const script = "dd if=/dev/zero of=/data/fill bs=1M 2>/dev/null || true; sync; exec sleep 100000";
   await kubectl.run("delete", "pod", "uses-two");
-  await add(pod("default", "uses-two", script, { "/data": "two" }));
+  await add(pod("default", "uses-two", script, { mounts: { "/data": "two" } }));
   await shows(["pod", "uses-two"], "{.status.phase}", "Running");
   await add(groupOf("full", "barrier"));
   await shows(["vgs", "full"], "{.status.readyToUse}", "true");

@@ -34,7 +34,9 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       return { ...object, metadata: { ...object.metadata, labels: { app: "pair" } } };
     };
     for (const name of ["a", "b"]) await kubectl.apply(JSON.stringify(labelled(name)));
-    await kubectl.apply(JSON.stringify(pod("default", "writer", WRITE, { "/a": "a", "/b": "b" })));
+    await kubectl.apply(
+      JSON.stringify(pod("default", "writer", WRITE, { mounts: { "/a": "a", "/b": "b" } })),
+    );
     await shows(["pod", "writer"], "{.status.phase}", "Running");
 
     await t.test("snapshot create cuts what the selector selects, under load, and shows how", async () => {
@@ -55,7 +57,9 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
       assert.match(shown, /^a +a-again +96Mi +mooring +Bound/m);
       assert.match(shown, /^b +other +64Mi +mooring +Bound/m);
       await kubectl.run("wait", "--for=condition=Complete", "volumegrouprestore/again", "--timeout=60s");
-      await kubectl.apply(JSON.stringify(pod("default", "reader", READ, { "/a": "a-again", "/b": "other" })));
+      await kubectl.apply(
+        JSON.stringify(pod("default", "reader", READ, { mounts: { "/a": "a-again", "/b": "other" } })),
+      );
       await shows(["pod", "reader"], "{.status.phase}", "Succeeded");
       const [a = 0, b = 0] = (await kubectl.run("logs", "reader")).split("\n").map(Number);
       assert.ok(a > 0 && a - b >= 0 && a - b <= 1, `a has ${a}, b has ${b}`);
@@ -85,7 +89,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
         for (const { claim: from, snapshot } of members)
           await kubectl.apply(JSON.stringify(claim("default", `${from}-by-hand`, { snapshot })));
         const mounts = { "/a": "a-by-hand", "/b": "b-by-hand" };
-        await kubectl.apply(JSON.stringify(pod("default", "by-hand", READ, mounts)));
+        await kubectl.apply(JSON.stringify(pod("default", "by-hand", READ, { mounts })));
         await shows(["pod", "by-hand"], "{.status.phase}", "Succeeded");
         assert.equal(await kubectl.run("logs", "by-hand"), await kubectl.run("logs", "reader"));
         await kubectl.run("delete", "pod", "by-hand");

@@ -43,7 +43,9 @@ test("the state of one node is not started as another; through a symbolic link i
   await linked.start();
   const kubectl = new Kubectl(linked.kubeconfig);
   await kubectl.apply(JSON.stringify(claim("default", "linked")));
-  await kubectl.apply(JSON.stringify(pod("default", "linked", "exec sleep infinity", { "/data": "linked" })));
+  await kubectl.apply(
+    JSON.stringify(pod("default", "linked", "exec sleep infinity", { mounts: { "/data": "linked" } })),
+  );
   await kubectl.run("wait", "--for=condition=Ready", "pod/linked", "--timeout=120s");
   await kubectl.run("delete", "pod/linked", "pvc/linked");
   assert.equal(await linked.end("SIGTERM"), 0);

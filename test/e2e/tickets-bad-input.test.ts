@@ -129,7 +129,7 @@ test("a forced detach ends the tickets of all people, and with --all those of jo
   const { apiVersion, kind, metadata } = await store.get(Volumes, { name: volume });
   const owner = { apiVersion, kind, name: volume, uid: metadata.uid ?? "" };
   const job = { id: "job", type: "volume-rebuilding-controller" as const, nodeID: "node-a", owner };
-  await addTicket(store, volume, { ...job, parameters: { disableFrontend: "any" } }, new Date());
+  await addTicket(store, volume, { ...job, parameters: { disableFrontend: "any" } }, { now: new Date() });
   const refused = await mooring("ticket", "rm", volume, "job");
   assert.equal(refused.code, 1);
   assert.match(refused.text, /belongs to volume-rebuilding-controller and ends with Volume.*\(--force\)/s);
@@ -169,7 +169,7 @@ test("kubectl: a ticket that is not there ends without a change; an object of no
 for (const flag of ["--force", "--all"]) {
   test(`volume detach ${flag} takes no mounted device from a running Pod, and the Pod writes on`, async (t) => {
     const script = "while :; do date > /data/now; sync /data/now; echo written; sleep 0.2; done";
-    await store.create(Pods, pod(NAMESPACE, "user", script, { "/data": "data" }));
+    await store.create(Pods, pod(NAMESPACE, "user", script, { mounts: { "/data": "data" } }));
     const key = { namespace: NAMESPACE, name: "user" };
     t.after(() => kubectl.run("delete", "pod", "user", "--ignore-not-found"));
     await eventually("the Pod to run", async () => (await store.get(Pods, key)).status?.phase === "Running");

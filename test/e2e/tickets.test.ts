@@ -96,7 +96,9 @@ test("a Pod and a person hold a volume together; a third who wants it otherwise 
   await one.store.create(
     Pods,
     pod(NAMESPACE, "user", "while :; do date > /data/now; sync /data/now; sleep 1; done", {
-      "/data": "data",
+      mounts: {
+        "/data": "data",
+      },
     }),
   );
   await eventually("the Pod to run", async () => (await phase()) === "Running");

@@ -32,7 +32,7 @@ describe("data services of a pool that two nodes share, by kubectl", () => {
     nodes.kubectl.apply(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
 
   function podOn(node: string, name: string, script: string, claimName: string): Pod {
-    const plain = pod(NAMESPACE, name, script, { "/data": claimName });
+    const plain = pod(NAMESPACE, name, script, { mounts: { "/data": claimName } });
     const spec = { ...plain.spec, nodeSelector: { "kubernetes.io/hostname": node } };
     return { ...plain, spec } as Pod;
   }

@@ -45,7 +45,9 @@ describe("a node that joins over the network", () => {
     const store = await nodes.store();
     await kubectl.apply(LATE_CLASS);
     await store.create(PersistentVolumeClaims, claim(NAMESPACE, "notes", { className: "late" }));
-    const writer = pod(NAMESPACE, "writer", "echo from-b > /data/f; sync /data/f", { "/data": "notes" });
+    const writer = pod(NAMESPACE, "writer", "echo from-b > /data/f; sync /data/f", {
+      mounts: { "/data": "notes" },
+    });
     await store.create(Pods, {
       ...writer,
       spec: { ...writer.spec, nodeSelector: { "kubernetes.io/hostname": "b" } },
@@ -55,7 +57,10 @@ describe("a node that joins over the network", () => {
     const volume = await store.get(PersistentVolumes, { name: bound.spec?.volumeName ?? "" });
     assert.match(JSON.stringify(volume.spec?.nodeAffinity), /"b"/);
     // Nothing says where: the data does.
-    await store.create(Pods, pod(NAMESPACE, "reader", "grep from-b /data/f", { "/data": "notes" }));
+    await store.create(
+      Pods,
+      pod(NAMESPACE, "reader", "grep from-b /data/f", { mounts: { "/data": "notes" } }),
+    );
     await succeeded("reader");
     const ran = await store.get(Pods, { namespace: NAMESPACE, name: "reader" });
     assert.equal(ran.spec?.nodeName, "b");

@@ -144,7 +144,9 @@ describe("pods of a machine that is lost", () => {
       await nodes.kubectl.run("taint", "node", "a", `${OUT_OF_SERVICE}=nodeshutdown:NoExecute`);
       await first.gone();
       const next = pod(NAMESPACE, "kept-next", `tail -n1 /data/log; exec sleep infinity`, {
-        "/data": "kept",
+        mounts: {
+          "/data": "kept",
+        },
       });
       await store.create(Pods, next);
       const refused = await eventually("the scheduler to say why not", async () => {

@@ -19,7 +19,9 @@ test(`${COUNT} claims at once are bound, attached to one pod each, and cleaned u
   await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   await Promise.all(names.map((name) => store.create(PersistentVolumeClaims, claim(namespace, name))));
   const script = "echo $HOSTNAME > /data/me; exec sleep 100000";
-  await Promise.all(names.map((name) => store.create(Pods, pod(namespace, name, script, { "/data": name }))));
+  await Promise.all(
+    names.map((name) => store.create(Pods, pod(namespace, name, script, { mounts: { "/data": name } }))),
+  );
   await eventually(
     "all pods to run",
     async () => {

@@ -11,7 +11,7 @@ export const aPod = (
   script = "exec sleep 100000",
   mounts: Record<string, string> = {},
   policy: "Always" | "OnFailure" | "Never" = "Always",
-): ReturnType<typeof pod> => pod(HERE, name, script, mounts, policy);
+): ReturnType<typeof pod> => pod(HERE, name, script, { mounts, restartPolicy: policy });
 
 type Container = NonNullable<ReturnType<typeof pod>["spec"]>["containers"][number];
 

@@ -40,8 +40,10 @@ export function pod(
   namespace: string,
   name: string,
   script: string,
-  mounts: Record<string, string> = {},
-  restartPolicy: "Always" | "OnFailure" | "Never" = "Never",
+  {
+    mounts = {},
+    restartPolicy = "Never",
+  }: { mounts?: Record<string, string>; restartPolicy?: "Always" | "OnFailure" | "Never" } = {},
 ): Pod {
   const entries = Object.entries(mounts);
   return {

@@ -111,7 +111,7 @@ export class Scenario {
     claimName: string,
     restartPolicy: "Always" | "OnFailure",
   ): Promise<void> {
-    const object = pod(this.#namespace, name, script, { [DATA]: claimName }, restartPolicy);
+    const object = pod(this.#namespace, name, script, { mounts: { [DATA]: claimName }, restartPolicy });
     await ensure(this.#persist, Pods, withFolder(object, this.#acks));
   }
 

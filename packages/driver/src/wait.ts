@@ -22,8 +22,7 @@ const PATIENCE_MS = 5_000;
  */
 export async function waitUntil<T extends KubeObject>(
   store: ObjectStore,
-  resource: Resource<T>,
-  name: string,
+  { resource, name }: { resource: Resource<T>; name: string },
   wait: Wait<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
@@ -36,7 +35,7 @@ export async function waitUntil<T extends KubeObject>(
     const asks = wait.giveUp !== undefined || wait.isDone !== undefined;
     const round = limited(signal, asks ? PATIENCE_MS : undefined);
     try {
-      return await waitFor(store, resource, { name }, until, round.signal);
+      return await waitFor(store, { resource, key: { name } }, until, round.signal);
     } catch (error) {
       if (signal.aborted) throw gaveUp(wait.what, wait.describe?.(last) ?? "", error);
       if (!round.signal.aborted) throw error;

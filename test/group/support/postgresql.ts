@@ -37,6 +37,12 @@ async function identity(): Promise<Identity> {
   return { uid: await number("-u"), gid: await number("-g") };
 }
 
+interface Folders {
+  data: string;
+  wal: string;
+  sockets: string;
+}
+
 /** One PostgreSQL with its data and its log in two folders, which may be two volumes. */
 export class Postgresql {
   readonly #bin: string;
@@ -48,7 +54,7 @@ export class Postgresql {
   /** What the server wrote. */
   log = "";
 
-  private constructor(bin: string, who: Identity, data: string, wal: string, sockets: string) {
+  private constructor(bin: string, who: Identity, { data, sockets, wal }: Folders) {
     this.#bin = bin;
     this.#who = who;
     this.#data = join(data, "pgdata");
@@ -59,7 +65,7 @@ export class Postgresql {
   /** `bin` from {@link postgresqlFolder}; `sockets`: a folder that may be made, with a short path. */
   static async at(bin: string, data: string, wal: string, sockets: string): Promise<Postgresql> {
     const who = await identity();
-    const server = new Postgresql(bin, who, data, wal, sockets);
+    const server = new Postgresql(bin, who, { data, wal, sockets });
     await mkdir(sockets, { recursive: true });
     for (const folder of [data, wal, sockets]) await run("chown", [`${who.uid}:${who.gid}`, folder]);
     return server;

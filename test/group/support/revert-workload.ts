@@ -35,10 +35,15 @@ export class Workload {
   /** Waits for the volume; resolves with its device. */
   async enter(): Promise<string> {
     const { name } = this;
-    await addTicket(this.#store, name, { id: ID, type: "csi-attacher", nodeID: NODE }, new Date());
+    await addTicket(this.#store, name, { id: ID, type: "csi-attacher", nodeID: NODE }, { now: new Date() });
     const has = (attachment: VolumeAttachment | undefined) =>
       attachment !== undefined && ticketStatus(attachment, ID)?.satisfied === true;
-    await waitFor(this.#store, VolumeAttachments, { name }, has, AbortSignal.timeout(90_000));
+    await waitFor(
+      this.#store,
+      { resource: VolumeAttachments, key: { name } },
+      has,
+      AbortSignal.timeout(90_000),
+    );
     const { status } = await until(
       this.#store,
       Volumes,
@@ -84,7 +89,12 @@ export class Workload {
     const { name } = this;
     const free = (attachment: VolumeAttachment | undefined) =>
       Object.keys(attachment?.spec.attachmentTickets ?? {}).length === 0;
-    await waitFor(this.#store, VolumeAttachments, { name }, free, AbortSignal.timeout(90_000));
+    await waitFor(
+      this.#store,
+      { resource: VolumeAttachments, key: { name } },
+      free,
+      AbortSignal.timeout(90_000),
+    );
     await until(this.#store, Volumes, name, ({ status }) => status?.state === "detached");
   }
 }

@@ -36,7 +36,7 @@ export class PodWriter {
 
   static async create(nodes: Nodes, name: string, node: string, claim: string): Promise<PodWriter> {
     const writer = new PodWriter(nodes, name, node, claim);
-    const plain = pod(NAMESPACE, name, "", { "/data": claim });
+    const plain = pod(NAMESPACE, name, "", { mounts: { "/data": claim } });
     const [container] = plain.spec?.containers ?? [];
     const command = ["perl", "-e", WRITER, "/data/log", node, "0.02"];
     const store = await nodes.store();

@@ -100,7 +100,7 @@ async function satisfied(
   };
   const signal = AbortSignal.timeout(timeout);
   try {
-    await waitFor(store, VolumeAttachments, { name: volume }, holds, signal);
+    await waitFor(store, { resource: VolumeAttachments, key: { name: volume } }, holds, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     const why = last === undefined ? undefined : ticketStatus(last, id)?.conditions[0]?.message;

@@ -27,13 +27,12 @@ export async function until<T>(what: string, probe: () => Promise<T | undefined>
 async function watched<T extends KubeObject>(
   what: string,
   store: ObjectStore,
-  resource: Resource<T>,
-  key: ObjectKey,
+  { resource, key }: { resource: Resource<T>; key: ObjectKey },
   accept: (object: T | undefined) => boolean,
 ): Promise<T | undefined> {
   const signal = AbortSignal.timeout(PATIENCE_MS);
   try {
-    return await waitFor(store, resource, key, accept, signal);
+    return await waitFor(store, { resource, key }, accept, signal);
   } catch (error) {
     throw signal.aborted ? impatient(what, error) : error;
   }
@@ -47,7 +46,7 @@ export async function untilObject<T extends KubeObject>(
   accept: (object: T) => boolean,
 ): Promise<T> {
   const what = `${resource.kind} ${key.name}`;
-  const object = await watched(what, store, resource, key, (item) => item !== undefined && accept(item));
+  const object = await watched(what, store, { resource, key }, (item) => item !== undefined && accept(item));
   if (object === undefined) throw impatient(what);
   return object;
 }
@@ -57,8 +56,7 @@ export async function untilGone(store: ObjectStore, resource: Resource, key: Obj
   await watched(
     `${resource.kind} ${key.name} to be gone`,
     store,
-    resource,
-    key,
+    { resource, key },
     (item) => item === undefined,
   );
 }

@@ -38,7 +38,7 @@ export async function waitForObject<T extends KubeObject>(
       told = now;
       return false;
     };
-    seen = await waitFor(store, resource, key, accept, signal);
+    seen = await waitFor(store, { resource, key }, accept, signal);
   } catch (error) {
     if (!signal.aborted) throw error;
     const message = `${resource.kind} ${key.name}: after ${seconds} s ${last(seen)}`;

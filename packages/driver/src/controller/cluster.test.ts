@@ -63,8 +63,7 @@ describe("the controller service of a cluster", () => {
     const key = { name: snapshotIdOf("monday") };
     const object = await waitFor(
       cluster.store,
-      Snapshots,
-      key,
+      { resource: Snapshots, key },
       (snapshot) => snapshot !== undefined,
       AbortSignal.timeout(60_000),
     );
@@ -87,8 +86,7 @@ describe("the controller service of a cluster", () => {
         cluster.store,
         Volumes,
         { name: id },
-        (volume) => ({ ...volume, status: { ...volume.status, state } }),
-        { subresource: "status" },
+        { change: (volume) => ({ ...volume, status: { ...volume.status, state } }), subresource: "status" },
       );
     cluster.script.ignored.add(id);
     await found("attaching");
@@ -203,8 +201,7 @@ describe("the controller service of a cluster", () => {
     const restoring = create("restoring", "n1", {}, range);
     await waitFor(
       cluster.store,
-      Volumes,
-      { name: copy },
+      { resource: Volumes, key: { name: copy } },
       (v) => v !== undefined,
       AbortSignal.timeout(60_000),
     );

@@ -144,8 +144,7 @@ async function untilCut(
 ) {
   const snapshot = await waitUntil(
     driver.store,
-    Snapshots,
-    name,
+    { resource: Snapshots, name },
     {
       what: `snapshot "${name}" to be cut`,
       until: (s) =>

@@ -129,8 +129,7 @@ async function untilReady(
   const sources = source?.kind === "Volume" ? [source.name] : [];
   const volume = await waitUntil(
     driver.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `volume "${name}" to be created`,
       until: (v) => v === undefined || v.metadata.uid !== uid || isReady(v) || failedForGood(v),

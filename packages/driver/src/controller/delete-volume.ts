@@ -132,8 +132,7 @@ async function untilShareEnds(
   const { name, uid } = metadata;
   await waitUntil(
     driver.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `volume "${name}" to be served no more`,
       until: (v) => v === undefined || v.metadata.uid !== uid || isFree(v),
@@ -152,8 +151,7 @@ async function untilJobsEnd(driver: DriverContext, { metadata }: Volume, signal:
   const { name, uid } = metadata;
   await waitUntil(
     driver.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `the jobs on volume "${name}" to end`,
       until: (v) => v === undefined || v.metadata.uid !== uid || isFree(v) || !isHidden(v),
@@ -164,8 +162,7 @@ async function untilJobsEnd(driver: DriverContext, { metadata }: Volume, signal:
   const tickets = (a: VolumeAttachment | undefined) => Object.values(a?.spec.attachmentTickets ?? {});
   await waitUntil(
     driver.store,
-    VolumeAttachments,
-    name,
+    { resource: VolumeAttachments, name },
     {
       what: `the tickets of jobs on volume "${name}" to be removed`,
       until: (a) => a === undefined || tickets(a).every(({ type }) => ATTACHER_RULES[type].workload),
@@ -207,8 +204,7 @@ async function untilGone(driver: DriverContext, volume: Volume, signal: AbortSig
   const { name, uid } = volume.metadata;
   await waitUntil(
     driver.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `the data of volume "${name}" to be removed`,
       until: (v) => v === undefined || v.metadata.uid !== uid,
@@ -219,8 +215,7 @@ async function untilGone(driver: DriverContext, volume: Volume, signal: AbortSig
   // Its attachment object goes right after it; a new volume of the same name shall not meet the old one.
   await waitUntil(
     driver.store,
-    VolumeAttachments,
-    name,
+    { resource: VolumeAttachments, name },
     {
       what: `the attachment object of volume "${name}" to be removed`,
       until: (a) => a === undefined || !(a.metadata.ownerReferences ?? []).some((owner) => owner.uid === uid),

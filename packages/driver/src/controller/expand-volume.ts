@@ -57,17 +57,18 @@ async function grow(
       driver.store,
       Volumes,
       { name },
-      (v) => {
-        v.spec.size = Math.max(v.spec.size, Number(size));
+      {
+        change: (v) => {
+          v.spec.size = Math.max(v.spec.size, Number(size));
+        },
+        signal,
       },
-      { signal },
     );
     wished();
   }
   const grown = await waitUntil(
     driver.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `volume "${name}" to grow to ${size} bytes`,
       until: (v) => v === undefined || BigInt(v.status?.size ?? 0) >= size || v.status?.error !== undefined,

@@ -66,7 +66,7 @@ describe("a volume that a job needs longer than its workload", () => {
     const volumeId = await createVolume(world, "busy");
     const { path } = await stage(world, volumeId);
     const job = { id: "job", type: "backup-controller" as const, nodeID };
-    await addTicket(store, volumeId, { ...job, parameters: { disableFrontend: "any" } }, new Date());
+    await addTicket(store, volumeId, { ...job, parameters: { disableFrontend: "any" } }, { now: new Date() });
     await eventually("the job to have the volume", () => satisfied(volumeId, "job"));
     const { device } = (await store.get(Volumes, { name: volumeId })).status ?? {};
     await client.node.nodeUnstageVolume({ volumeId, stagingTargetPath: path });

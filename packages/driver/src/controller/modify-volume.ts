@@ -31,7 +31,7 @@ export async function modifyVolume(
   const change = (volume: { spec: { mutableParameters?: Record<string, string> } }) => {
     volume.spec.mutableParameters = { ...volume.spec.mutableParameters, ...parameters };
   };
-  const volume = await mutate(driver.store, Volumes, { name }, change, { signal });
+  const volume = await mutate(driver.store, Volumes, { name }, { change: change, signal });
   recorded();
   if (driver.mode === "all" && volume.status?.currentNodeID === driver.nodeID) {
     await withAttached(driver, volume, (attached) => applyTuning(driver, volume, attached));

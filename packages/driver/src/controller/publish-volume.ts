@@ -79,7 +79,7 @@ export async function publishVolume(
     throw error;
   });
   try {
-    await untilSatisfied(driver, volumeId, nodeId, id, signal);
+    await untilSatisfied(driver, volumeId, { nodeId, ticketId: id }, signal);
   } catch (error) {
     // A ticket of an earlier call may be that of a publication that was answered.
     if (present === undefined && isRefusal(error)) await withdrawTicket(driver.store, volumeId, id, signal);
@@ -195,16 +195,14 @@ async function requireRoomOnNode(driver: DriverContext, nodeId: string, signal: 
 async function untilSatisfied(
   driver: DriverContext,
   volumeId: string,
-  nodeId: string,
-  ticketId: string,
+  { nodeId, ticketId }: { nodeId: string; ticketId: string },
   signal: AbortSignal,
 ): Promise<void> {
   const result = (attachment: VolumeAttachment | undefined) =>
     attachment === undefined ? undefined : ticketStatus(attachment, ticketId);
   const attachment = await waitUntil(
     driver.store,
-    VolumeAttachments,
-    volumeId,
+    { resource: VolumeAttachments, name: volumeId },
     {
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
       until: (a) => result(a)?.satisfied === true || a?.spec.attachmentTickets?.[ticketId] === undefined,
@@ -230,8 +228,7 @@ async function untilAttached(
 ): Promise<void> {
   await waitUntil(
     driver.store,
-    Volumes,
-    volumeId,
+    { resource: Volumes, name: volumeId },
     {
       what: `volume "${volumeId}" to be attached to node "${nodeId}"`,
       until: (v) => v === undefined || deviceOn(v, nodeId) !== undefined,

@@ -40,8 +40,7 @@ export async function unpublishVolume(
   const leaving = (node: string) => node !== "" && meant(node) && !kept.includes(node);
   await waitUntil(
     driver.store,
-    Volumes,
-    volumeId,
+    { resource: Volumes, name: volumeId },
     {
       what: `volume "${volumeId}" to be detached`,
       until: (v) =>

@@ -20,5 +20,5 @@ export async function withdraw<T extends KubeObject>(
   }
   const gone = (present: T | undefined) => present === undefined || present.metadata.uid !== uid;
   const what = `${resource.kind} "${name}" to be removed`;
-  await waitUntil(driver.store, resource, name, { what, until: gone }, signal);
+  await waitUntil(driver.store, { resource, name }, { what, until: gone }, signal);
 }

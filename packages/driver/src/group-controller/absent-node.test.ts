@@ -38,9 +38,12 @@ test("the caller of a group snapshot reads which node does not answer, and for w
     sourceVolumeIds.push(name);
   }
   const away = { state: "Suspect" } as const;
-  await mutate(store, NodeAgents, { name: "b" }, (agent) => ({ ...agent, status: away }), {
-    subresource: "status",
-  });
+  await mutate(
+    store,
+    NodeAgents,
+    { name: "b" },
+    { change: (agent) => ({ ...agent, status: away }), subresource: "status" },
+  );
   const cut = () => client.groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds });
   const { code, message } = await failureOf(cut());
   assert.equal(code, "ABORTED", message);
@@ -61,9 +64,12 @@ test("of an attempt that failed nothing is left, and the caller is told so: a re
     ...{ state: "failed", attempt: 1, readyToUse: false },
     error: { code: "DEADLINE_EXCEEDED", message: "node b did not cut in time" },
   };
-  await mutate(store, GroupSnapshots, { name: group.metadata.name }, (g) => ({ ...g, status }), {
-    subresource: "status",
-  });
+  await mutate(
+    store,
+    GroupSnapshots,
+    { name: group.metadata.name },
+    { change: (g) => ({ ...g, status }), subresource: "status" },
+  );
   const { code, message } = await refused;
   assert.deepEqual([code, message], ["FAILED_PRECONDITION", "node b did not cut in time"]);
   assert.equal(await made(), undefined);

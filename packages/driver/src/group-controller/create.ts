@@ -143,8 +143,7 @@ async function untilReady(
     (group.status?.state === "committed" && group.status.error !== undefined);
   const group = await waitUntil(
     driver.store,
-    GroupSnapshots,
-    name,
+    { resource: GroupSnapshots, name },
     {
       what: `group snapshot "${name}" to be cut`,
       until: settled,

@@ -18,13 +18,16 @@ test("block volumes: the device itself, writable or not, and its statistics", as
   const id = await createVolume(world, "block", { ...choice, size: 16n * MIB });
   const { path, undo } = await stage(world, id, choice);
   const [target, reader] = [world.path("block"), world.path("block-ro")];
-  await publish(id, path, target, {}, choice);
+  await publish(id, path, target, { more: {}, choice });
   assert.equal((await stat(target)).isBlockDevice(), true);
   const handle = await open(target, "r+");
   await handle.write(Buffer.from("raw"), 0, 3, 8192);
   await handle.sync();
   await handle.close();
-  assert.equal(await codeOf(publish(id, path, reader, { readonly: true }, choice)), "FAILED_PRECONDITION");
+  assert.equal(
+    await codeOf(publish(id, path, reader, { more: { readonly: true }, choice })),
+    "FAILED_PRECONDITION",
+  );
   const { usage } = await world.client.node.nodeGetVolumeStats({ volumeId: id, volumePath: target });
   assert.deepEqual(
     usage.map((u) => u.total),
@@ -37,7 +40,7 @@ test("block volumes: the device itself, writable or not, and its statistics", as
   const grown = await world.client.node.nodeExpandVolume({ volumeId: id, volumePath: target });
   assert.equal(grown.capacityBytes, 32n * MIB);
   await unpublish(id, target);
-  await publish(id, path, reader, { readonly: true }, choice);
+  await publish(id, path, reader, { more: { readonly: true }, choice });
   const locked = await open(reader, "r+").catch(() => undefined);
   if (locked !== undefined) {
     await assert.rejects(locked.write(Buffer.alloc(4096), 0, 4096, 0), { code: "EPERM" });

@@ -23,7 +23,7 @@ test("a volume of a directory pool is a folder, bound where it is wanted; there 
   const { usage } = await client.node.nodeGetVolumeStats({ volumeId: id, volumePath: targetPath });
   assert.ok((usage[0]?.total ?? 0n) > 0n);
   await unpublish(id, targetPath);
-  await publish(id, path, targetPath, { readonly: true });
+  await publish(id, path, targetPath, { more: { readonly: true } });
   await assert.rejects(writeFile(join(targetPath, "file"), "no"), { code: "EROFS" });
   await unpublish(id, targetPath);
   await undo();

@@ -89,8 +89,7 @@ async function untilDeviceGrown(node: NodeContext, volume: Volume, signal: Abort
   const grown = (v: Volume | undefined) => v === undefined || (v.status?.size ?? 0) >= volume.spec.size;
   await waitUntil(
     node.store,
-    Volumes,
-    name,
+    { resource: Volumes, name },
     {
       what: `the device of volume "${name}" to grow`,
       until: grown,
@@ -105,8 +104,7 @@ async function untilShareGrown(node: NodeContext, volume: Volume, signal: AbortS
   const { name } = volume.metadata;
   await waitUntil(
     node.store,
-    ShareManagers,
-    name,
+    { resource: ShareManagers, name },
     {
       what: `the file system of volume "${name}" to grow on the node that serves it`,
       until: (share) => (share?.status?.size ?? 0) >= volume.spec.size,
@@ -132,7 +130,12 @@ async function growOrNote(
       if (v.status?.expansion?.size === v.spec.size || v.status === undefined) return;
       v.status.expansion = { size: v.spec.size };
     };
-    await mutate(node.store, Volumes, { name: volume.metadata.name }, note, { subresource: "status" });
+    await mutate(
+      node.store,
+      Volumes,
+      { name: volume.metadata.name },
+      { change: note, subresource: "status" },
+    );
     noted();
     throw error;
   }

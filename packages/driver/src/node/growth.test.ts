@@ -19,7 +19,7 @@ for (const fsType of ["xfs", "btrfs"]) {
     const id = await createVolume(world, `grow ${fsType}`, choice);
     const { path, undo } = await stage(world, id, choice);
     const target = world.path(`grow-${fsType}`);
-    await publish(id, path, target, {}, choice);
+    await publish(id, path, target, { more: {}, choice });
     const total = async () => {
       const { usage, volumeCondition } = await world.client.node.nodeGetVolumeStats({
         volumeId: id,

@@ -17,8 +17,7 @@ export async function mountedAs(
   node: NodeContext,
   volumeId: string,
   path: string,
-  recorded: boolean,
-  asDevice = false,
+  { recorded, asDevice = false }: { recorded: boolean; asDevice?: boolean },
 ): Promise<MountedAs> {
   const layers = await node.host.mounts.at(path);
   const owners = await Promise.all(layers.map((entry) => ownerOf(node, volumeId, entry)));
@@ -36,7 +35,7 @@ export async function mountedAs(
 
 /** Throws FAILED_PRECONDITION when something else is where the volume is to be mounted. */
 export async function requireFree(node: NodeContext, volumeId: string, path: string): Promise<void> {
-  if ((await mountedAs(node, volumeId, path, true)) !== "other") return;
+  if ((await mountedAs(node, volumeId, path, { recorded: true })) !== "other") return;
   throw CsiError.failedPrecondition(`something else than volume "${volumeId}" is mounted at ${path}`, {
     hint: "Use another path, or unmount what is there first.",
   });

@@ -42,12 +42,12 @@ export async function publishOnNode(
   const present = mounted.map((path) => ({ path, record: record.published[path] ?? wanted }));
   if (decidePublish(present, { path: target, record: wanted }) === "done") return {};
   if (!wanted.readOnly) await requireNotHeld(node.store, volume, signal);
-  const source = await stagedSource(node, volume, record, staging, wanted.access);
+  const source = await stagedSource(node, volume, record, { staging, access: wanted.access });
   await requireFree(node, volume.metadata.name, target);
   wanted.made = record.published[target]?.made === true || (await kindOf(target)) === "missing";
   await node.records.put({ ...record, published: { ...record.published, [target]: wanted } });
   recorded();
-  await bindAt(node, source, target, wanted, signal);
+  await bindAt(node, { source, target }, wanted, signal);
   await node.ioLimits?.follow(volume);
   return {};
 }
@@ -78,8 +78,7 @@ async function stagedSource(
   node: NodeContext,
   volume: Volume,
   record: NodeRecord,
-  staging: string,
-  access: PublishRecord["access"],
+  { staging, access }: { staging: string; access: PublishRecord["access"] },
 ): Promise<string> {
   const staged = record.staged;
   if (staged?.path !== staging || staged.access !== access) {
@@ -99,8 +98,7 @@ async function stagedSource(
 
 async function bindAt(
   node: NodeContext,
-  source: string,
-  target: string,
+  { source, target }: { source: string; target: string },
   wanted: PublishRecord,
   signal: AbortSignal,
 ): Promise<void> {

@@ -28,11 +28,14 @@ test("second publish of a file system, several targets allowed: every cell", asy
   const id = await createVolume(world, "many", WRITERS);
   const { path, undo } = await stage(world, id, WRITERS);
   const [t1, t2, t3] = [world.path("many-1"), world.path("many-2"), world.path("many-3")];
-  await publish(id, path, t1, {}, WRITERS);
-  assert.equal(await codeOf(publish(id, path, t1, {}, WRITERS)), "OK");
-  assert.equal(await codeOf(publish(id, path, t1, { readonly: true }, WRITERS)), "ALREADY_EXISTS");
-  assert.equal(await codeOf(publish(id, path, t2, {}, WRITERS)), "OK");
-  assert.equal(await codeOf(publish(id, path, t3, { readonly: true }, WRITERS)), "OK");
+  await publish(id, path, t1, { more: {}, choice: WRITERS });
+  assert.equal(await codeOf(publish(id, path, t1, { more: {}, choice: WRITERS })), "OK");
+  assert.equal(
+    await codeOf(publish(id, path, t1, { more: { readonly: true }, choice: WRITERS })),
+    "ALREADY_EXISTS",
+  );
+  assert.equal(await codeOf(publish(id, path, t2, { more: {}, choice: WRITERS })), "OK");
+  assert.equal(await codeOf(publish(id, path, t3, { more: { readonly: true }, choice: WRITERS })), "OK");
   await writeFile(join(t1, "seen"), "by all");
   assert.equal(await readFile(join(t3, "seen"), "utf8"), "by all");
   await assert.rejects(writeFile(join(t3, "seen"), "no"), { code: "EROFS" });
@@ -52,11 +55,14 @@ for (const mode of ["SINGLE_NODE_WRITER", "SINGLE_NODE_SINGLE_WRITER", "SINGLE_N
     const id = await createVolume(world, `single ${mode}`, choice);
     const { path, undo } = await stage(world, id, choice);
     const [t1, t2] = [world.path(`${mode}-1`), world.path(`${mode}-2`)];
-    await publish(id, path, t1, { secrets: { key: "one" } }, choice);
-    assert.equal(await codeOf(publish(id, path, t1, { secrets: { key: "two" } }, choice)), "OK");
-    assert.equal(await codeOf(publish(id, path, t1, { readonly: true }, choice)), "ALREADY_EXISTS");
-    assert.equal(await codeOf(publish(id, path, t2, {}, choice)), "FAILED_PRECONDITION");
-    assert.equal(await codeOf(publish(id, path, t2, { readonly: true }, choice)), "FAILED_PRECONDITION");
+    await publish(id, path, t1, { more: { secrets: { key: "one" } }, choice });
+    assert.equal(await codeOf(publish(id, path, t1, { more: { secrets: { key: "two" } }, choice })), "OK");
+    assert.equal(await codeOf(publish(id, path, t1, { more: { readonly: true }, choice })), "ALREADY_EXISTS");
+    assert.equal(await codeOf(publish(id, path, t2, { more: {}, choice })), "FAILED_PRECONDITION");
+    assert.equal(
+      await codeOf(publish(id, path, t2, { more: { readonly: true }, choice })),
+      "FAILED_PRECONDITION",
+    );
     assert.equal(await gone(t2), true);
     const write = writeFile(join(t1, "file"), "x");
     if (mode === "SINGLE_NODE_READER_ONLY") await assert.rejects(write, { code: "EROFS" });
@@ -75,7 +81,10 @@ test("publish and unpublish: rows of their error tables", async () => {
   assert.equal(await codeOf(publish("v-unknown", path, target)), "NOT_FOUND");
   assert.equal(await codeOf(publish(id, "", target)), "FAILED_PRECONDITION");
   assert.equal(await codeOf(publish(id, world.path("elsewhere"), target)), "FAILED_PRECONDITION");
-  assert.equal(await codeOf(publish(id, path, target, {}, { access: "block" })), "INVALID_ARGUMENT");
+  assert.equal(
+    await codeOf(publish(id, path, target, { more: {}, choice: { access: "block" } })),
+    "INVALID_ARGUMENT",
+  );
   assert.equal(await codeOf(publish(id, path, world.path("no/parent"))), "FAILED_PRECONDITION");
   assert.equal(await codeOf(unpublish("v-unknown", target)), "NOT_FOUND");
   assert.equal(await codeOf(unpublish(id, target)), "OK");
@@ -94,7 +103,7 @@ test("a read-only publication by the controller is read-only on the node", async
   });
   const [path, target] = [world.path("ro-staging"), world.path("ro-target")];
   await node.nodeStageVolume({ volumeId: id, stagingTargetPath: path, volumeCapability, publishContext });
-  await publish(id, path, target, { publishContext });
+  await publish(id, path, target, { more: { publishContext } });
   await assert.rejects(writeFile(join(target, "file"), "x"), { code: "EROFS" });
   await unpublish(id, target);
   await node.nodeUnstageVolume({ volumeId: id, stagingTargetPath: path });

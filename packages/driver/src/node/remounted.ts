@@ -19,5 +19,5 @@ export async function noteRemounted(
     if (status?.remountRequestedAt === request) status.remounted = { ...status.remounted, [nodeID]: request };
   };
   const { name } = volume.metadata;
-  await mutate(store, Volumes, { name }, put, { subresource: "status", signal });
+  await mutate(store, Volumes, { name }, { change: put, subresource: "status", signal });
 }

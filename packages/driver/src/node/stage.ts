@@ -57,7 +57,7 @@ export async function stageVolume(
   if (isServed(volume)) {
     // Asked before anything is noted: a node that cannot mount it has nothing to undo.
     const source = await shareSource(node, volume, signal);
-    await stageShare(node, volume, wanted, { source, flags }, signal);
+    await stageShare(node, { volume, wanted }, { source, flags }, signal);
     return {};
   }
   return withAttached(node, volume, async (attached) => {
@@ -73,7 +73,7 @@ export async function stageVolume(
     if (wanted.access === "mount") {
       if (made) await makeTarget(path, "directory");
       targetMade();
-      await mountAt(node, volume, attached, { path, flags, readOnly }, signal);
+      await mountAt(node, { volume, attached }, { path, flags, readOnly }, signal);
     } else if (attached.kind === "device") {
       await forgetIntention(node, volume, signal);
     } else {
@@ -85,8 +85,7 @@ export async function stageVolume(
 
 async function stageShare(
   node: NodeContext,
-  volume: Volume,
-  wanted: StageRecord,
+  { volume, wanted }: { volume: Volume; wanted: StageRecord },
   { source, flags }: { source: ShareSource; flags: readonly string[] },
   signal: AbortSignal,
 ): Promise<void> {
@@ -168,8 +167,7 @@ async function note(node: NodeContext, volume: Volume, wanted: StageRecord): Pro
 
 async function mountAt(
   node: NodeContext,
-  volume: Volume,
-  attached: AttachedVolume,
+  { volume, attached }: { volume: Volume; attached: AttachedVolume },
   { path, flags, readOnly }: { path: string; flags: string[]; readOnly: boolean },
   signal: AbortSignal,
 ): Promise<void> {

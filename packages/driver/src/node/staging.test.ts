@@ -30,7 +30,7 @@ for (const fsType of ["ext4", "xfs", "btrfs"]) {
     const id = await createVolume(world, `data ${fsType}`, choice);
     const first = await stage(world, id, choice);
     const target = world.path(`target-${fsType}`);
-    await publish(id, first.path, target, {}, choice);
+    await publish(id, first.path, target, { more: {}, choice });
     const [top] = (await world.host.mounts.at(target)).slice(-1);
     assert.equal(top?.fsType, fsType);
     const content = randomBytes(100_000);

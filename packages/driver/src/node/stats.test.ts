@@ -36,7 +36,7 @@ test("statistics of a raw volume are found where a kubelet has mounted its devic
   ];
   const [one, two] = [await stage(world, id, choice), await stage(world, other, choice)];
   const target = world.path("published");
-  await publish(id, one.path, target, {}, choice);
+  await publish(id, one.path, target, { more: {}, choice });
   // The global map path: the kubelet binds the device there, under the UID of the pod.
   const mapped = world.path("5f0c5e1e-pod-uid");
   await (await open(mapped, "w")).close();

@@ -40,7 +40,7 @@ test("mounts are undone by what mountinfo says, also when the records of this no
   const [mounted, device] = [await stage(world, id), await stage(world, raw, block)];
   const [target, node] = [world.path("lost"), world.path("lost-block")];
   await publish(id, mounted.path, target);
-  await publish(raw, device.path, node, {}, block);
+  await publish(raw, device.path, node, { more: {}, choice: block });
   await rm(join(world.folder, "state", "node-volumes"), { recursive: true });
   for (const [volumeId, path] of [
     [id, target],

@@ -27,7 +27,10 @@ export async function unpublishOnNode(
   }
   const published = record?.published[target];
   const asDevice = published?.access === "block";
-  const mounted = await mountedAs(node, volumeId, target, published !== undefined, asDevice);
+  const mounted = await mountedAs(node, volumeId, target, {
+    recorded: published !== undefined,
+    asDevice,
+  });
   if (mounted === "other" && published === undefined) {
     throw CsiError.failedPrecondition(
       `what is mounted at ${target} is not volume "${volumeId}"; it is left alone`,

@@ -29,7 +29,7 @@ export async function unstageVolume(
       hint: "Unpublish it there first.",
     });
   }
-  const mounted = await mountedAs(node, volumeId, path, ours);
+  const mounted = await mountedAs(node, volumeId, path, { recorded: ours });
   if (mounted === "volume" && record?.staged?.access !== "block") {
     await node.host.mounts.unmount(path, signal);
     unmounted();

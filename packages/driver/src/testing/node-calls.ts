@@ -8,8 +8,7 @@ export function nodeCalls(world: () => World) {
       volumeId: string,
       stagingTargetPath: string,
       targetPath: string,
-      more: object = {},
-      choice: CapabilityChoice = {},
+      { more = {}, choice = {} }: { more?: object; choice?: CapabilityChoice } = {},
     ) =>
       world().client.node.nodePublishVolume({
         ...{ volumeId, stagingTargetPath, targetPath, volumeCapability: capability(choice) },

@@ -174,7 +174,7 @@ async function playVolume(store: LocalStore, { errors }: Script, name: string): 
   const error = errors.get(name);
   const put = (status: Volume["status"] & object) => store.updateStatus(Volumes, { ...volume, status });
   if (volume.metadata.deletionTimestamp !== undefined && nodeID === "" && currentNodeID === "") {
-    await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER);
+    await removeFinalizer(store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER);
   } else if (error !== undefined && state === "creating") {
     if (volume.status?.error === undefined) await put({ state, ownerID, error });
   } else if (state === "creating") await put({ state: "detached", ownerID, size });
@@ -187,7 +187,7 @@ async function playSnapshot(store: LocalStore, { errors }: Script, name: string)
   const snapshot = await store.get(Snapshots, { name });
   const error = errors.get(name);
   if (snapshot.metadata.deletionTimestamp !== undefined) {
-    await removeFinalizer(store, Snapshots, { name }, ENGINE_FINALIZER);
+    await removeFinalizer(store, { resource: Snapshots, key: { name } }, ENGINE_FINALIZER);
   } else if (error !== undefined) {
     if (snapshot.status?.error === undefined) {
       await store.updateStatus(Snapshots, { ...snapshot, status: { readyToUse: false, error } });

@@ -179,7 +179,7 @@ test("DeleteVolume leaves alone a volume that is made with the same name while i
   await until("it is not being deleted", async () => (await read()).metadata.deletionTimestamp !== undefined);
   const { apiVersion, kind, spec: old } = await read();
   const again = { apiVersion, kind, metadata: { name, finalizers: [ENGINE_FINALIZER] }, spec: old };
-  const removed = removeFinalizer(cluster.store, Volumes, { name }, ENGINE_FINALIZER);
+  const removed = removeFinalizer(cluster.store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER);
   await until("the name is not free", async () =>
     cluster.store.create(Volumes, again).then(
       () => true,

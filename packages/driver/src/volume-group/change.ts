@@ -51,27 +51,34 @@ export async function changeMembers(
   try {
     const refusals: Refusal[] = [];
     for (const id of change.members.filter((member) => !present.has(member))) {
-      const refusal = await claimVolume(driver, name, change.id, id, signal);
+      const refusal = await claimVolume(driver, { own: name, change: change.id }, id, signal);
       if (refusal === undefined) claimed.push(id);
       else refusals.push(refusal);
     }
     if (refusals.length > 0) throw new MembersRefused(refusals);
     const generation = set.spec.generation + 1;
-    after = await commit(store, set, change.id, { members: change.members, generation }, signal);
+    after = await commit(
+      store,
+      set,
+      { change: change.id, outcome: { members: change.members, generation } },
+      signal,
+    );
   } catch (error) {
     // Only what is certainly not committed is undone: a write whose answer was lost may have been made.
     const undone = await takeOut(store, set, change.id, signal);
-    if (undone) for (const id of claimed) await releaseVolume(store, name, change.id, id, signal);
+    if (undone)
+      for (const id of claimed) await releaseVolume(store, { own: name, change: change.id }, id, signal);
     throw error;
   }
   committed();
   for (const { metadata, spec } of before) {
     if (after.spec.members.includes(metadata.name)) continue;
-    await releaseVolume(store, name, spec.group?.change ?? "", metadata.name, signal);
+    await releaseVolume(store, { own: name, change: spec.group?.change ?? "" }, metadata.name, signal);
   }
   const stale = set.spec.change;
   for (const id of stale?.members ?? []) {
-    if (!after.spec.members.includes(id)) await releaseVolume(store, name, stale?.id ?? "", id, signal);
+    if (!after.spec.members.includes(id))
+      await releaseVolume(store, { own: name, change: stale?.id ?? "" }, id, signal);
   }
   return after;
 }
@@ -87,13 +94,15 @@ export async function announce(
     store,
     VolumeSets,
     { name: metadata.name },
-    (now) => {
-      const same = now.metadata.uid === metadata.uid && now.spec.generation === spec.generation;
-      if (!same || now.spec.deleted === true) throw overtaken(metadata.name);
-      // Of a call that was killed, nothing stays in a group that is still being made.
-      now.spec = { ...(spec.generation === 0 ? spec : now.spec), change };
+    {
+      change: (now) => {
+        const same = now.metadata.uid === metadata.uid && now.spec.generation === spec.generation;
+        if (!same || now.spec.deleted === true) throw overtaken(metadata.name);
+        // Of a call that was killed, nothing stays in a group that is still being made.
+        now.spec = { ...(spec.generation === 0 ? spec : now.spec), change };
+      },
+      signal,
     },
-    { signal },
   ).catch((error: unknown) => {
     throw isNotFound(error) ? overtaken(metadata.name) : error;
   });
@@ -104,20 +113,21 @@ export async function announce(
 export function commit(
   store: ObjectStore,
   { metadata: { name, uid } }: VolumeSet,
-  change: string,
-  outcome: Partial<VolumeSetSpec>,
+  { change, outcome }: { change: string; outcome: Partial<VolumeSetSpec> },
   signal: AbortSignal,
 ): Promise<VolumeSet> {
   return mutate(
     store,
     VolumeSets,
     { name },
-    (now) => {
-      if (now.metadata.uid !== uid || now.spec.change?.id !== change) throw overtaken(name);
-      const { change: _done, ...spec } = now.spec;
-      now.spec = { ...spec, ...outcome };
+    {
+      change: (now) => {
+        if (now.metadata.uid !== uid || now.spec.change?.id !== change) throw overtaken(name);
+        const { change: _done, ...spec } = now.spec;
+        now.spec = { ...spec, ...outcome };
+      },
+      signal,
     },
-    { signal },
   ).catch((error: unknown) => {
     throw isNotFound(error) ? overtaken(name) : error;
   });

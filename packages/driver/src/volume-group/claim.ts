@@ -58,11 +58,13 @@ export async function takeOut(
     store,
     VolumeSets,
     { name },
-    (now) => {
-      found = now.metadata.uid === uid && now.spec.change?.id === change;
-      if (found) delete now.spec.change;
+    {
+      change: (now) => {
+        found = now.metadata.uid === uid && now.spec.change?.id === change;
+        if (found) delete now.spec.change;
+      },
+      signal,
     },
-    { signal },
   ).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
     found = false;
@@ -76,8 +78,7 @@ export async function takeOut(
  */
 export async function claimVolume(
   driver: DriverContext,
-  own: string,
-  change: string,
+  { own, change }: { own: string; change: string },
   volumeId: string,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> {
@@ -102,8 +103,7 @@ export async function claimVolume(
  */
 export async function releaseVolume(
   store: ObjectStore,
-  own: string,
-  change: string,
+  { own, change }: { own: string; change: string },
   volumeId: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -51,7 +51,7 @@ async function decide(driver: DriverContext, set: VolumeSet, signal: AbortSignal
     const refusals = await Promise.all(volumes.map((volume) => whyInUse(driver, volume, signal)));
     const inUse = refusals.filter((refusal) => refusal !== undefined);
     if (inUse.length > 0) throw refused(keep, "modify", inUse, ids);
-    const gone = await commit(store, set, change.id, { deleted: true }, signal);
+    const gone = await commit(store, set, { change: change.id, outcome: { deleted: true } }, signal);
     decided();
     return gone;
   } catch (error) {

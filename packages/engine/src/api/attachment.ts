@@ -76,10 +76,10 @@ export interface VolumeAttachment extends KubeObject {
   };
 }
 
-export const VolumeAttachments = defineResource<VolumeAttachment>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "VolumeAttachment",
-  "volumeattachments",
-  false,
-);
+export const VolumeAttachments = defineResource<VolumeAttachment>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "VolumeAttachment",
+  plural: "volumeattachments",
+  namespaced: false,
+});

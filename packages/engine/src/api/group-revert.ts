@@ -42,10 +42,10 @@ export interface VolumeGroupRevert extends KubeObject {
 
 export type RevertStatus = NonNullable<VolumeGroupRevert["status"]>;
 
-export const VolumeGroupReverts = defineResource<VolumeGroupRevert>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "VolumeGroupRevert",
-  "volumegroupreverts",
-  true,
-);
+export const VolumeGroupReverts = defineResource<VolumeGroupRevert>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "VolumeGroupRevert",
+  plural: "volumegroupreverts",
+  namespaced: true,
+});

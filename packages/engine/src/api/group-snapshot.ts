@@ -87,10 +87,10 @@ export interface GroupSnapshotStatus {
   conditions?: Condition[];
 }
 
-export const GroupSnapshots = defineResource<GroupSnapshot>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "GroupSnapshot",
-  "groupsnapshots",
-  false,
-);
+export const GroupSnapshots = defineResource<GroupSnapshot>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "GroupSnapshot",
+  plural: "groupsnapshots",
+  namespaced: false,
+});

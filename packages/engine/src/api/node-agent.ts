@@ -35,10 +35,10 @@ function isKnown(status: Partial<NodeAgent["status"]>): status is NonNullable<No
   return status?.state !== undefined;
 }
 
-export const NodeAgents = defineResource<NodeAgent>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "NodeAgent",
-  "nodeagents",
-  false,
-);
+export const NodeAgents = defineResource<NodeAgent>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "NodeAgent",
+  plural: "nodeagents",
+  namespaced: false,
+});

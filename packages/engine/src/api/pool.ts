@@ -62,7 +62,13 @@ export function withoutUsage({ status, metadata, ...pool }: Pool): Pool {
   return { ...pool, metadata: { name, uid }, status: { ready, ...(nodes === undefined ? {} : { nodes }) } };
 }
 
-export const Pools = defineResource<Pool>(MOORING_GROUP, MOORING_VERSION, "Pool", "pools", false);
+export const Pools = defineResource<Pool>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "Pool",
+  plural: "pools",
+  namespaced: false,
+});
 
 /** Why the writers of the pool are held; undefined: they are not. */
 export function heldMessage(pool: Pool | undefined): string | undefined {

@@ -73,10 +73,10 @@ export interface RecurringJobStatus {
   conditions?: Condition[];
 }
 
-export const RecurringJobs = defineResource<RecurringJob>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "RecurringJob",
-  "recurringjobs",
-  false,
-);
+export const RecurringJobs = defineResource<RecurringJob>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "RecurringJob",
+  plural: "recurringjobs",
+  namespaced: false,
+});

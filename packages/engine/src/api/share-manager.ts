@@ -24,10 +24,10 @@ export interface ShareManagerStatus {
   error?: { code: string; message: string };
 }
 
-export const ShareManagers = defineResource<ShareManager>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "ShareManager",
-  "sharemanagers",
-  false,
-);
+export const ShareManagers = defineResource<ShareManager>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "ShareManager",
+  plural: "sharemanagers",
+  namespaced: false,
+});

@@ -27,10 +27,10 @@ export interface SnapshotStatus extends Attempts {
   conditions?: Condition[];
 }
 
-export const Snapshots = defineResource<Snapshot>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "Snapshot",
-  "snapshots",
-  false,
-);
+export const Snapshots = defineResource<Snapshot>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "Snapshot",
+  plural: "snapshots",
+  namespaced: false,
+});

@@ -42,10 +42,10 @@ export interface VolumeSetChange {
   members?: string[];
 }
 
-export const VolumeSets = defineResource<VolumeSet>(
-  MOORING_GROUP,
-  MOORING_VERSION,
-  "VolumeSet",
-  "volumesets",
-  false,
-);
+export const VolumeSets = defineResource<VolumeSet>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "VolumeSet",
+  plural: "volumesets",
+  namespaced: false,
+});

@@ -123,4 +123,10 @@ export function isServed({ spec }: Pick<Volume, "spec">): boolean {
   return many && spec.migratable !== true && spec.volumeMode === "Filesystem";
 }
 
-export const Volumes = defineResource<Volume>(MOORING_GROUP, MOORING_VERSION, "Volume", "volumes", false);
+export const Volumes = defineResource<Volume>({
+  group: MOORING_GROUP,
+  version: MOORING_VERSION,
+  kind: "Volume",
+  plural: "volumes",
+  namespaced: false,
+});

@@ -74,7 +74,7 @@ function runOwnChild(file: string, args: readonly string[], options: ExecOptions
 }
 
 async function runPiped(file: string, args: readonly string[], options: ExecOptions): Promise<ExecResult> {
-  const child = start(file, args, options, "pipe", "pipe");
+  const child = start(file, args, options, { stdout: "pipe", stderr: "pipe" });
   const stdout = new OutputTail(OUTPUT_LIMIT);
   const stderr = new OutputTail(OUTPUT_LIMIT);
   if (child.stdout) stdout.follow(child.stdout);
@@ -98,7 +98,7 @@ async function runDetached(file: string, args: readonly string[], options: ExecO
   const out = await namelessFile();
   const err = await namelessFile();
   try {
-    const end = await ended(start(file, args, options, out.fd, err.fd), file, options);
+    const end = await ended(start(file, args, options, { stdout: out.fd, stderr: err.fd }), file, options);
     return { ...end, stdout: await tailOf(out), stderr: await tailOf(err) };
   } finally {
     await out.close();
@@ -110,8 +110,7 @@ function start(
   file: string,
   args: readonly string[],
   options: ExecOptions,
-  stdout: "pipe" | number,
-  stderr: "pipe" | number,
+  { stdout, stderr }: { stdout: "pipe" | number; stderr: "pipe" | number },
 ): ChildProcess {
   const child = spawn(file, args, {
     detached: true,

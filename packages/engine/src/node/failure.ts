@@ -14,11 +14,12 @@ interface WithError extends KubeObject {
  */
 export async function reportFailure<T extends WithError>(
   context: AgentContext,
-  resource: Resource<T>,
-  name: string,
+  { resource, name }: { resource: Resource<T>; name: string },
   error: unknown,
-  blank: NonNullable<T["status"]>,
-  { count = false }: { count?: boolean } = {},
+  {
+    blank,
+    options: { count = false } = {},
+  }: { blank: NonNullable<T["status"]>; options?: { count?: boolean } },
 ): Promise<void> {
   if (context.signal.aborted || isStatus(error)) return;
   const recorded = asRecorded(error);
@@ -30,7 +31,12 @@ export async function reportFailure<T extends WithError>(
       const counted = { ...status, failures: (object.status?.failures ?? 0) + 1, failedAt };
       return { ...object, status: count ? counted : status };
     };
-    const object = await mutate(context.store, resource, { name }, put, { subresource: "status", signal });
+    const object = await mutate(
+      context.store,
+      resource,
+      { name },
+      { change: put, subresource: "status", signal },
+    );
     context.events.event(object, "Warning", reasonOf(recorded.code), recorded.message);
   } catch (cause) {
     context.logger.warn({ err: cause, name, failure: recorded }, "cannot record a failure");

@@ -57,7 +57,7 @@ async function edit(bench: Bench, change: (status: VolumeStatus) => VolumeStatus
     const next = change(status ?? assert.fail("no status"));
     return next === undefined ? rest : { ...rest, status: next };
   };
-  await mutate(bench.store, Volumes, { name: "v-p-1" }, put, { subresource: "status" });
+  await mutate(bench.store, Volumes, { name: "v-p-1" }, { change: put, subresource: "status" });
 }
 
 const satisfied = (a: VolumeAttachment) => ticketStatus(a, "csi-w")?.satisfied === true;
@@ -172,7 +172,12 @@ test("the status of an attachment that is edited or deleted is built again, and 
     return JSON.stringify([Object.entries(summary).sort(), satisfied, conditions?.[0]?.reason]);
   };
   for (const change of edits) {
-    await mutate(bench.store, VolumeAttachments, { name: "v-p-1" }, change, { subresource: "status" });
+    await mutate(
+      bench.store,
+      VolumeAttachments,
+      { name: "v-p-1" },
+      { change: change, subresource: "status" },
+    );
     await until(bench.store, VolumeAttachments, "v-p-1", ({ status }) => told(status) === told(good));
     assert.deepEqual(essence(await bench.volume("v-p-1", "attached")), essence(before));
   }

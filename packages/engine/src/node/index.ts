@@ -134,7 +134,7 @@ async function ensurePool(options: AgentOptions, pool: AgentPool): Promise<void>
       if (rest.overcommit !== undefined) present.spec.overcommit = rest.overcommit;
       if (rest.reserve !== undefined) present.spec.reserve = rest.reserve;
     };
-    await mutate(store, Pools, { name }, change, { signal });
+    await mutate(store, Pools, { name }, { change: change, signal });
   }
 }
 

@@ -23,10 +23,12 @@ async function mountedVolume(bench: Bench, name: string): Promise<string> {
     bench.store,
     Volumes,
     { name },
-    (volume) => {
-      if (volume.status !== undefined) volume.status.formatted = "ext4";
+    {
+      change: (volume) => {
+        if (volume.status !== undefined) volume.status.formatted = "ext4";
+      },
+      subresource: "status",
     },
-    { subresource: "status" },
   );
   const target = join(bench.dir, `m-${name}`);
   await mkdir(target);

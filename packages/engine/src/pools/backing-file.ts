@@ -41,7 +41,7 @@ export async function openBacking(
   const { backing } = layout;
   if (backing === undefined) throw new EngineError("INTERNAL", "a directory pool has no backing file");
   await requireWhole(layout.folder, backing.file);
-  await ensureFile(host, layout.folder, backing.file, fs, size ?? DEFAULT_POOL_BYTES);
+  await ensureFile(host, layout.folder, { file: backing.file, fs, size: size ?? DEFAULT_POOL_BYTES });
   const grown = size !== undefined && (await growFile(backing.file, size));
   await recordBacking(layout.folder, backing.file).catch(unlessFull);
   const device = await host.loops.attach(backing.file);
@@ -105,9 +105,7 @@ function unlessShutDown(error: unknown): undefined {
 async function ensureFile(
   host: Host,
   folder: string,
-  file: string,
-  fs: PoolFilesystem,
-  size: number,
+  { file, fs, size }: { file: string; fs: PoolFilesystem; size: number },
 ): Promise<void> {
   const present = await lstat(file).catch(absent);
   if (present?.isFile()) return;

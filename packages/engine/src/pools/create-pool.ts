@@ -60,7 +60,7 @@ class LocalPool implements PoolBackend {
     const { images } = this.#layout;
     const maker = shared === undefined ? "" : `${shared.nodeID}~`;
     this.#images = this.block ? fileImages(images, host.loops, maker) : folderImages(images, host);
-    this.#copier = copierOf(type, host, this.#layout, this.#images, maker);
+    this.#copier = copierOf(type, host, { layout: this.#layout, images: this.#images, maker });
   }
 
   get limits(): PoolLimits {

@@ -11,9 +11,7 @@ import { subvolumeCopier } from "./subvolume-copier.ts";
 export function copierOf(
   type: PoolType,
   host: Host,
-  layout: PoolLayout,
-  images: ImageStore,
-  maker = "",
+  { layout, images, maker = "" }: { layout: PoolLayout; images: ImageStore; maker?: string },
 ): GroupCopier {
   switch (type) {
     case "xfs":

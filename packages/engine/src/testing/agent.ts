@@ -78,7 +78,10 @@ export class Bench {
   #running: { done: Promise<void> }[] = [];
   #abort = new AbortController();
 
-  private constructor(dir: string, host: Host, store: LocalStore, type: PoolType, options: BenchOptions) {
+  private constructor(
+    { dir, host, store, type }: Pick<Bench, "dir" | "host" | "store" | "type">,
+    options: BenchOptions,
+  ) {
     this.dir = dir;
     this.host = host;
     this.store = store;
@@ -93,7 +96,7 @@ export class Bench {
     t.after(() => undoAll(undo));
     const dir = await scratch({ after: (work) => undo.push(work) }, host);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
-    const bench = new Bench(dir, host, store, type, options);
+    const bench = new Bench({ dir, host, store, type }, options);
     undo.push(async () => {
       await bench.stop();
       await store.close();
@@ -180,7 +183,7 @@ export class Bench {
     const put = (volume: Volume): void => {
       volume.status = { ...(volume.status ?? { state: "detached" }), ...change };
     };
-    return mutate(this.store, Volumes, { name }, put, { subresource: "status" });
+    return mutate(this.store, Volumes, { name }, { change: put, subresource: "status" });
   }
 
   snapshot(
@@ -192,7 +195,7 @@ export class Bench {
 
   async gone(resource: Resource, name: string): Promise<void> {
     const signal = AbortSignal.timeout(60_000);
-    await waitFor(this.store, resource, { name }, (object) => object === undefined, signal);
+    await waitFor(this.store, { resource, key: { name } }, (object) => object === undefined, signal);
   }
 
   async deleted(resource: Resource, name: string): Promise<void> {
@@ -204,7 +207,7 @@ export class Bench {
 
   /** A workload's ticket for this node, or for another. */
   ask(name: string, id = "csi-w", nodeID: string = NODE): Promise<AttachmentTicket> {
-    return addTicket(this.store, name, { id, type: "csi-attacher", nodeID }, new Date());
+    return addTicket(this.store, name, { id, type: "csi-attacher", nodeID }, { now: new Date() });
   }
 
   drop(name: string, id = "csi-w"): Promise<string[]> {
@@ -252,7 +255,12 @@ export async function until<T extends KubeObject>(
 ): Promise<T> {
   const signal = AbortSignal.timeout(60_000);
   try {
-    const found = await waitFor(store, resource, { name }, (o) => o !== undefined && test(o), signal);
+    const found = await waitFor(
+      store,
+      { resource, key: { name } },
+      (o) => o !== undefined && test(o),
+      signal,
+    );
     if (found === undefined) throw new Error("gone");
     return found;
   } catch (cause) {

@@ -50,7 +50,7 @@ const gone = async (resource: Resource, name: string): Promise<void> => {
   await store.delete(resource, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
+  await waitFor(store, { resource, key: { name } }, (o) => o === undefined, AbortSignal.timeout(60_000));
 };
 const target = (name: string): string => join(dir, `mount-${name}`);
 
@@ -65,10 +65,12 @@ async function mount(name: string): Promise<void> {
     store,
     Volumes,
     { name },
-    (v) => {
-      if (v.status !== undefined) v.status.formatted = "ext4";
+    {
+      change: (v) => {
+        if (v.status !== undefined) v.status.formatted = "ext4";
+      },
+      subresource: "status",
     },
-    { subresource: "status" },
   );
   await host.mounts.mount({ source: device, target: target(name), fsType: "ext4" });
 }
@@ -99,7 +101,7 @@ const phases: (() => Promise<unknown>)[] = [
     const said = { ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" };
     const put = (volume: Volume): Volume =>
       volume.status === undefined ? volume : { ...volume, status: { ...volume.status, conditions: [said] } };
-    await mutate(store, Volumes, { name: "v-p-1" }, put, { subresource: "status" });
+    await mutate(store, Volumes, { name: "v-p-1" }, { change: put, subresource: "status" });
     await mutate(store, Pools, { name: POOL }, (pool) => {
       pool.spec.size = GIB + 256 * MIB;
     });

@@ -47,7 +47,12 @@ const agent = await startAgent({
 async function fenceOthers(): Promise<void> {
   for (const { metadata, status } of (await listAll(store, NodeAgents)).items) {
     if (metadata.name === nodeID || status?.state !== "Ready") continue;
-    await mutate(store, NodeAgents, { name: metadata.name }, sayOfNode("Fenced"), { subresource: "status" });
+    await mutate(
+      store,
+      NodeAgents,
+      { name: metadata.name },
+      { change: sayOfNode("Fenced"), subresource: "status" },
+    );
   }
 }
 
@@ -84,7 +89,7 @@ async function mount(): Promise<void> {
   const put = (volume: Volume): void => {
     if (volume.status !== undefined) volume.status.formatted = "ext4";
   };
-  await mutate(store, Volumes, { name: NAME }, put, { subresource: "status" });
+  await mutate(store, Volumes, { name: NAME }, { change: put, subresource: "status" });
   await host.mounts.mount({ source: device, target, fsType: "ext4" });
 }
 
@@ -116,7 +121,12 @@ const phases: (() => Promise<unknown>)[] = [
     await store.delete(Volumes, { name: NAME }).catch((error: unknown) => {
       if (!isNotFound(error)) throw error;
     });
-    await waitFor(store, Volumes, { name: NAME }, (v) => v === undefined, AbortSignal.timeout(WAIT_MS));
+    await waitFor(
+      store,
+      { resource: Volumes, key: { name: NAME } },
+      (v) => v === undefined,
+      AbortSignal.timeout(WAIT_MS),
+    );
   },
 ];
 

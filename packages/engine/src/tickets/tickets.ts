@@ -55,8 +55,7 @@ export async function addTicket(
   store: ObjectStore,
   volumeName: string,
   request: TicketRequest,
-  now: Date,
-  signal?: AbortSignal,
+  { now, signal }: { now: Date; signal?: AbortSignal },
 ): Promise<AttachmentTicket> {
   return editTickets(store, volumeName, signal, (attachment) => withTicket(attachment, request, now));
 }

@@ -47,7 +47,7 @@ export async function runAttach(
     name: "attach",
     sources: [source(cluster.attachments, ({ metadata }) => [metadata.name])],
     watched: [cluster.volumes, cluster.nodes, cluster.csiNodes],
-    read: (name, from, fresh) => readAttachment(from, effects, options, name, fresh),
+    read: (name, from, fresh) => readAttachment(from, effects, options, { name, fresh }),
     isGone: ({ attachment }: AttachView) => attachment === undefined,
     decide: decideAttach,
     apply(step: AttachStep, view, name) {
@@ -69,8 +69,7 @@ async function readAttachment(
   { cluster, driver }: SidecarContext,
   effects: AttachEffects,
   { defaultFsType }: AttachOptions,
-  name: string,
-  fresh: boolean,
+  { name, fresh }: { name: string; fresh: boolean },
 ): Promise<AttachView> {
   const attachment = fresh ? await cluster.attachments.refresh(name) : cluster.attachments.get(name);
   const volumeName = attachment?.spec.source.persistentVolumeName ?? "";

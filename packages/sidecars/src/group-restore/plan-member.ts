@@ -28,7 +28,7 @@ export function planMember(
   const wish: ClaimOverrides = { ...restore.spec.defaults, ...own };
   const size = sizeOf(member, wish, source);
   if (typeof size !== "string") return size;
-  const storageClass = classOf(view, wish, source, sourceClaim, driver);
+  const storageClass = classOf(view, wish, { source, sourceClaim }, driver);
   if ("problem" in storageClass) return storageClass;
   const volumeMode = modeOf(member, wish, source);
   if (typeof volumeMode !== "string") return volumeMode;
@@ -89,8 +89,7 @@ function modeOf(
 function classOf(
   { classes }: GroupRestoreView,
   wish: ClaimOverrides,
-  source: PersistentVolumeClaim | undefined,
-  sourceClaim: string,
+  { source, sourceClaim }: { source: PersistentVolumeClaim | undefined; sourceClaim: string },
   driver: string,
 ): StorageClass | Problem {
   const name = wish.storageClassName ?? (source?.spec?.storageClassName || undefined);

@@ -18,7 +18,7 @@ const CONDITIONS: Readonly<Record<RestorePhase, Record<"Complete" | "Ready" | "F
 /** Nothing has been made: the group snapshot is not ready, or the restore cannot be whole. */
 export function obstacleStatus(restore: VolumeGroupRestore, obstacle: Obstacle, now: string): RestoreStatus {
   const phase = obstacle.kind === "wait" ? "Waiting" : "Failed";
-  return { ...header(restore, phase, obstacle.reason, obstacle.message, now) };
+  return { ...header(restore, phase, obstacle, now) };
 }
 
 /** What a progress is told of besides the claims. */
@@ -44,7 +44,7 @@ export function progressStatus(
   const created = bound + late + count("Provisioning");
   const outcome = grouped(outcomeOf(restore, members, { total, bound, late }), made);
   return {
-    ...header(restore, outcome.phase, outcome.reason, outcome.message, now),
+    ...header(restore, outcome.phase, outcome, now),
     ...defined({ source }),
     claims: { total, created, bound },
     members,
@@ -94,8 +94,7 @@ function outcomeOf(
 function header(
   restore: VolumeGroupRestore,
   phase: RestorePhase,
-  reason: string,
-  message: string,
+  { reason, message }: { reason: string; message: string },
   now: string,
 ): RestoreStatus {
   const { generation } = restore.metadata;

@@ -34,13 +34,13 @@ export interface VolumeGroupClone extends KubeObject {
   };
 }
 
-export const VolumeGroupClones = defineResource<VolumeGroupClone>(
-  "storage.mooring.dev",
-  "v1alpha1",
-  "VolumeGroupClone",
-  "volumegroupclones",
-  true,
-);
+export const VolumeGroupClones = defineResource<VolumeGroupClone>({
+  group: "storage.mooring.dev",
+  version: "v1alpha1",
+  kind: "VolumeGroupClone",
+  plural: "volumegroupclones",
+  namespaced: true,
+});
 
 /** On a clone: its internal group snapshot and restore are, or may be, there. */
 export const CLONE_FINALIZER = "storage.mooring.dev/volume-group-clone";

@@ -85,13 +85,13 @@ export interface VolumeGroupRestore extends KubeObject {
   };
 }
 
-export const VolumeGroupRestores = defineResource<VolumeGroupRestore>(
-  "storage.mooring.dev",
-  "v1alpha1",
-  "VolumeGroupRestore",
-  "volumegrouprestores",
-  true,
-);
+export const VolumeGroupRestores = defineResource<VolumeGroupRestore>({
+  group: "storage.mooring.dev",
+  version: "v1alpha1",
+  kind: "VolumeGroupRestore",
+  plural: "volumegrouprestores",
+  namespaced: true,
+});
 
 /** On a restored claim: which restore made it. The label is for people, the annotation tells ours from others'. */
 export const RESTORE_LABEL = "storage.mooring.dev/group-restore";

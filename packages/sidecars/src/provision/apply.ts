@@ -67,9 +67,12 @@ export class ProvisionEffects {
       case "save-intent":
         return this.#open(step.intent, view, uid, requestKey);
       case "create-volume":
-        return this.#create(step.intent, step.wanted, view, uid, requestKey);
+        return this.#create(step.intent, step.wanted, view, { uid, requestKey });
       case "delete-volume":
-        return this.#remove(step.intent, step.handle, step.error, view, uid, requestKey);
+        return this.#remove(step.intent, { handle: step.handle, error: step.error }, view, {
+          uid,
+          requestKey,
+        });
       case "create-pv":
         return this.#createObject(step, uid);
       case "delete-intent":
@@ -137,8 +140,7 @@ export class ProvisionEffects {
     intent: Intent,
     wanted: boolean,
     view: ProvisionView,
-    uid: string,
-    requestKey: string,
+    { uid, requestKey }: { uid: string; requestKey: string },
   ): Promise<void> {
     const { driver, retry, logger } = this.#context;
     try {
@@ -175,11 +177,9 @@ export class ProvisionEffects {
 
   async #remove(
     intent: Intent,
-    handle: string,
-    error: string | undefined,
+    { handle, error }: { handle: string; error: string | undefined },
     view: ProvisionView,
-    uid: string,
-    requestKey: string,
+    { uid, requestKey }: { uid: string; requestKey: string },
   ): Promise<void> {
     const { driver, store } = this.#context;
     try {

@@ -33,8 +33,7 @@ export function snapshotSource(
   claim: PersistentVolumeClaim,
   name: string,
   { snapshot, content }: SourceObjects,
-  driver: string,
-  preventModeConversion: boolean,
+  { driver, preventModeConversion }: { driver: string; preventModeConversion: boolean },
 ): SourceResult {
   if (snapshot === undefined) return notYet(`snapshot ${name} does not exist`);
   const { namespace = "", uid = "", deletionTimestamp, finalizers = [] } = snapshot.metadata;

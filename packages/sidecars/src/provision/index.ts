@@ -30,7 +30,10 @@ export async function runProvision(
     name: "provision",
     ...sourcesOf(context),
     async read(uid, from, fresh) {
-      const { view, requestKey } = await readClaim(from, options, uid, effects.answers.get(uid), fresh);
+      const { view, requestKey } = await readClaim(from, options, uid, {
+        answer: effects.answers.get(uid),
+        fresh,
+      });
       const pauseMs = effects.pauses.remaining(uid, requestKey);
       return { ...view, mayExist: effects.uncertainty.has(uid), pauseMs, requestKey };
     },

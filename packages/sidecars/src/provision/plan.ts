@@ -191,13 +191,10 @@ function contentSource(input: PlanInput, source: ReturnType<typeof dataSourceOf>
   const { claim, driver, options } = input;
   let result: SourceResult | undefined;
   if (source.kind === "VolumeSnapshot")
-    result = snapshotSource(
-      claim,
-      source.name,
-      input.source,
-      driver.name,
-      options.preventVolumeModeConversion,
-    );
+    result = snapshotSource(claim, source.name, input.source, {
+      driver: driver.name,
+      preventModeConversion: options.preventVolumeModeConversion,
+    });
   if (source.kind === "PersistentVolumeClaim")
     result = cloneSource(claim, source.name, input.source, driver.name);
   if (result === undefined) return undefined;

@@ -26,8 +26,7 @@ export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,
   uid: string,
-  answer: Answer | undefined,
-  fresh: boolean,
+  { answer, fresh }: { answer: Answer | undefined; fresh: boolean },
 ): Promise<ClaimInput> {
   const { cluster, driver, namespace } = context;
   const key = keyOf({ metadata: recordKey(driver.info.name, uid, namespace) });
@@ -45,7 +44,7 @@ export async function readClaim(
   const storageClass = cluster.classes.get(claim?.spec?.storageClassName ?? "");
   const planned =
     record === undefined && claim !== undefined && wantsVolume(claim, storageClass, driver.info.name)
-      ? await makePlan(context, options, claim, storageClass, fresh)
+      ? await makePlan(context, options, claim, { storageClass, fresh })
       : undefined;
   const intent = record ?? (planned?.kind === "intent" ? planned.intent : undefined);
   return {
@@ -72,8 +71,7 @@ async function makePlan(
   context: SidecarContext,
   options: ProvisionOptions,
   claim: PersistentVolumeClaim,
-  storageClass: StorageClass | undefined,
-  fresh: boolean,
+  { storageClass, fresh }: { storageClass: StorageClass | undefined; fresh: boolean },
 ): Promise<Plan | undefined> {
   if (storageClass === undefined) return undefined;
   const { cluster, driver, hasAttributesClasses, store } = context;

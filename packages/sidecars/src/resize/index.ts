@@ -173,7 +173,7 @@ class Resizer {
       this.#pauses.reset(uid);
     } catch (error) {
       if (this.#signal.aborted) throw error;
-      await this.#failed(view, claim, target, error, uid);
+      await this.#failed(view, claim, { target, error }, uid);
     }
   }
 
@@ -181,8 +181,7 @@ class Resizer {
   async #failed(
     view: ResizeView,
     claim: PersistentVolumeClaim,
-    target: bigint,
-    error: unknown,
+    { target, error }: { target: bigint; error: unknown },
     uid: string,
   ): Promise<void> {
     const { logger, retry } = this.#context;

@@ -16,21 +16,21 @@ interface AccessReview extends KubeObject {
   status?: { allowed?: boolean };
 }
 
-const AccessReviews = defineResource<AccessReview>(
-  "authorization.k8s.io",
-  "v1",
-  "SelfSubjectAccessReview",
-  "selfsubjectaccessreviews",
-  false,
-);
+const AccessReviews = defineResource<AccessReview>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectAccessReview",
+  plural: "selfsubjectaccessreviews",
+  namespaced: false,
+});
 
-const AccessReviewsOfOthers = defineResource<AccessReview>(
-  "authorization.k8s.io",
-  "v1",
-  "SubjectAccessReview",
-  "subjectaccessreviews",
-  false,
-);
+const AccessReviewsOfOthers = defineResource<AccessReview>({
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SubjectAccessReview",
+  plural: "subjectaccessreviews",
+  namespaced: false,
+});
 
 /** One thing that the server does not let us do. */
 export interface MissingRight {

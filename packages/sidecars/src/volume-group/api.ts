@@ -126,7 +126,7 @@ export interface VolumeGroupContent extends KubeObject {
 }
 
 const kind = <T extends KubeObject>(name: string, plural: string, namespaced: boolean) =>
-  defineResource<T>("storage.mooring.dev", "v1alpha1", name, plural, namespaced);
+  defineResource<T>({ group: "storage.mooring.dev", version: "v1alpha1", kind: name, plural, namespaced });
 
 export const VolumeGroups = kind<VolumeGroup>("VolumeGroup", "volumegroups", true);
 export const VolumeGroupContents = kind<VolumeGroupContent>(

@@ -142,18 +142,16 @@ export class StorageMemory {
       return;
     }
     const given = answer.volumeHandles.join(", ") || "none";
-    this.#fail(
-      uid,
-      "modify",
+    this.#fail(uid, "modify", {
       requestKey,
-      `the driver answered with other members than it was asked for: ${given}`,
-    );
+      message: `the driver answered with other members than it was asked for: ${given}`,
+    });
   }
 
   /** The driver says that the group does not exist. `proven`: it was asked about this one group. */
   vanished(uid: string, handle: string, { message, proven }: { message: string; proven: boolean }): void {
     Object.assign(this.#of(uid), { gone: true, provenGone: proven, certain: true });
-    this.#fail(uid, "look", handle, message);
+    this.#fail(uid, "look", { requestKey: handle, message });
   }
 
   deleted(uid: string): void {
@@ -174,14 +172,19 @@ export class StorageMemory {
     known.uncertain ||= uncertain;
     const conclusive = provesNothingMade(failure, uncertain, known.uncertain);
     const never = failure.code !== undefined && FINAL.has(failure.code);
-    this.#fail(uid, "create", "", failure.message, {
-      conclusive,
-      atLeastMs: never ? Number.POSITIVE_INFINITY : 0,
-    });
+    this.#fail(
+      uid,
+      "create",
+      { requestKey: "", message: failure.message },
+      {
+        conclusive,
+        atLeastMs: never ? Number.POSITIVE_INFINITY : 0,
+      },
+    );
   }
 
   failed(uid: string, call: "look" | "delete", requestKey: string, message: string): void {
-    this.#fail(uid, call, requestKey, message);
+    this.#fail(uid, call, { requestKey, message });
   }
 
   /** One volume that is refused must not keep the others out: fewer are asked for until it is found. */
@@ -198,7 +201,7 @@ export class StorageMemory {
     if (code === Code.INVALID_ARGUMENT)
       known.impossible = [...known.impossible, { volumeHandles, message }].slice(-MOST_IMPOSSIBLE);
     if (!isRefusal || first === undefined) {
-      this.#fail(uid, "modify", setQuestion(volumeHandles), message);
+      this.#fail(uid, "modify", { requestKey: setQuestion(volumeHandles), message });
       return;
     }
     if (more.length > 0) {
@@ -237,8 +240,7 @@ export class StorageMemory {
   #fail(
     uid: string,
     name: CallName,
-    requestKey: string,
-    message: string,
+    { requestKey, message }: { requestKey: string; message: string },
     { atLeastMs = 0, conclusive = false }: { atLeastMs?: number; conclusive?: boolean } = {},
   ): void {
     this.#of(uid).failures.set(name, { requestKey, message, conclusive });

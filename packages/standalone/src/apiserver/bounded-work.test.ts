@@ -29,8 +29,7 @@ async function bounded(
   what: string,
   type: string,
   body: string,
-  method = "POST",
-  path = MAPS,
+  { method = "POST", path = MAPS }: { method?: string; path?: string } = {},
 ): Promise<number> {
   // Not the administrator, whose own bodies are their own affair.
   const headers = { "content-type": type, "impersonate-user": "stranger" };
@@ -57,10 +56,16 @@ test("no body holds the server up", async () => {
   const one = "/api/v1/namespaces/default/configmaps/y?fieldManager=x&dryRun=All";
   const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n";
   const lines = Array.from({ length: 8_000 }, (_, i) => `  k${i}: "1"`).join("\n");
-  await bounded("a lot of YAML", apply, `${head}data:\n${lines}`, "PATCH", one);
+  await bounded("a lot of YAML", apply, `${head}data:\n${lines}`, { method: "PATCH", path: one });
   const laughs = Array.from({ length: 12 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}*a${i}]`);
-  await bounded("aliases of aliases", apply, `a0: &a0 [x]\n${laughs.join("\n")}`, "PATCH", one);
-  await bounded("brackets of YAML", apply, `${head}data: ${"[".repeat(500_000)}`, "PATCH", one);
+  await bounded("aliases of aliases", apply, `a0: &a0 [x]\n${laughs.join("\n")}`, {
+    method: "PATCH",
+    path: one,
+  });
+  await bounded("brackets of YAML", apply, `${head}data: ${"[".repeat(500_000)}`, {
+    method: "PATCH",
+    path: one,
+  });
 });
 
 test("a content type with the name of something else is unknown", async () => {
@@ -110,10 +115,13 @@ test("patterns have RE2's meaning and take no longer than their text", async () 
   const path = "/apis/example.org/v1/namespaces/default/words?dryRun=All";
   const word = (spec: string) =>
     JSON.stringify({ apiVersion: "example.org/v1", kind: "Word", metadata: { name: "w" }, spec });
-  assert.equal(await bounded("29 characters", "application/json", word("a".repeat(29)), "POST", path), 422);
-  assert.equal(await bounded("a fit", "application/json", word("ab.Cd"), "POST", path), 201);
   assert.equal(
-    await bounded("a long text", "application/json", word("a".repeat(1_000_000)), "POST", path),
+    await bounded("29 characters", "application/json", word("a".repeat(29)), { method: "POST", path }),
+    422,
+  );
+  assert.equal(await bounded("a fit", "application/json", word("ab.Cd"), { method: "POST", path }), 201);
+  assert.equal(
+    await bounded("a long text", "application/json", word("a".repeat(1_000_000)), { method: "POST", path }),
     422,
   );
 });
@@ -134,7 +142,7 @@ test("rules of custom resources end when they cost too much", async () => {
       metadata: { name: "p" },
       spec: Array.from({ length: count }, () => 1),
     });
-  assert.equal(await bounded("a small pile", "application/json", pile(10), "POST", path), 201);
+  assert.equal(await bounded("a small pile", "application/json", pile(10), { method: "POST", path }), 201);
   const answer = await server.http.send(path, {
     method: "POST",
     body: pile(1000),
@@ -142,7 +150,7 @@ test("rules of custom resources end when they cost too much", async () => {
   });
   assert.equal(answer.status, 422);
   assert.match(answer.json.message, /running out of cost budget/);
-  assert.equal(await bounded("a large pile", "application/json", pile(1000), "POST", path), 422);
+  assert.equal(await bounded("a large pile", "application/json", pile(1000), { method: "POST", path }), 422);
 });
 
 test("whoever does not say what they want is sent away", async () => {

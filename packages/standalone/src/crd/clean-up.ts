@@ -67,7 +67,7 @@ export async function release(
     return { ...crd, metadata: { ...crd.metadata, finalizers } };
   };
   try {
-    return await mutate(store, CustomResourceDefinitions, { name }, withoutFinalizer, { signal });
+    return await mutate(store, CustomResourceDefinitions, { name }, { change: withoutFinalizer, signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
     return undefined;

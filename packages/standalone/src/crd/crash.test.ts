@@ -37,7 +37,7 @@ killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
     stop = cluster.stop;
     const key = { name: "widgets.example.com" };
     const within = AbortSignal.timeout(60_000);
-    await waitFor(store, CustomResourceDefinitions, key, (crd) => crd === undefined, within);
+    await waitFor(store, { resource: CustomResourceDefinitions, key }, (crd) => crd === undefined, within);
     const again: CustomResourceDefinition = {
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "CustomResourceDefinition",
@@ -54,12 +54,17 @@ killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
     await store.create(CustomResourceDefinitions, again);
     await waitFor(
       store,
-      CustomResourceDefinitions,
-      key,
+      { resource: CustomResourceDefinitions, key },
       (crd) => crd !== undefined && isEstablished(crd),
       within,
     );
-    const widgets = defineResource<UnstructuredObject>("example.com", "v1", "Widget", "widgets", true);
+    const widgets = defineResource<UnstructuredObject>({
+      group: "example.com",
+      version: "v1",
+      kind: "Widget",
+      plural: "widgets",
+      namespaced: true,
+    });
     assert.deepEqual((await store.list(widgets)).items, []);
   });
 });

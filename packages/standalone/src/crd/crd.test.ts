@@ -44,7 +44,13 @@ async function refusal(attempt: Promise<unknown>): Promise<string> {
   return "";
 }
 
-const Widgets: Resource<UnstructuredObject> = defineResource("example.com", "v1", "Widget", "widgets", true);
+const Widgets: Resource<UnstructuredObject> = defineResource({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  namespaced: true,
+});
 
 function widgetCrd(change: (version: Record<string, unknown>) => void = () => {}): CustomResourceDefinition {
   const version = {
@@ -127,8 +133,7 @@ async function established(
   const made = await store.create(CustomResourceDefinitions, crd);
   const found = await waitFor(
     store,
-    CustomResourceDefinitions,
-    { name: made.metadata.name },
+    { resource: CustomResourceDefinitions, key: { name: made.metadata.name } },
     (c) =>
       c?.status?.conditions?.some((each) => each.type === "Established" && each.status === "True") === true,
     AbortSignal.timeout(60_000),
@@ -314,7 +319,13 @@ test("several versions are served from one stored form", async (t) => {
   assert.ok(v1);
   crd.spec.versions.push({ ...structuredClone(v1), name: "v1beta1", storage: false, deprecated: true });
   await established(store, crd);
-  const old = defineResource<UnstructuredObject>("example.com", "v1beta1", "Widget", "widgets", true);
+  const old = defineResource<UnstructuredObject>({
+    group: "example.com",
+    version: "v1beta1",
+    kind: "Widget",
+    plural: "widgets",
+    namespaced: true,
+  });
   const made = await store.create(old, { ...widget({ size: 1 }), apiVersion: "example.com/v1beta1" });
   assert.equal(made.apiVersion, "example.com/v1beta1");
   assert.equal((await store.get(Widgets, { namespace: "a", name: "w" })).apiVersion, "example.com/v1");
@@ -335,15 +346,19 @@ test("names that are taken are not accepted, and are once they are free", async 
   const key = { name: "gadgets.example.com" };
   const refused = await waitFor(
     store,
-    CustomResourceDefinitions,
-    key,
+    { resource: CustomResourceDefinitions, key },
     accepted("False"),
     AbortSignal.timeout(60_000),
   );
   assert.equal(refused?.status?.conditions?.[0]?.message, '"wd" is already in use');
   assert.equal(kinds.find("example.com", "v1", "gadgets"), undefined);
   await store.delete(CustomResourceDefinitions, { name: "widgets.example.com" });
-  await waitFor(store, CustomResourceDefinitions, key, accepted("True"), AbortSignal.timeout(60_000));
+  await waitFor(
+    store,
+    { resource: CustomResourceDefinitions, key },
+    accepted("True"),
+    AbortSignal.timeout(60_000),
+  );
 });
 
 test("deleting a definition deletes its objects first, and waits for their finalizers", async (t) => {
@@ -355,8 +370,7 @@ test("deleting a definition deletes its objects first, and waits for their final
   await store.delete(CustomResourceDefinitions, { name: "widgets.example.com" });
   const marked = await waitFor(
     store,
-    Widgets,
-    { namespace: "a", name: "w" },
+    { resource: Widgets, key: { namespace: "a", name: "w" } },
     (w) => w?.metadata.deletionTimestamp !== undefined,
     AbortSignal.timeout(60_000),
   );
@@ -367,8 +381,7 @@ test("deleting a definition deletes its objects first, and waits for their final
   const key = { name: "widgets.example.com" };
   await waitFor(
     store,
-    CustomResourceDefinitions,
-    key,
+    { resource: CustomResourceDefinitions, key },
     (crd) => crd === undefined,
     AbortSignal.timeout(60_000),
   );

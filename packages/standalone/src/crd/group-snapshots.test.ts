@@ -89,5 +89,11 @@ test("kubectl prints the columns that people know, in every version", async (t) 
 });
 
 function inVersion(resource: Resource, version: string): Resource<UnstructuredObject> {
-  return defineResource(resource.group, version, resource.kind, resource.plural, resource.namespaced);
+  return defineResource({
+    group: resource.group,
+    version,
+    kind: resource.kind,
+    plural: resource.plural,
+    namespaced: resource.namespaced,
+  });
 }

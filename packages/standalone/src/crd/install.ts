@@ -45,8 +45,7 @@ export async function installCrds(
     definitions.map(({ metadata: { name } }) =>
       waitFor(
         store,
-        CustomResourceDefinitions,
-        { name },
+        { resource: CustomResourceDefinitions, key: { name } },
         (crd) => crd !== undefined && isEstablished(crd),
         signal,
       ),
@@ -72,7 +71,10 @@ async function install(
     store,
     CustomResourceDefinitions,
     { name },
-    (crd) => (jsonEqual(crd.spec, definition.spec) ? undefined : { ...crd, spec: definition.spec }),
-    { ...MANAGER, signal },
+    {
+      change: (crd) => (jsonEqual(crd.spec, definition.spec) ? undefined : { ...crd, spec: definition.spec }),
+      ...MANAGER,
+      signal,
+    },
   );
 }

@@ -51,13 +51,13 @@ export interface CustomResourceDefinition extends KubeObject {
   };
 }
 
-export const CustomResourceDefinitions = defineResource<CustomResourceDefinition>(
-  "apiextensions.k8s.io",
-  "v1",
-  "CustomResourceDefinition",
-  "customresourcedefinitions",
-  false,
-);
+export const CustomResourceDefinitions = defineResource<CustomResourceDefinition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+});
 
 /** Holds a definition until its objects are gone. */
 export const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";

@@ -30,7 +30,7 @@ export async function stopPods({ view, runtime, volumes, manager, nodeName }: St
       const until = Date.now() + graceMs;
       const spec =
         object === undefined ? undefined : rolesOf(object).find((each) => each.spec.name === name)?.spec;
-      if (spec !== undefined) await runPreStop(runtime, spec, id, graceMs, none);
+      if (spec !== undefined) await runPreStop(runtime, { container: spec, id }, graceMs, none);
       await runtime.stop(id, { graceMs: Math.max(0, until - Date.now()), shutdown: true });
     }),
   );

@@ -16,7 +16,9 @@ export async function* readLog(
   const file = await open(logFile, "r");
   try {
     const start = await startOffset(file, logFile, options);
-    const raw = options.follow ? follow(file, logFile, start, ended, options.signal) : chunks(file, start);
+    const raw = options.follow
+      ? follow(file, logFile, { start, ended }, options.signal)
+      : chunks(file, start);
     const lines = options.timestamps ? withTimes(raw, logFile, start) : raw;
     yield* options.limitBytes === undefined ? lines : limit(lines, options.limitBytes);
   } finally {
@@ -62,8 +64,7 @@ async function* chunks(file: FileHandle, start: number): AsyncGenerator<Uint8Arr
 async function* follow(
   file: FileHandle,
   logFile: string,
-  start: number,
-  ended: () => boolean,
+  { start, ended }: { start: number; ended: () => boolean },
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   let wake = () => {};

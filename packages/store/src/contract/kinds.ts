@@ -8,13 +8,25 @@ export interface Widget extends KubeObject {
   spec?: { size?: number; color?: string };
   status?: { phase?: string };
 }
-export const Widgets = defineResource<Widget>("example.com", "v1", "Widget", "widgets", true);
+export const Widgets = defineResource<Widget>({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  namespaced: true,
+});
 
 /** A cluster-scoped kind without status. */
 export interface Shelf extends KubeObject {
   data?: Record<string, string>;
 }
-export const Shelves = defineResource<Shelf>("", "v1", "Shelf", "shelves", false);
+export const Shelves = defineResource<Shelf>({
+  group: "",
+  version: "v1",
+  kind: "Shelf",
+  plural: "shelves",
+  namespaced: false,
+});
 
 export function testRegistry(): ResourceRegistry {
   return new ResourceRegistry([

@@ -103,10 +103,12 @@ test("events go an hour after their last repetition", async (t) => {
   const expiry = startEventExpiry({ store, clock, signal: stop.signal });
   await waitFor(
     store,
-    Events,
     {
-      namespace: "work",
-      name: (await store.list(Events, { fieldSelector: "reason=Old" })).items[0]?.metadata.name ?? "",
+      resource: Events,
+      key: {
+        namespace: "work",
+        name: (await store.list(Events, { fieldSelector: "reason=Old" })).items[0]?.metadata.name ?? "",
+      },
     },
     (event) => event === undefined,
     AbortSignal.timeout(60_000),

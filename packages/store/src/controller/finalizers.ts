@@ -30,26 +30,27 @@ export function unsetFinalizer(object: KubeObject, finalizer: string): boolean {
 /** Adds the finalizer in the store. Throws Invalid when the object is already being deleted. */
 export function addFinalizer<T extends KubeObject>(
   store: ObjectStore,
-  resource: Resource<T>,
-  key: ObjectKey,
+  { resource, key }: { resource: Resource<T>; key: ObjectKey },
   finalizer: string,
   signal?: AbortSignal,
 ): Promise<T> {
   const change = (object: T) => void setFinalizer(object, finalizer);
-  return mutate(store, resource, key, change, signal === undefined ? {} : { signal });
+  return mutate(store, resource, key, { change: change, ...(signal === undefined ? {} : { signal }) });
 }
 
 /** Takes the finalizer away in the store; an object that is gone needs nothing. */
 export async function removeFinalizer<T extends KubeObject>(
   store: ObjectStore,
-  resource: Resource<T>,
-  key: ObjectKey,
+  { resource, key }: { resource: Resource<T>; key: ObjectKey },
   finalizer: string,
   signal?: AbortSignal,
 ): Promise<T | undefined> {
   const change = (object: T) => void unsetFinalizer(object, finalizer);
   try {
-    return await mutate(store, resource, key, change, signal === undefined ? {} : { signal });
+    return await mutate(store, resource, key, {
+      change: change,
+      ...(signal === undefined ? {} : { signal }),
+    });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -81,18 +81,23 @@ export function createInformer<T extends KubeObject>(
     indexers,
     run(signal) {
       allowManyListeners(signal);
-      return reflect(store, resource, selection, logger, signal, {
-        replace(objects) {
-          const present = new Set(objects.map(keyOf));
-          for (const object of cache.list()) {
-            if (!present.has(keyOf(object))) remove(keyOf(object));
-          }
-          for (const object of objects) put(object);
-          markSynced();
+      return reflect(
+        store,
+        { resource, selection },
+        { logger, signal },
+        {
+          replace(objects) {
+            const present = new Set(objects.map(keyOf));
+            for (const object of cache.list()) {
+              if (!present.has(keyOf(object))) remove(keyOf(object));
+            }
+            for (const object of objects) put(object);
+            markSynced();
+          },
+          put,
+          remove: (object) => remove(keyOf(object)),
         },
-        put,
-        remove: (object) => remove(keyOf(object)),
-      });
+      );
     },
     synced: (signal) => orAborted(firstSync, signal),
     get: (key) => cache.get(key),

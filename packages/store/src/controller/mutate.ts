@@ -33,24 +33,27 @@ export interface MutateOptions extends WriteOptions, RetryOptions {
   subresource?: "status";
 }
 
+/** Changes its argument, or returns a replacement. */
+// biome-ignore lint/suspicious/noConfusingVoidType: changing the argument is the usual way
+export type Change<T> = (object: T) => T | undefined | void;
+
 /**
- * Reads the object, lets `fn` change it, and writes it unless somebody else has written meanwhile; then again from
- * the start. `fn` changes its argument or returns a replacement. Nothing is written when nothing changed.
- * Resolves with the object as it is afterwards; throws NotFound when there is none.
+ * Reads the object, lets `change` change it, and writes it unless somebody else has written meanwhile; then again from
+ * the start. Nothing is written when nothing changed. Resolves with the object as it is afterwards; throws NotFound
+ * when there is none, and Conflict after the last attempt.
  */
 export function mutate<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   key: ObjectKey,
-  // biome-ignore lint/suspicious/noConfusingVoidType: changing the argument is the usual way
-  fn: (object: T) => T | undefined | void,
-  options: MutateOptions = {},
+  how: Change<T> | (MutateOptions & { change: Change<T> }),
 ): Promise<T> {
-  const { subresource, attempts: _attempts, ...write } = options;
+  const { change, ...options } = typeof how === "function" ? { change: how } : how;
+  const { subresource, attempts: _attempts, ...write }: MutateOptions = options;
   return retryOnConflict(async () => {
-    const current = await store.get(resource, key, options.signal);
+    const current = await store.get(resource, key, write.signal);
     const copy = structuredClone(current);
-    const next = fn(copy) ?? copy;
+    const next = change(copy) ?? copy;
     if (isDeepStrictEqual(next, current)) return current;
     return subresource === "status"
       ? store.updateStatus(resource, next, write)

@@ -30,10 +30,8 @@ const HEALTHY_MS = 5_000;
  */
 export async function reflect<T extends KubeObject>(
   store: ObjectStore,
-  resource: Resource<T>,
-  selection: Selection,
-  logger: Logger,
-  signal: AbortSignal,
+  { resource, selection }: { resource: Resource<T>; selection: Selection },
+  { logger, signal }: { logger: Logger; signal: AbortSignal },
   target: ReflectorTarget<T>,
 ): Promise<void> {
   let revision: string | undefined;

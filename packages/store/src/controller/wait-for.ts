@@ -13,8 +13,7 @@ const BACKOFF = { baseMs: 100, maxMs: 5_000 };
  */
 export async function waitFor<T extends KubeObject>(
   store: ObjectStore,
-  resource: Resource<T>,
-  key: ObjectKey,
+  { resource, key }: { resource: Resource<T>; key: ObjectKey },
   predicate: (object: T | undefined) => boolean,
   signal: AbortSignal,
 ): Promise<T | undefined> {

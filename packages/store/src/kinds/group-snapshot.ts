@@ -69,24 +69,24 @@ export interface VolumeGroupSnapshotContent extends KubeObject {
   };
 }
 
-export const VolumeGroupSnapshotClasses = defineResource<VolumeGroupSnapshotClass>(
-  GROUP_SNAPSHOT_GROUP,
-  "v1",
-  "VolumeGroupSnapshotClass",
-  "volumegroupsnapshotclasses",
-  false,
-);
-export const VolumeGroupSnapshots = defineResource<VolumeGroupSnapshot>(
-  GROUP_SNAPSHOT_GROUP,
-  "v1",
-  "VolumeGroupSnapshot",
-  "volumegroupsnapshots",
-  true,
-);
-export const VolumeGroupSnapshotContents = defineResource<VolumeGroupSnapshotContent>(
-  GROUP_SNAPSHOT_GROUP,
-  "v1",
-  "VolumeGroupSnapshotContent",
-  "volumegroupsnapshotcontents",
-  false,
-);
+export const VolumeGroupSnapshotClasses = defineResource<VolumeGroupSnapshotClass>({
+  group: GROUP_SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeGroupSnapshotClass",
+  plural: "volumegroupsnapshotclasses",
+  namespaced: false,
+});
+export const VolumeGroupSnapshots = defineResource<VolumeGroupSnapshot>({
+  group: GROUP_SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeGroupSnapshot",
+  plural: "volumegroupsnapshots",
+  namespaced: true,
+});
+export const VolumeGroupSnapshotContents = defineResource<VolumeGroupSnapshotContent>({
+  group: GROUP_SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeGroupSnapshotContent",
+  plural: "volumegroupsnapshotcontents",
+  namespaced: false,
+});

@@ -27,62 +27,116 @@ export interface VolumeAttributesClass extends KubeObject {
   parameters?: Record<string, string>;
 }
 
-export const Namespaces = defineResource<Namespace>("", "v1", "Namespace", "namespaces", false);
-export const Nodes = defineResource<Node>("", "v1", "Node", "nodes", false);
-export const Pods = defineResource<Pod>("", "v1", "Pod", "pods", true);
-export const Secrets = defineResource<Secret>("", "v1", "Secret", "secrets", true);
-export const ConfigMaps = defineResource<ConfigMap>("", "v1", "ConfigMap", "configmaps", true);
-export const Events = defineResource<Event>("", "v1", "Event", "events", true);
-export const ServiceAccounts = defineResource<ServiceAccount>(
-  "",
-  "v1",
-  "ServiceAccount",
-  "serviceaccounts",
-  true,
-);
-export const PersistentVolumes = defineResource<PersistentVolume>(
-  "",
-  "v1",
-  "PersistentVolume",
-  "persistentvolumes",
-  false,
-);
-export const PersistentVolumeClaims = defineResource<PersistentVolumeClaim>(
-  "",
-  "v1",
-  "PersistentVolumeClaim",
-  "persistentvolumeclaims",
-  true,
-);
+export const Namespaces = defineResource<Namespace>({
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  namespaced: false,
+});
+export const Nodes = defineResource<Node>({
+  group: "",
+  version: "v1",
+  kind: "Node",
+  plural: "nodes",
+  namespaced: false,
+});
+export const Pods = defineResource<Pod>({
+  group: "",
+  version: "v1",
+  kind: "Pod",
+  plural: "pods",
+  namespaced: true,
+});
+export const Secrets = defineResource<Secret>({
+  group: "",
+  version: "v1",
+  kind: "Secret",
+  plural: "secrets",
+  namespaced: true,
+});
+export const ConfigMaps = defineResource<ConfigMap>({
+  group: "",
+  version: "v1",
+  kind: "ConfigMap",
+  plural: "configmaps",
+  namespaced: true,
+});
+export const Events = defineResource<Event>({
+  group: "",
+  version: "v1",
+  kind: "Event",
+  plural: "events",
+  namespaced: true,
+});
+export const ServiceAccounts = defineResource<ServiceAccount>({
+  group: "",
+  version: "v1",
+  kind: "ServiceAccount",
+  plural: "serviceaccounts",
+  namespaced: true,
+});
+export const PersistentVolumes = defineResource<PersistentVolume>({
+  group: "",
+  version: "v1",
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  namespaced: false,
+});
+export const PersistentVolumeClaims = defineResource<PersistentVolumeClaim>({
+  group: "",
+  version: "v1",
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+  namespaced: true,
+});
 const STORAGE = "storage.k8s.io";
-export const StorageClasses = defineResource<StorageClass>(
-  STORAGE,
-  "v1",
-  "StorageClass",
-  "storageclasses",
-  false,
-);
-export const KubeVolumeAttachments = defineResource<KubeVolumeAttachment>(
-  STORAGE,
-  "v1",
-  "VolumeAttachment",
-  "volumeattachments",
-  false,
-);
-export const CSIDrivers = defineResource<CSIDriver>(STORAGE, "v1", "CSIDriver", "csidrivers", false);
-export const CSINodes = defineResource<CSINode>(STORAGE, "v1", "CSINode", "csinodes", false);
-export const CSIStorageCapacities = defineResource<CSIStorageCapacity>(
-  STORAGE,
-  "v1",
-  "CSIStorageCapacity",
-  "csistoragecapacities",
-  true,
-);
-export const VolumeAttributesClasses = defineResource<VolumeAttributesClass>(
-  STORAGE,
-  "v1",
-  "VolumeAttributesClass",
-  "volumeattributesclasses",
-  false,
-);
-export const Leases = defineResource<Lease>("coordination.k8s.io", "v1", "Lease", "leases", true);
+export const StorageClasses = defineResource<StorageClass>({
+  group: STORAGE,
+  version: "v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  namespaced: false,
+});
+export const KubeVolumeAttachments = defineResource<KubeVolumeAttachment>({
+  group: STORAGE,
+  version: "v1",
+  kind: "VolumeAttachment",
+  plural: "volumeattachments",
+  namespaced: false,
+});
+export const CSIDrivers = defineResource<CSIDriver>({
+  group: STORAGE,
+  version: "v1",
+  kind: "CSIDriver",
+  plural: "csidrivers",
+  namespaced: false,
+});
+export const CSINodes = defineResource<CSINode>({
+  group: STORAGE,
+  version: "v1",
+  kind: "CSINode",
+  plural: "csinodes",
+  namespaced: false,
+});
+export const CSIStorageCapacities = defineResource<CSIStorageCapacity>({
+  group: STORAGE,
+  version: "v1",
+  kind: "CSIStorageCapacity",
+  plural: "csistoragecapacities",
+  namespaced: true,
+});
+export const VolumeAttributesClasses = defineResource<VolumeAttributesClass>({
+  group: STORAGE,
+  version: "v1",
+  kind: "VolumeAttributesClass",
+  plural: "volumeattributesclasses",
+  namespaced: false,
+});
+export const Leases = defineResource<Lease>({
+  group: "coordination.k8s.io",
+  version: "v1",
+  kind: "Lease",
+  plural: "leases",
+  namespaced: true,
+});

@@ -62,24 +62,24 @@ export interface VolumeSnapshotContent extends KubeObject {
   };
 }
 
-export const VolumeSnapshotClasses = defineResource<VolumeSnapshotClass>(
-  SNAPSHOT_GROUP,
-  "v1",
-  "VolumeSnapshotClass",
-  "volumesnapshotclasses",
-  false,
-);
-export const VolumeSnapshots = defineResource<VolumeSnapshot>(
-  SNAPSHOT_GROUP,
-  "v1",
-  "VolumeSnapshot",
-  "volumesnapshots",
-  true,
-);
-export const VolumeSnapshotContents = defineResource<VolumeSnapshotContent>(
-  SNAPSHOT_GROUP,
-  "v1",
-  "VolumeSnapshotContent",
-  "volumesnapshotcontents",
-  false,
-);
+export const VolumeSnapshotClasses = defineResource<VolumeSnapshotClass>({
+  group: SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeSnapshotClass",
+  plural: "volumesnapshotclasses",
+  namespaced: false,
+});
+export const VolumeSnapshots = defineResource<VolumeSnapshot>({
+  group: SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeSnapshot",
+  plural: "volumesnapshots",
+  namespaced: true,
+});
+export const VolumeSnapshotContents = defineResource<VolumeSnapshotContent>({
+  group: SNAPSHOT_GROUP,
+  version: "v1",
+  kind: "VolumeSnapshotContent",
+  plural: "volumesnapshotcontents",
+  namespaced: false,
+});

@@ -35,13 +35,12 @@ export function listJson(source: ListSource, selection: Selection, options: List
   const snapshot = new Snapshot(source.database, source.timeline, selection.collection, revision);
   // Throws here, not in the middle of an answer, when the revision is too old.
   source.timeline.since(selection.collection, revision);
-  return { resourceVersion: String(revision), pages: pages(source, snapshot, selection, start, options) };
+  return { resourceVersion: String(revision), pages: pages(source, { snapshot, selection }, start, options) };
 }
 
 async function* pages(
   source: ListSource,
-  snapshot: Snapshot,
-  selection: Selection,
+  { snapshot, selection }: { snapshot: Snapshot; selection: Selection },
   start: string,
   options: ListOptions,
 ): AsyncGenerator<string[], JsonListEnd> {

@@ -135,7 +135,7 @@ test("no update is lost, however many writers there are", async (t) => {
         const grow = (object: Widget) => ({ ...object, spec: { size: (object.spec?.size ?? 0) + 1 } });
         await Promise.all(
           increments.map((name) =>
-            mutate(store, Widgets, { namespace: "default", name }, grow, { attempts: 1000 }),
+            mutate(store, Widgets, { namespace: "default", name }, { change: grow, attempts: 1000 }),
           ),
         );
         for (const name of ["a", "b"]) {

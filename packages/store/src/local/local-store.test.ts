@@ -149,13 +149,13 @@ test("a pod-like object stays for its grace period, until it is deleted with non
 });
 
 test("every served version shows the same objects, converted", async (t) => {
-  const Old = defineResource<Widget & { spec?: { dimension?: number } }>(
-    "example.com",
-    "v1beta1",
-    "Widget",
-    "widgets",
-    true,
-  );
+  const Old = defineResource<Widget & { spec?: { dimension?: number } }>({
+    group: "example.com",
+    version: "v1beta1",
+    kind: "Widget",
+    plural: "widgets",
+    namespaced: true,
+  });
   const registry = new ResourceRegistry([
     {
       resource: Widgets,
@@ -196,7 +196,13 @@ test("every served version shows the same objects, converted", async (t) => {
 
 test("a kind that nobody registered is not served", async (t) => {
   const store = await openStore(t);
-  const Nothing = defineResource("example.com", "v1", "Nothing", "nothings", true);
+  const Nothing = defineResource({
+    group: "example.com",
+    version: "v1",
+    kind: "Nothing",
+    plural: "nothings",
+    namespaced: true,
+  });
   await assert.rejects(store.list(Nothing), /the server could not find the requested resource/);
   await assert.rejects(
     store.get({ ...Widgets, version: "v2" }, { namespace: "default", name: "a" }),

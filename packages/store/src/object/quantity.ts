@@ -37,7 +37,7 @@ export function readQuantity(text: string | number): Quantity | undefined {
   const [, sign = "", digits = "", suffix = ""] = match;
   const [whole = "", fraction = ""] = digits.split(".");
   const binary = suffix.endsWith("i") ? BINARY_SUFFIXES.indexOf(suffix) : 0;
-  const exponential = /^[eE]/.test(suffix) && suffix !== "E";
+  const exponential = /^[eE][+-]?\d/.test(suffix);
   const exponent = exponential ? Number(suffix.slice(1)) : binary > 0 ? 0 : (DECIMAL_SUFFIXES[suffix] ?? 0);
   const mantissa = BigInt(`${whole}${fraction}` || "0") * NANO * (1n << BigInt(10 * binary));
   const shift = exponent - fraction.length;

@@ -18,14 +18,20 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly __object?: T;
 }
 
-/** Declares a resource: `defineResource<Pod>("", "v1", "Pod", "pods", true)`. */
-export function defineResource<T extends KubeObject>(
-  group: string,
-  version: string,
-  kind: string,
-  plural: string,
-  namespaced: boolean,
-): Resource<T> {
+/** Declares a resource: `defineResource<Pod>({ group: "", version: "v1", kind: "Pod", plural: "pods", namespaced: true })`. */
+export function defineResource<T extends KubeObject>({
+  group,
+  version,
+  kind,
+  plural,
+  namespaced,
+}: {
+  group: string;
+  version: string;
+  kind: string;
+  plural: string;
+  namespaced: boolean;
+}): Resource<T> {
   return { group, version, kind, plural, namespaced };
 }
 

@@ -4,7 +4,13 @@ import fc from "fast-check";
 import { defineResource } from "../object/resource.ts";
 import { decodeObject } from "./decode.ts";
 
-const Things = defineResource("example.com", "v1", "Thing", "things", true);
+const Things = defineResource({
+  group: "example.com",
+  version: "v1",
+  kind: "Thing",
+  plural: "things",
+  namespaced: true,
+});
 
 /** JSON as Go types are: maps, lists and plain values, null anywhere. */
 const withNulls = fc.letrec((tie) => ({

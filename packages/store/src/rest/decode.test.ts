@@ -54,7 +54,13 @@ test("a list that Go always writes is there, whether the server wrote null or no
 test("what is not of Go's types keeps its nulls: field sets, schemas, revisions", () => {
   const managedFields = [{ manager: "x", time: null, fieldsV1: { "f:a": null } }];
   const schema = { properties: { a: { default: null, enum: [null, 1], nullable: true } } };
-  const crds = defineResource("apiextensions.k8s.io", "v1", "C", "customresourcedefinitions", false);
+  const crds = defineResource({
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    kind: "C",
+    plural: "customresourcedefinitions",
+    namespaced: false,
+  });
   assert.deepEqual(
     decodeObject(
       {
@@ -68,7 +74,13 @@ test("what is not of Go's types keeps its nulls: field sets, schemas, revisions"
       spec: { versions: [{ schema: { openAPIV3Schema: schema } }] },
     },
   );
-  const revisions = defineResource("apps", "v1", "ControllerRevision", "controllerrevisions", true);
+  const revisions = defineResource({
+    group: "apps",
+    version: "v1",
+    kind: "ControllerRevision",
+    plural: "controllerrevisions",
+    namespaced: true,
+  });
   const revision = { metadata: { name: "r" }, revision: 1, data: { spec: { replicas: null } } };
   assert.deepEqual(decodeObject(structuredClone(revision), revisions), revision);
 });

@@ -26,7 +26,7 @@ describe("the arbiter on a store", () => {
   test("a ticket is placed, satisfied at its generation, and detached again", () => {
     covers("LHA-029", "LHA-034", "LHA-037", "LHA-038");
     return withArbiter(async ({ store, until }) => {
-      const ticket = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const ticket = await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
       await until.volume((v) => v.spec.nodeID === "a");
       await until.attachment(
         (a) => a !== undefined && ticketStatus(a, "t")?.conditions[0]?.reason === "Attaching",
@@ -46,13 +46,13 @@ describe("the arbiter on a store", () => {
   test("an unchanged request writes nothing, a changed one always gets a higher generation", () => {
     covers("LHA-075");
     return withArbiter(async ({ store }) => {
-      const first = await addTicket(store, "v-1", csi("t", "a"), new Date());
-      const again = await addTicket(store, "v-1", csi("t", "a"), new Date());
+      const first = await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
+      const again = await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
       assert.deepEqual(again, first);
-      const moved = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      const moved = await addTicket(store, "v-1", csi("t", "b"), { now: new Date() });
       assert.ok((moved.generation ?? 0) > (first.generation ?? 0));
       await removeTickets(store, "v-1", () => true);
-      const back = await addTicket(store, "v-1", csi("t", "b"), new Date());
+      const back = await addTicket(store, "v-1", csi("t", "b"), { now: new Date() });
       assert.ok((back.generation ?? 0) > (moved.generation ?? 0));
     });
   });
@@ -61,7 +61,7 @@ describe("the arbiter on a store", () => {
     covers("LHA-009");
     return withArbiter(async ({ store }) => {
       const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
-      await Promise.all(ids.map((id) => addTicket(store, "v-1", csi(id, "a"), new Date())));
+      await Promise.all(ids.map((id) => addTicket(store, "v-1", csi(id, "a"), { now: new Date() })));
       const attachment = await store.get(VolumeAttachments, { name: "v-1" });
       assert.deepEqual(Object.keys(attachment.spec.attachmentTickets ?? {}).sort(), ids);
       const generations = Object.values(attachment.spec.attachmentTickets ?? {}).map((t) => t.generation);
@@ -71,7 +71,7 @@ describe("the arbiter on a store", () => {
 
   test("a deleted attachment object goes when nobody holds a ticket, and only then", () =>
     withArbiter(async ({ store, until }) => {
-      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
       const held = await store.delete(VolumeAttachments, { name: "v-1" });
       await until.volume((v) => v.spec.nodeID === "a");
       await removeTickets(store, "v-1", () => true);
@@ -87,9 +87,19 @@ describe("the arbiter on a store", () => {
         name: "s-1",
         uid: snapshot.metadata.uid ?? "",
       };
-      await addTicket(store, "v-1", { id: "s", type: "snapshot-controller", nodeID: "a", owner }, new Date());
+      await addTicket(
+        store,
+        "v-1",
+        { id: "s", type: "snapshot-controller", nodeID: "a", owner },
+        { now: new Date() },
+      );
       const expiresAt = new Date(Date.now() + 200).toISOString();
-      await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a", expiresAt }, new Date());
+      await addTicket(
+        store,
+        "v-1",
+        { id: "p", type: "longhorn-api", nodeID: "a", expiresAt },
+        { now: new Date() },
+      );
       const has = (id: string) => (a: VolumeAttachment | undefined) =>
         a?.spec.attachmentTickets?.[id] !== undefined;
       await until.attachment((a) => has("s")(a) && !has("p")(a));
@@ -104,8 +114,8 @@ describe("the arbiter on a store", () => {
         v.spec.accessMode = "rwx";
       });
       await store.create(ShareManagers, object("ShareManager", "v-1", { nodeID: "b", users: ["a"] }));
-      await addTicket(store, "v-1", csi("t", "a"), new Date());
-      const held = await addTicket(store, "v-1", shareTicket(served, "b"), new Date());
+      await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
+      const held = await addTicket(store, "v-1", shareTicket(served, "b"), { now: new Date() });
       await until.volume((v) => v.spec.nodeID === "b");
       await setStatus(store, { state: "attached", currentNodeID: "b" });
       const places: string[] = [];
@@ -141,7 +151,7 @@ describe("the arbiter on a store", () => {
 
   test("tickets of a deleted volume mean nothing to a new one of the same name", () =>
     withArbiter(async ({ store, until }) => {
-      await addTicket(store, "v-1", csi("t", "a"), new Date());
+      await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
       await until.volume((v) => v.spec.nodeID === "a");
       await store.delete(Volumes, { name: "v-1" });
       const next = await createVolume(store);

@@ -47,7 +47,12 @@ class Job {
     const { apiVersion, kind, metadata } = await store.get(Snapshots, { name: "job" });
     const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "" };
     const parameters = { disableFrontend: "any" };
-    await addTicket(store, "v-1", { id: "job", type: this.type, nodeID: "a", owner, parameters }, new Date());
+    await addTicket(
+      store,
+      "v-1",
+      { id: "job", type: this.type, nodeID: "a", owner, parameters },
+      { now: new Date() },
+    );
   }
 
   /** Says first that it is done, then lets go: killed in between, the object is there to tell. */
@@ -58,7 +63,7 @@ class Job {
 
   async conclude(): Promise<void> {
     const done = (snapshot: Snapshot) => ({ ...snapshot, status: { readyToUse: true } });
-    await mutate(this.#world.store, Snapshots, { name: "job" }, done, { subresource: "status" });
+    await mutate(this.#world.store, Snapshots, { name: "job" }, { change: done, subresource: "status" });
   }
 
   /** Its object is deleted while it works, and nobody cleans up. */
@@ -74,20 +79,22 @@ async function follow({ store, until }: ArbiterWorld, nodeID: string): Promise<V
     store,
     Volumes,
     { name: "v-1" },
-    (v) => ({
-      ...v,
-      status: {
-        state: nodeID === "" ? ("detached" as const) : ("attached" as const),
-        currentNodeID: nodeID,
-        frontendDisabled: v.spec.disableFrontend ?? false,
-      },
-    }),
-    { subresource: "status" },
+    {
+      change: (v) => ({
+        ...v,
+        status: {
+          state: nodeID === "" ? ("detached" as const) : ("attached" as const),
+          currentNodeID: nodeID,
+          frontendDisabled: v.spec.disableFrontend ?? false,
+        },
+      }),
+      subresource: "status",
+    },
   );
 }
 
 const workload = (world: ArbiterWorld, nodeID: string) =>
-  addTicket(world.store, "v-1", { id: "w", type: "csi-attacher", nodeID }, new Date());
+  addTicket(world.store, "v-1", { id: "w", type: "csi-attacher", nodeID }, { now: new Date() });
 
 describe("bugs that a predecessor had with jobs, by their number there", () => {
   test("9168, 9417: a backup that never ends gives way to a workload, goes on after it, and ends with its object", () =>

@@ -20,7 +20,11 @@ async function play(store: ObjectStore, signal: AbortSignal): Promise<Map<string
       currentNodeID: nodeID,
     };
     const key = { name: metadata.name };
-    await mutate(store, Volumes, key, (v) => ({ ...v, status: next }), { subresource: "status", signal });
+    await mutate(store, Volumes, key, {
+      change: (v) => ({ ...v, status: next }),
+      subresource: "status",
+      signal,
+    });
   };
   try {
     for await (const { type, object } of store.watch(Volumes, { signal })) {
@@ -41,7 +45,7 @@ test("12498: many volumes attached at once each go where their ticket wants them
     await start();
     const node = (name: string) => (name.length % 2 === 0 ? "a" : "b");
     const ask = (name: string) => ({ id: "w", type: "csi-attacher" as const, nodeID: node(name) });
-    await Promise.all(names.map((name) => addTicket(store, name, ask(name), new Date())));
+    await Promise.all(names.map((name) => addTicket(store, name, ask(name), { now: new Date() })));
     for (const name of names) {
       await until.attachment((a) => a !== undefined && ticketStatus(a, "w")?.satisfied === true, name);
     }

@@ -41,7 +41,7 @@ describe("a ticket ends with the object that owns it", () => {
           nodeID: "a",
           owner: ownerOf("owner-1", owner),
         };
-        await addTicket(store, "v-1", ticket, new Date());
+        await addTicket(store, "v-1", ticket, { now: new Date() });
         await until.volume((v) => v.spec.nodeID === "a");
         const at = { name: "owner-1", ...(resource.namespaced ? { namespace: "default" } : {}) };
         await store.delete(resource, at);
@@ -49,7 +49,7 @@ describe("a ticket ends with the object that owns it", () => {
         await until.volume((v) => v.spec.nodeID === "");
 
         await store.create(resource, blank("owner-1"));
-        await addTicket(store, "v-1", ticket, new Date());
+        await addTicket(store, "v-1", ticket, { now: new Date() });
         await until.attachment((a) => !has("t")(a));
       }, true));
   }
@@ -60,7 +60,7 @@ describe("a ticket ends with the object that owns it", () => {
       const object = await store.create(Snapshots, snapshot);
       const owner = { apiVersion, kind: "Snapshot", name: "s-1", uid: object.metadata.uid ?? "" };
       for (const type of types)
-        await addTicket(store, "v-1", { id: type, type, nodeID: "a", owner }, new Date());
+        await addTicket(store, "v-1", { id: type, type, nodeID: "a", owner }, { now: new Date() });
       await until.attachment(
         (a) => Object.keys(a?.status?.attachmentTicketStatuses ?? {}).length === types.length,
       );
@@ -71,9 +71,14 @@ describe("a ticket ends with the object that owns it", () => {
 
   test("a person's ticket needs no owner, and one of a kind that nobody knows stays", () =>
     withArbiter(async ({ store, until }) => {
-      await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a" }, new Date());
+      await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a" }, { now: new Date() });
       const owner = { apiVersion: "x.example.com/v1", kind: "Thing", name: "t" };
-      await addTicket(store, "v-1", { id: "x", type: "backup-controller", nodeID: "a", owner }, new Date());
+      await addTicket(
+        store,
+        "v-1",
+        { id: "x", type: "backup-controller", nodeID: "a", owner },
+        { now: new Date() },
+      );
       await until.attachment((a) => a?.status?.satisfied === 0 && a.status.waiting === 2);
       await removeTickets(store, "v-1", ({ id }) => id === "p");
       await until.attachment((a) => has("x")(a) && !has("p")(a) && a?.status?.waiting === 1);
@@ -83,12 +88,17 @@ describe("a ticket ends with the object that owns it", () => {
     withArbiter(async ({ store, until }) => {
       const owner = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", name: "gone" };
       const lost = { apiVersion: MOORING_API_VERSION, kind: "Snapshot", name: "gone" };
-      await addTicket(store, "v-1", { id: "k", type: "csi-attacher", nodeID: "a", owner }, new Date());
+      await addTicket(
+        store,
+        "v-1",
+        { id: "k", type: "csi-attacher", nodeID: "a", owner },
+        { now: new Date() },
+      );
       await addTicket(
         store,
         "v-1",
         { id: "s", type: "backup-controller", nodeID: "a", owner: lost },
-        new Date(),
+        { now: new Date() },
       );
       await until.attachment((a) => has("k")(a) && !has("s")(a));
     }));

@@ -25,7 +25,12 @@ export function nextStatus(
     const generation = ticket?.generation ?? 0;
     if (ticket !== undefined) ticketDigests[id] = digestOf(ticket);
     generationCounter = Math.max(generationCounter, generation);
-    statuses[id] = ticketStatusFrom(id, result, generation, present.attachmentTicketStatuses?.[id], now);
+    statuses[id] = ticketStatusFrom(
+      id,
+      result,
+      { generation, present: present.attachmentTicketStatuses?.[id] },
+      now,
+    );
   }
   const summary = summaryOf(volume, attachment, results);
   const next: Status = {
@@ -42,8 +47,7 @@ export function nextStatus(
 function ticketStatusFrom(
   id: string,
   { satisfied, reason, message }: TicketResult,
-  generation: number,
-  present: AttachmentTicketStatus | undefined,
+  { generation, present }: { generation: number; present: AttachmentTicketStatus | undefined },
   now: Date,
 ): AttachmentTicketStatus {
   const told = { type: "Satisfied", status: satisfied, reason, message };

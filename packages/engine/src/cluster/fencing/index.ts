@@ -65,7 +65,10 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
   const look = async (): Promise<void> => {
     for (const agent of agents.list()) {
-      await evaluate({ ...options, events }, watch, agent, listen(agent), nodes.get(agent.metadata.name));
+      await evaluate({ ...options, events }, watch, agent, {
+        heard: listen(agent),
+        node: nodes.get(agent.metadata.name),
+      });
     }
   };
   const done = (async () => {
@@ -90,8 +93,7 @@ async function evaluate(
   }: FencingOptions & { events: EventRecorder },
   watch: LeaseWatch,
   agent: NodeAgent,
-  heard: Pick<FencingView, "silentMs" | "beaten">,
-  node: Node | undefined,
+  { heard, node }: { heard: Pick<FencingView, "silentMs" | "beaten">; node: Node | undefined },
 ): Promise<void> {
   const { name } = agent.metadata;
   const { safetyMs } = { ...LEASE_TIMES, ...times };
@@ -110,7 +112,7 @@ async function evaluate(
     { node: name, ...word },
     silent ? "a node does not answer" : "a node was called lost and is not",
   );
-  if (await say(store, agent, word, clock.now(), signal))
+  if (await say(store, agent, { word, now: clock.now() }, signal))
     events.event(agent, "Warning", `Node${word.state}`, word.message);
 }
 
@@ -124,8 +126,7 @@ async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lea
 async function say(
   store: ObjectStore,
   agent: NodeAgent,
-  word: NodeReport,
-  now: Date,
+  { word, now }: { word: NodeReport; now: Date },
   signal: AbortSignal,
 ): Promise<boolean> {
   const conditions = nodeConditions(agent.status, word, now);

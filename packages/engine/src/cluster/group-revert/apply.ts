@@ -25,7 +25,7 @@ export async function applyRevertStep(
   const key = { namespace: revert.metadata.namespace ?? "", name: revert.metadata.name };
   switch (step.do) {
     case "add-finalizer":
-      await addFinalizer(store, VolumeGroupReverts, key, REVERT_FINALIZER, signal);
+      await addFinalizer(store, { resource: VolumeGroupReverts, key }, REVERT_FINALIZER, signal);
       finalizer();
       return;
     case "record":
@@ -58,7 +58,7 @@ export async function applyRevertStep(
       });
       return released();
     case "remove-finalizer":
-      await removeFinalizer(store, VolumeGroupReverts, key, REVERT_FINALIZER, signal);
+      await removeFinalizer(store, { resource: VolumeGroupReverts, key }, REVERT_FINALIZER, signal);
       finished();
   }
 }
@@ -79,11 +79,14 @@ async function forEach(
   change: (volume: Volume, member: MemberView) => void,
 ): Promise<void> {
   const work = members.map((member) =>
-    mutate(store, Volumes, { name: member.volume }, (volume) => change(volume, member), { signal }).catch(
-      (error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      },
-    ),
+    mutate(
+      store,
+      Volumes,
+      { name: member.volume },
+      { change: (volume) => change(volume, member), signal },
+    ).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    }),
   );
   // All have ended before anything else is begun.
   const failed = (await Promise.allSettled(work)).find((result) => result.status === "rejected");

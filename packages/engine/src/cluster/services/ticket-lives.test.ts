@@ -30,7 +30,7 @@ for (const type of JOBS) {
     };
     const id = `${type}-job`;
     const parameters = { disableFrontend: "any" };
-    await addTicket(bench.store, "v-p-1", { id, type, nodeID: NODE, parameters, owner }, new Date());
+    await addTicket(bench.store, "v-p-1", { id, type, nodeID: NODE, parameters, owner }, { now: new Date() });
     await bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, id)?.satisfied === true);
     const held = await bench.volume("v-p-1", "attached");
     assert.equal(held.status?.frontendDisabled, true);

@@ -74,7 +74,7 @@ test("changed ranges are the blocks that are not known to be the same, in any wi
       splits,
       fc.nat(BLOCKS),
       fc.nat(BLOCKS),
-      async (a, b, x, y, from, keep) => {
+      async (...[a, b, x, y, from, keep]) => {
         // Snapshots of one volume are mostly alike.
         const target = b.map((place, offset) => (offset % BLOCKS < keep ? (a[offset] ?? place) : place));
         const changed = changedRanges(extentsOf(a, x), extentsOf(target, y), { from, to: BLOCKS });

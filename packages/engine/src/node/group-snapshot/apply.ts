@@ -80,6 +80,11 @@ async function report(
     if (group.status?.attempt !== word.attempt) return;
     group.status.nodes = { ...group.status.nodes, [nodeID]: word };
   };
-  await mutate(store, GroupSnapshots, { name }, put, { subresource: "status", signal, attempts: 100 });
+  await mutate(
+    store,
+    GroupSnapshots,
+    { name },
+    { change: put, subresource: "status", signal, attempts: 100 },
+  );
   reported.get(word.phase)?.();
 }

@@ -25,7 +25,7 @@ for (const type of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
     const cluster = await Cluster.open(t, [{ name: "p", type, node: "a", size: GIB }]);
     const { store, host } = cluster;
     const files: string[] = [];
-    for (const name of VOLUMES) files.push(await useVolume(cluster, name, "p", "mounted"));
+    for (const name of VOLUMES) files.push(await useVolume(cluster, name, "p", { access: "mounted" }));
     const running = await startWriter(writer.path, files);
     try {
       const filler = join(dirname(cluster.image("v-1", "p")), "..", "filler");
@@ -59,7 +59,7 @@ test("a member whose file system is full is cut like any other", async (t) => {
   const cluster = await Cluster.open(t, [{ name: "p", type: "xfs", node: "a" }]);
   const { store, host } = cluster;
   const files: string[] = [];
-  for (const name of VOLUMES) files.push(await useVolume(cluster, name, "p", "mounted"));
+  for (const name of VOLUMES) files.push(await useVolume(cluster, name, "p", { access: "mounted" }));
   const filler = join(dirname(files[0] ?? ""), "filler");
   const { exitCode } = await host.exec.try("dd", ["if=/dev/zero", `of=${filler}`, "bs=1M", "count=200"]);
   assert.notEqual(exitCode, 0, "it is full");

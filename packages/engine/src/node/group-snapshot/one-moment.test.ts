@@ -69,7 +69,7 @@ for (const [what, pools, access, method] of sample(CASES, { everyday: 2, full: 7
     const files: string[] = [];
     for (const [index, pool] of pools.entries()) {
       const as = access !== "mixed" ? access : index % 2 === 0 ? "mounted" : "raw";
-      files.push(await useVolume(cluster, `v-${index}`, pool.name, as, pool.node));
+      files.push(await useVolume(cluster, `v-${index}`, pool.name, { access: as, node: pool.node }));
     }
     const alone = access === "mounted" ? undefined : await controlGroup(t);
     const running = await startWriter(writer.path, files, alone);
@@ -102,7 +102,7 @@ test(
   async (t) => {
     const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
     const { store } = cluster;
-    const file = await useVolume(cluster, "v-0", "common", "mounted", "z");
+    const file = await useVolume(cluster, "v-0", "common", { access: "mounted", node: "z" });
     await cluster.volume("v-1", "common");
     const running = await startWriter(writer.path, [file]);
     try {
@@ -136,7 +136,10 @@ test(
   thorough(),
   async (t) => {
     const cluster = await Cluster.open(t, [XFS]);
-    const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+    const files = [
+      await useVolume(cluster, "v-1", "x", { access: "raw" }),
+      await useVolume(cluster, "v-2", "x", { access: "raw" }),
+    ];
     const running = await startWriter(writer.path, files);
     try {
       await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
@@ -158,8 +161,8 @@ test(
   async (t) => {
     const cluster = await Cluster.open(t, [XFS]);
     const [file = "", held = ""] = [
-      await useVolume(cluster, "v-1", "x", "mounted"),
-      await useVolume(cluster, "v-2", "x", "mounted"),
+      await useVolume(cluster, "v-1", "x", { access: "mounted" }),
+      await useVolume(cluster, "v-2", "x", { access: "mounted" }),
     ];
     const running = await startWriter(writer.path, [file]);
     const mount = join(held, "..");
@@ -189,7 +192,10 @@ test(
   async (t) => {
     covers("KEP-002");
     const cluster = await Cluster.open(t, [XFS]);
-    const files = [await useVolume(cluster, "v-1", "x", "raw"), await useVolume(cluster, "v-2", "x", "raw")];
+    const files = [
+      await useVolume(cluster, "v-1", "x", { access: "raw" }),
+      await useVolume(cluster, "v-2", "x", { access: "raw" }),
+    ];
     const group = await controlGroup(t);
     const running = await startWriter(writer.path, files, group);
     const paused = join(group, "cgroup.freeze");
@@ -217,7 +223,7 @@ test(
   async (t) => {
     const cluster = await Cluster.open(t, [XFS]);
     const { store } = cluster;
-    const file = await useVolume(cluster, "v-1", "x", "mounted");
+    const file = await useVolume(cluster, "v-1", "x", { access: "mounted" });
     await playNode(store, "z", "far", "v-2");
     const running = await startWriter(writer.path, [file]);
     try {
@@ -235,7 +241,7 @@ test(
       await running.goesOn();
       // What its agent would do with the record of an image that was never made.
       await until(store, Snapshots, "s-2", (s) => s.metadata.deletionTimestamp !== undefined);
-      await removeFinalizer(store, Snapshots, { name: "s-2" }, ENGINE_FINALIZER);
+      await removeFinalizer(store, { resource: Snapshots, key: { name: "s-2" } }, ENGINE_FINALIZER);
       await until(store, GroupSnapshots, "g-1", (g) => g.status?.state === "failed");
       assert.deepEqual((await store.list(Snapshots)).items, []);
       assert.equal(existsSync(cluster.image("s-1", "x")), false);
@@ -251,8 +257,8 @@ test(
   async (t) => {
     const cluster = await Cluster.open(t, [XFS, FAR]);
     const files = [
-      await useVolume(cluster, "v-1", "x", "mounted"),
-      await useVolume(cluster, "v-2", "far", "mounted"),
+      await useVolume(cluster, "v-1", "x", { access: "mounted" }),
+      await useVolume(cluster, "v-2", "far", { access: "mounted" }),
     ];
     await cluster.stopNode("z");
     const running = await startWriter(writer.path, files);

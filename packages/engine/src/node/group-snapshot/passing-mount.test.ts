@@ -20,7 +20,7 @@ const ended = (group: GroupSnapshot): boolean => ["ready", "failed"].includes(gr
 async function attachedVolume(cluster: Cluster, name: string): Promise<string> {
   const { store, host } = cluster;
   await cluster.volume(name, "x");
-  await addTicket(store, name, { id: "csi-w", type: "csi-attacher", nodeID: "a" }, new Date());
+  await addTicket(store, name, { id: "csi-w", type: "csi-attacher", nodeID: "a" }, { now: new Date() });
   const { status } = await until(store, Volumes, name, (v) => v.status?.device !== undefined);
   const device = status?.device ?? "";
   await makeFilesystem(host.exec, { device, type: "ext4", formatted: undefined });
@@ -47,7 +47,7 @@ async function mountElsewhere(folder: string, device: string, target: string) {
 test("a member that is mounted out of sight for a moment, as while a container starts, does not refuse its group", async (t) => {
   const cluster = await Cluster.open(t, [{ name: "x", type: "xfs", node: "a" }]);
   const { host, store, dir } = cluster;
-  await useVolume(cluster, "v-1", "x", "mounted");
+  await useVolume(cluster, "v-1", "x", { access: "mounted" });
   const device = await attachedVolume(cluster, "v-2");
   const target = join(dir, "elsewhere");
   await mkdir(target);

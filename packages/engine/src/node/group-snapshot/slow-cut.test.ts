@@ -64,7 +64,7 @@ for (const [what, pools, slow, reason] of sample(CASES, { everyday: 1 })) {
     const cluster = await Cluster.open(t, [...new Set(pools)]);
     const files: string[] = [];
     for (const [index, { name, node }] of pools.entries())
-      files.push(await useVolume(cluster, `v-${index}`, name, "mounted", node));
+      files.push(await useVolume(cluster, `v-${index}`, name, { access: "mounted", node }));
     slowCuts(t, cluster, `${cluster.dir}/${slow.node}/`);
     const running = await startWriter(writer.path, files);
     try {

@@ -59,10 +59,12 @@ test("a group that fails while a file system cannot be let go leaves none of its
       store,
       GroupSnapshots,
       { name: "g-1" },
-      ({ status }) => {
-        if (status?.nodes !== undefined) status.nodes["z"] = failed;
+      {
+        change: ({ status }) => {
+          if (status?.nodes !== undefined) status.nodes["z"] = failed;
+        },
+        subresource: "status",
       },
-      { subresource: "status" },
     );
     await eventually("the copy to go", async () => (await images()).join() === "v-1.img");
   } finally {

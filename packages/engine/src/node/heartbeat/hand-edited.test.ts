@@ -23,11 +23,11 @@ async function calledLost(store: ObjectStore, name: string): Promise<void> {
     status.conditions?.some((c) => c.type === "Fenced" && c.status === "False") === true;
   await until(store, NodeAgents, name, ready);
   for (const state of ["Fenced", "Gone", "Suspect"] as const) {
-    await mutate(store, NodeAgents, { name }, type(state), { subresource: "status" });
+    await mutate(store, NodeAgents, { name }, { change: type(state), subresource: "status" });
     await until(store, NodeAgents, name, ready);
   }
   const strip = ({ status: _, ...agent }: NodeAgent): NodeAgent => agent;
-  await mutate(store, NodeAgents, { name }, strip, { subresource: "status" });
+  await mutate(store, NodeAgents, { name }, { change: strip, subresource: "status" });
   await until(store, NodeAgents, name, ready);
   const { metadata } = await store.get(NodeAgents, { name });
   await store.delete(NodeAgents, { name });
@@ -73,12 +73,12 @@ test("what is in use on a node of a shared pool stays there, alone and served, w
   for (const [name, spec] of Object.entries(volumes)) {
     await store.create(Volumes, volumeObject(name, spec));
     await until(store, Volumes, name, ({ status }) => status?.state === "detached");
-    await addTicket(store, name, { id: "w", type: "csi-attacher", nodeID: on }, new Date());
+    await addTicket(store, name, { id: "w", type: "csi-attacher", nodeID: on }, { now: new Date() });
     const held = await until(store, Volumes, name, ({ status }) => status?.state === "attached");
     assert.equal(held.spec.nodeID, on);
     devices.set(name, held.status?.device);
     // One that would like to have it, were the node lost.
-    await addTicket(store, name, { id: "x", type: "csi-attacher", nodeID: "node-2" }, new Date());
+    await addTicket(store, name, { id: "x", type: "csi-attacher", nodeID: "node-2" }, { now: new Date() });
   }
   const serving = () =>
     until(store, ShareManagers, "v-p-2", (s) => s.status?.state === "running" && s.status.nodeID === on);

@@ -40,8 +40,10 @@ async function scene(t: TestContext) {
       store,
       NodeAgents,
       { name: NODE },
-      (agent) => ({ ...agent, status: { state: "Ready" as const, ...agent.status, ...change } }),
-      { subresource: "status" },
+      {
+        change: (agent) => ({ ...agent, status: { state: "Ready" as const, ...agent.status, ...change } }),
+        subresource: "status",
+      },
     );
   await store.create(NodeAgents, {
     ...{ apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: NODE }, spec: {} },

@@ -26,11 +26,11 @@ export async function beat(context: AgentContext): Promise<void> {
   };
   const key = { name: nodeID };
   try {
-    await mutate(store, NodeAgents, key, put, { subresource: "status", signal });
+    await mutate(store, NodeAgents, key, { change: put, subresource: "status", signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
     await register(context);
-    await mutate(store, NodeAgents, key, put, { subresource: "status", signal });
+    await mutate(store, NodeAgents, key, { change: put, subresource: "status", signal });
   }
 }
 
@@ -108,7 +108,7 @@ export async function sayGone({ store, nodeID, host, claim, logger }: AgentConte
     const conditions = nodeConditions(agent.status, said, host.clock.now());
     return { ...agent, status: { ...status, state: "Gone", conditions } };
   };
-  await mutate(store, NodeAgents, { name: nodeID }, put, { subresource: "status" }).catch(
+  await mutate(store, NodeAgents, { name: nodeID }, { change: put, subresource: "status" }).catch(
     (error: unknown) => {
       logger.warn({ err: error }, "cannot say that this node is gone");
     },

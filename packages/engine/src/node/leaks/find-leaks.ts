@@ -42,7 +42,7 @@ export async function findLeaks(options: FindLeaksOptions): Promise<Leak[]> {
   return [
     ...(await leakedImages(host, known, records)),
     ...(await leakedDevices(host, known, stateDir, records)),
-    ...(await leakedMounts(host, known, stateDir, records, explains ?? (() => false))),
+    ...(await leakedMounts(host, known, stateDir, { read: records, explains: explains ?? (() => false) })),
     ...(await strayPools(stateDir, known)),
   ];
 }

@@ -7,12 +7,11 @@ export async function leakedMounts(
   host: Host,
   pools: readonly KnownPool[],
   stateDir: string,
-  read: ReadRecords,
-  explains: ExplainMount,
+  { read, explains }: { read: ReadRecords; explains: ExplainMount },
 ): Promise<Leak[]> {
-  const suspects = await unexplained(host, pools, stateDir, await read(), explains);
+  const suspects = await unexplained(host, pools, stateDir, { records: await read(), explains });
   if (suspects.length === 0) return [];
-  const still = await unexplained(host, pools, stateDir, await read(), explains);
+  const still = await unexplained(host, pools, stateDir, { records: await read(), explains });
   const ids = new Set(still.map(({ id }) => id));
   return suspects
     .filter(({ id }) => ids.has(id))
@@ -28,8 +27,7 @@ async function unexplained(
   host: Host,
   pools: readonly KnownPool[],
   stateDir: string,
-  { volumes }: Records,
-  explains: ExplainMount,
+  { records: { volumes }, explains }: { records: Records; explains: ExplainMount },
 ): Promise<MountEntry[]> {
   const devices = new Set(
     [...volumes.values()].filter(mayBeOpen).flatMap(({ status }) => status?.device ?? []),

@@ -43,7 +43,7 @@ export async function applyPoolStep(
     case "remove-finalizer":
       // A kill may have come between the pool's file and the folder it was in.
       await removeFolder(layoutOf(context, pool));
-      await removeFinalizer(store, Pools, { name }, ENGINE_FINALIZER, signal);
+      await removeFinalizer(store, { resource: Pools, key: { name } }, ENGINE_FINALIZER, signal);
       break;
     case "open":
       await open(context, pool);

@@ -20,7 +20,7 @@ export async function reportNotReady(context: AgentContext, name: string, error:
       const others = (pool.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
       return { ...pool, status: { ...pool.status, ready, conditions: [own, ...others] } };
     };
-    const pool = await mutate(store, Pools, { name }, put, { subresource: "status", signal });
+    const pool = await mutate(store, Pools, { name }, { change: put, subresource: "status", signal });
     events.event(pool, "Warning", "PoolFailed", message);
   } catch (cause) {
     context.logger.warn({ err: cause, pool: name }, "cannot record a failure");

@@ -38,7 +38,7 @@ export async function tellVolumes(
     return { ...volume, status: { ...volume.status, conditions: [...others, own] } };
   };
   for (const name of names) {
-    const volume = await mutate(store, Volumes, { name }, put, { subresource: "status", signal });
+    const volume = await mutate(store, Volumes, { name }, { change: put, subresource: "status", signal });
     if (said.status === "True") events.event(volume, "Warning", "WritersHeld", said.message);
     else events.event(volume, "Normal", "WritersGoOn", "there is room in the pool again");
   }

@@ -106,11 +106,14 @@ async function noteOffline({ store, signal }: AgentContext, name: string): Promi
     store,
     Volumes,
     { name },
-    ({ spec, status }) => {
-      if (status !== undefined && status.expansion?.size !== spec.size)
-        status.expansion = { size: spec.size };
+    {
+      change: ({ spec, status }) => {
+        if (status !== undefined && status.expansion?.size !== spec.size)
+          status.expansion = { size: spec.size };
+      },
+      subresource: "status",
+      signal,
     },
-    { subresource: "status", signal },
   );
 }
 
@@ -137,7 +140,7 @@ async function emitMoved(
   const put = ({ status }: Volume): void => {
     if (status !== undefined) status.remountRequestedAt = host.clock.now().toISOString();
   };
-  const volume = await mutate(store, Volumes, { name }, put, { subresource: "status", signal });
+  const volume = await mutate(store, Volumes, { name }, { change: put, subresource: "status", signal });
   const message = `the volume is served at ${endpoint} now, no longer at ${before}: start the pods that use it again`;
   events.event(volume, "Warning", "ShareMoved", message);
 }
@@ -148,5 +151,5 @@ async function recordStatus(
   status: ShareManagerStatus,
 ): Promise<void> {
   const put = (share: ShareManager): ShareManager => ({ ...share, status });
-  await mutate(store, ShareManagers, { name }, put, { subresource: "status", signal });
+  await mutate(store, ShareManagers, { name }, { change: put, subresource: "status", signal });
 }

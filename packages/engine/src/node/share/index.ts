@@ -38,7 +38,8 @@ export async function runShares(context: AgentContext, { volumes, shares }: Agen
         if (now !== undefined && still !== undefined && still.do === step.do && !isRest(still))
           await applyShareStep(context, still, now);
       }),
-    failed: (name, error) => reportFailure(context, ShareManagers, name, error, { state: "error", nodeID }),
+    failed: (name, error) =>
+      reportFailure(context, { resource: ShareManagers, name }, error, { blank: { state: "error", nodeID } }),
     errorOf: failure,
   });
   // What an earlier life of the agent has served, whether anybody still knows of it or not.

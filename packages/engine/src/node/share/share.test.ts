@@ -105,7 +105,7 @@ test(
     };
     for (const [what, subresource, edit] of edits) {
       const options = subresource === undefined ? {} : { subresource };
-      await mutate(bench.store, ShareManagers, { name: NAME }, edit, options);
+      await mutate(bench.store, ShareManagers, { name: NAME }, { change: edit, ...options });
       await healed(what);
     }
     await bench.store.delete(ShareManagers, { name: NAME });
@@ -126,7 +126,7 @@ test(
     // What the node left that served it before.
     const lost = { state: "running", nodeID: "lost", endpoint: "nfs://192.0.2.1:1/v-p-1" } as const;
     const put = (share: ShareManager): ShareManager => ({ ...share, status: lost });
-    await mutate(bench.store, ShareManagers, { name: NAME }, put, { subresource: "status" });
+    await mutate(bench.store, ShareManagers, { name: NAME }, { change: put, subresource: "status" });
     await bench.volumeWhere(NAME, ({ status }) => status?.remountRequestedAt !== undefined);
     const told = AbortSignal.timeout(60_000);
     for await (const { object } of bench.store.watch(Events, { signal: told })) {

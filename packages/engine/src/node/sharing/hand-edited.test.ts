@@ -30,7 +30,7 @@ test("whatever is written by hand about the owner of a shared pool's volume, the
   const { store, host, dir, image } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await until(store, Volumes, "v-p-1", (v) => v.status?.state === "detached");
-  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-1" }, new Date());
+  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-1" }, { now: new Date() });
   const attached = () =>
     until(store, Volumes, "v-p-1", ({ status }) => {
       const here = status?.currentNodeID === "node-1" && status.ownerID === "node-1";
@@ -52,11 +52,13 @@ test("whatever is written by hand about the owner of a shared pool's volume, the
       store,
       Volumes,
       { name: "v-p-1" },
-      ({ status, ...rest }) => {
-        const next = change(status ?? assert.fail("no status"));
-        return next === undefined ? rest : { ...rest, status: next };
+      {
+        change: ({ status, ...rest }) => {
+          const next = change(status ?? assert.fail("no status"));
+          return next === undefined ? rest : { ...rest, status: next };
+        },
+        subresource: "status",
       },
-      { subresource: "status" },
     );
     await attached().catch((cause: unknown) => assert.fail(`${what}: ${String(cause)}`));
     assert.deepEqual(await loopOn("node-1"), loop, what);
@@ -69,6 +71,6 @@ test("whatever is written by hand about the owner of a shared pool's volume, the
   await host.mounts.unmount(target);
   await removeTickets(store, "v-p-1", () => true);
   await until(store, Volumes, "v-p-1", ({ status }) => status?.state === "detached" && status.ownerID === "");
-  await addTicket(store, "v-p-1", { id: "x", type: "csi-attacher", nodeID: "node-2" }, new Date());
+  await addTicket(store, "v-p-1", { id: "x", type: "csi-attacher", nodeID: "node-2" }, { now: new Date() });
   await until(store, Volumes, "v-p-1", ({ status }) => status?.currentNodeID === "node-2");
 });

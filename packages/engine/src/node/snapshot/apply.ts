@@ -42,7 +42,7 @@ export async function applySnapshotStep(
       break;
     }
     case "remove-finalizer":
-      await removeFinalizer(store, Snapshots, { name }, ENGINE_FINALIZER, signal);
+      await removeFinalizer(store, { resource: Snapshots, key: { name } }, ENGINE_FINALIZER, signal);
       break;
     case "cut":
       await cut(context, openPool(context, snapshot.spec.pool), {

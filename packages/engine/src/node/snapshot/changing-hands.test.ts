@@ -29,12 +29,12 @@ test("a ready snapshot that is deleted while its volume changes hands goes with 
   const ready = (agent: NodeAgent): void => {
     agent.status = { state: "Ready", heartbeat: new Date().toISOString() };
   };
-  await mutate(store, NodeAgents, { name: "node-3" }, ready, { subresource: "status" });
+  await mutate(store, NodeAgents, { name: "node-3" }, { change: ready, subresource: "status" });
   const give = (ownerID: string) => {
     const put = ({ status }: Volume): void => {
       if (status !== undefined) status.ownerID = ownerID;
     };
-    return mutate(store, Volumes, { name: "v-p-1" }, put, { subresource: "status" });
+    return mutate(store, Volumes, { name: "v-p-1" }, { change: put, subresource: "status" });
   };
   await give("node-3");
 
@@ -43,7 +43,12 @@ test("a ready snapshot that is deleted while its volume changes hands goes with 
   // Both agents, and the data service that holds volumes for snapshots.
   await reads.reach(3);
   await give("");
-  await waitFor(store, Snapshots, { name: "s-p-1" }, (s) => s === undefined, AbortSignal.timeout(60_000));
+  await waitFor(
+    store,
+    { resource: Snapshots, key: { name: "s-p-1" } },
+    (s) => s === undefined,
+    AbortSignal.timeout(60_000),
+  );
   await assert.rejects(access(image("node-1", "s-p-1")));
 });
 

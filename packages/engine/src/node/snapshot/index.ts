@@ -28,7 +28,10 @@ export function runSnapshots(
     decide: (view) => asOutcome(decide(view)),
     apply: (step, view) => applySnapshotStep(context, step, view),
     failed: (name, error) =>
-      reportFailure(context, Snapshots, name, error, { readyToUse: false }, { count: true }),
+      reportFailure(context, { resource: Snapshots, name }, error, {
+        blank: { readyToUse: false },
+        options: { count: true },
+      }),
     errorOf: failure,
   });
   context.pools.onOpened((pool) => reconciler.changed(openPoolTopic(pool)));

@@ -94,7 +94,7 @@ export async function applyVolumeStep(
       await takeLease(context, volume);
       break;
     case "remove-finalizer":
-      await removeFinalizer(store, Volumes, { name }, ENGINE_FINALIZER, signal);
+      await removeFinalizer(store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER, signal);
       break;
     case "mend":
     case "restore-image":

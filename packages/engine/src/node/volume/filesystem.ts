@@ -74,7 +74,7 @@ async function format(
   const record = (v: Volume) => {
     if (v.status !== undefined) v.status.formatted = type;
   };
-  await mutate(context.store, Volumes, key, record, { subresource: "status", signal });
+  await mutate(context.store, Volumes, key, { change: record, subresource: "status", signal });
   recorded();
   return type;
 }
@@ -89,11 +89,13 @@ async function intend(
     context.store,
     Volumes,
     { name: volume.metadata.name },
-    (v) => {
-      const { [FORMATTING]: _, ...others } = v.metadata.annotations ?? {};
-      v.metadata.annotations = type === undefined ? others : { ...others, [FORMATTING]: type };
+    {
+      change: (v) => {
+        const { [FORMATTING]: _, ...others } = v.metadata.annotations ?? {};
+        v.metadata.annotations = type === undefined ? others : { ...others, [FORMATTING]: type };
+      },
+      signal,
     },
-    { signal },
   );
   intended();
 }

@@ -68,7 +68,7 @@ export function runVolumes(
       error instanceof LeaseHeld
         ? { do: "wait", afterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) }
         : undefined,
-    failed: (name, error) => reportFailure(context, Volumes, name, error, BLANK),
+    failed: (name, error) => reportFailure(context, { resource: Volumes, name }, error, { blank: BLANK }),
     errorOf: failure,
   });
   sharing?.onTurn((image) => reconciler.add(image));

@@ -7,7 +7,13 @@ import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
 
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 const define = (kind: string, namespaced: boolean) =>
-  defineResource<UnstructuredObject>(RBAC_GROUP, "v1", kind, `${kind.toLowerCase()}s`, namespaced);
+  defineResource<UnstructuredObject>({
+    group: RBAC_GROUP,
+    version: "v1",
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced,
+  });
 export const Roles = define("Role", true);
 const RoleBindings = define("RoleBinding", true);
 export const ClusterRoles = define("ClusterRole", false);

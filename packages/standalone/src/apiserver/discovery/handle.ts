@@ -14,7 +14,7 @@ export async function handleDiscovery(call: Call, api: Api): Promise<void> {
     const aggregated = aggregatedVersion(call);
     if (aggregated !== undefined) return sendAggregated(call, api, root === "api", aggregated);
   }
-  const document = legacyDocument(call, api, root ?? "", group, version);
+  const document = legacyDocument(call, api, root ?? "", { group, version });
   if (document === undefined) throw pathNotFound();
   const { format } = negotiate(call.request.headers.accept, ["Object"]);
   return send(call, 200, document, format);
@@ -24,8 +24,7 @@ function legacyDocument(
   call: Call,
   { kinds }: Api,
   root: string,
-  group: string | undefined,
-  version: string | undefined,
+  { group, version }: { group: string | undefined; version: string | undefined },
 ): object | undefined {
   if (root === "api") {
     if (group === undefined) return apiVersions(call.request.headers.host ?? "localhost");

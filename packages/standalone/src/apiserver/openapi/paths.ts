@@ -60,7 +60,7 @@ export function kindPaths(
   const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
   const place = namespaced ? `${root}/namespaces/{namespace}/${plural}` : `${root}/${plural}`;
   const make = (operations: readonly Operation[], inPath: readonly string[]) =>
-    pathItem(kind, version, openApi, references, operations, inPath);
+    pathItem(kind, { version, openApi }, references, { operations, inPath });
   const scope = namespaced ? ["namespace"] : [];
   const paths: JsonObject = {
     [place]: make(COLLECTION, scope),
@@ -73,11 +73,9 @@ export function kindPaths(
 
 function pathItem(
   kind: KindInfo,
-  version: string,
-  openApi: OpenApiVersion,
+  { version, openApi }: { version: string; openApi: OpenApiVersion },
   references: References,
-  operations: readonly Operation[],
-  inPath: readonly string[],
+  { operations, inPath }: { operations: readonly Operation[]; inPath: readonly string[] },
 ): JsonObject {
   const { group, kind: name } = kind.resource;
   const item: JsonObject = {

@@ -51,15 +51,14 @@ export function decodeMessage(bytes: Uint8Array, message: string, depth = 0): Re
     const [number, wire] = reader.tag();
     const field = fields.get(number);
     if (field === undefined) reader.skip(wire, number);
-    else readField(reader, wire, field, result, depth);
+    else readField(reader, { wire, field }, result, depth);
   }
   return result;
 }
 
 function readField(
   reader: BinaryReader,
-  wire: WireType,
-  field: Field,
+  { wire, field }: { wire: WireType; field: Field },
   result: Record<string, unknown>,
   depth: number,
 ): void {

@@ -23,8 +23,7 @@ export function includeObject(call: Call): IncludeObject {
 export async function sendObject(
   call: Call,
   target: Target,
-  code: number,
-  object: KubeObject,
+  { code, object }: { code: number; object: KubeObject },
   representation: Representation,
 ): Promise<void> {
   await send(call, code, shaped(call, target, object, representation.shape), representation.format);
@@ -41,7 +40,12 @@ export async function sendObjectJson(
   if (shape === "Object" && format === "json") {
     return sendBytes(call, 200, Buffer.from(`${json}\n`), "application/json");
   }
-  return sendObject(call, target, 200, JSON.parse(json) as UnstructuredObject, representation);
+  return sendObject(
+    call,
+    target,
+    { code: 200, object: JSON.parse(json) as UnstructuredObject },
+    representation,
+  );
 }
 
 function shaped(call: Call, target: Target, object: KubeObject, shape: Shape): object {

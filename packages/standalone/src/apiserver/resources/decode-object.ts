@@ -30,7 +30,7 @@ export async function readObject(
   const body = await readBody(call);
   if (body === undefined) throw badRequest("unable to decode an empty request body");
   const object = asObject(body.value, expected);
-  if (expected.kind === target.resource.kind) validateFields(call, target, object, body, validation);
+  if (expected.kind === target.resource.kind) validateFields(call, target, object, { body, validation });
   return placed(object, target);
 }
 
@@ -129,8 +129,7 @@ export function validateFields(
   call: Call,
   target: Target,
   object: Record<string, unknown>,
-  body: Pick<Body, "duplicates">,
-  validation: FieldValidation,
+  { body, validation }: { body: Pick<Body, "duplicates">; validation: FieldValidation },
 ): void {
   if (validation === "Ignore") return;
   const unknown = target.kind.unknownFields?.(object, target.version) ?? [];

@@ -51,7 +51,7 @@ export async function handleDelete(call: Call, target: ItemTarget, api: Api): Pr
     (orphanDependents === false ||
       (orphanDependents === undefined && options.propagationPolicy === "Foreground"));
   if (!gone || answersObject(target))
-    return sendObject(call, target, pending ? 202 : 200, object, representation);
+    return sendObject(call, target, { code: pending ? 202 : 200, object }, representation);
   return send(call, 200, {
     kind: "Status",
     apiVersion: "v1",

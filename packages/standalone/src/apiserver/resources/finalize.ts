@@ -16,5 +16,5 @@ export async function handleFinalize(call: Call, target: ItemTarget): Promise<vo
     { type: "merge", body },
     { ...options, subresource: "finalize" },
   );
-  await sendObject(call, target, 200, updated, representation);
+  await sendObject(call, target, { code: 200, object: updated }, representation);
 }

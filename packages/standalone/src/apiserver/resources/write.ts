@@ -19,7 +19,7 @@ export async function handleCreate(call: Call, target: Target, api: Api): Promis
   requireLiveNamespace(api, target, object.metadata.name || object.metadata.generateName || "");
   const admit = await admission(call, target, api);
   const created = await target.objects.create(object, { ...options, admit });
-  await sendObject(call, target, 201, created, representation);
+  await sendObject(call, target, { code: 201, object: created }, representation);
 }
 
 /** PUT of an object or of its status. */
@@ -36,7 +36,7 @@ export async function handleUpdate(call: Call, target: ItemTarget, api: Api): Pr
   const subresource = target.subresource === undefined ? {} : { subresource: target.subresource };
   const admit = await admission(call, target, api);
   const updated = await target.objects.update(object, { ...options, ...subresource, admit });
-  await sendObject(call, target, 200, updated, representation);
+  await sendObject(call, target, { code: 200, object: updated }, representation);
 }
 
 const PATCH_TYPES: Readonly<Record<string, Patch["type"]>> = {
@@ -56,12 +56,12 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
   let patch: Patch;
   if (type === "apply") {
     const applied = placed(asObject(body.value, { ...expectedOf(target), defaulted: false }), target);
-    validateFields(call, target, applied, body, validation);
+    validateFields(call, target, applied, { body, validation });
     patch = { type, body: applied, force: flag(call.query, "force") ?? false };
   } else {
     patch = bodyOf(type, body.value);
     const seen = type === "json" ? previewJsonPatch(target, body.value) : withoutDirectives(body.value);
-    validateFields(call, target, seen, body, validation);
+    validateFields(call, target, seen, { body, validation });
   }
   const creates = type === "apply" && !exists(target);
   if (creates) {
@@ -75,7 +75,7 @@ export async function handlePatch(call: Call, target: ItemTarget, api: Api): Pro
     ...subresource,
     admit,
   });
-  await sendObject(call, target, creates ? 201 : 200, result, representation);
+  await sendObject(call, target, { code: creates ? 201 : 200, object: result }, representation);
 }
 
 /** An apply of what is not there makes it: a patch in name only. */

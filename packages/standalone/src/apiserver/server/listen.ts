@@ -88,15 +88,14 @@ async function answer(
     call.user = nodeByCertificate(request, api.store) ?? (await authenticate(request, api.readToken));
     await route(call, api);
   } catch (error) {
-    await refuse(request, response, call, error, api);
+    await refuse({ request, response }, call, error, api);
   } finally {
     api.metrics.count(request.method ?? "", response.statusCode);
   }
 }
 
 async function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
   call: Call | undefined,
   error: unknown,
   api: Api,

@@ -48,9 +48,15 @@ export async function startVolumeServer(): Promise<VolumeServer> {
   return {
     ...server,
     createVolume,
-    until: (holds, name = "v-1") => waitFor(store, VolumeAttachments, { name }, holds, deadline()),
+    until: (holds, name = "v-1") =>
+      waitFor(store, { resource: VolumeAttachments, key: { name } }, holds, deadline()),
     async volume(holds, name = "v-1") {
-      const found = await waitFor(store, Volumes, { name }, (v) => v !== undefined && holds(v), deadline());
+      const found = await waitFor(
+        store,
+        { resource: Volumes, key: { name } },
+        (v) => v !== undefined && holds(v),
+        deadline(),
+      );
       if (found === undefined) throw new Error(`no volume ${name}`);
       return found;
     },
@@ -76,11 +82,14 @@ async function playAgents({ store, signal }: TestServer): Promise<void> {
         store,
         Volumes,
         { name: volume.metadata.name },
-        (present) => ({
-          ...present,
-          status: { ...present.status, state, currentNodeID: wanted, device: wanted && "/dev/loop0" },
-        }),
-        { subresource: "status", signal },
+        {
+          change: (present) => ({
+            ...present,
+            status: { ...present.status, state, currentNodeID: wanted, device: wanted && "/dev/loop0" },
+          }),
+          subresource: "status",
+          signal,
+        },
       ).catch(() => {});
     }
   } catch (error) {

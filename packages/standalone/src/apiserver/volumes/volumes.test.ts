@@ -175,7 +175,7 @@ describe("tickets of others", () => {
     assert.equal((await act("attach", { hostId: "a", attachmentID: csi })).status, 403);
     const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name: "v-1" };
     const restore = { id: "r", type: "volume-restore-controller" as const, nodeID: "a", owner };
-    await addTicket(server.store, "v-1", restore, new Date());
+    await addTicket(server.store, "v-1", restore, { now: new Date() });
     assert.equal((await act("detach", { forceDetach: true })).status, 200);
     await assert.rejects(server.store.get(KubeVolumeAttachments, { name: csi }), /not found/);
     assert.deepEqual(
@@ -190,7 +190,12 @@ describe("tickets of others", () => {
   test("4710, 2420: a shared volume that workloads use is not attached beside them", async () => {
     await server.createVolume("v-rwx", "rwx");
     const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name: "v-rwx" };
-    await addTicket(server.store, "v-rwx", { id: "w", type: "csi-attacher", nodeID: "a", owner }, new Date());
+    await addTicket(
+      server.store,
+      "v-rwx",
+      { id: "w", type: "csi-attacher", nodeID: "a", owner },
+      { now: new Date() },
+    );
     const refused = await act("attach", { hostId: "a" }, "v-rwx");
     assert.equal(refused.status, 409);
     assert.match(refused.json.message, /is shared by workloads: ticket "w"/);
@@ -273,8 +278,13 @@ describe("snapshots by REST", () => {
       server.store,
       (await import("@mooring/engine")).Volumes,
       { name: "v-bad" },
-      (v) => ({ ...v, status: { state: "detached" as const, robustness: "faulted" as const, error } }),
-      { subresource: "status" },
+      {
+        change: (v) => ({
+          ...v,
+          status: { state: "detached" as const, robustness: "faulted" as const, error },
+        }),
+        subresource: "status",
+      },
     );
     const attach = await act("attach", { hostId: "a" }, "v-bad");
     assert.deepEqual(

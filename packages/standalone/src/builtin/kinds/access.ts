@@ -65,7 +65,7 @@ function kind(name: string, namespaced: boolean): BuiltinKind {
   const lower = name.toLowerCase();
   const isBinding = name.endsWith("Binding");
   return {
-    resource: defineResource(GROUP, "v1", name, `${lower}s`, namespaced),
+    resource: defineResource({ group: GROUP, version: "v1", kind: name, plural: `${lower}s`, namespaced }),
     schema: rbacTypes.get(name),
     singular: lower,
     columns: isBinding ? bindingColumns : [createdAt],

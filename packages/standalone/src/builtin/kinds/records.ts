@@ -85,7 +85,13 @@ function sourceOf(event: UnstructuredObject): string {
 
 /** Their objects are the events of the core group: the API server translates (`apiserver/events`). */
 const newEvents: BuiltinKind = {
-  resource: defineResource("events.k8s.io", "v1", "Event", "events", true),
+  resource: defineResource({
+    group: "events.k8s.io",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    namespaced: true,
+  }),
   schema: eventTypes.get("Event"),
   singular: "event",
   shortNames: ["ev"],

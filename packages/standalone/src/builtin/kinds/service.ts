@@ -33,7 +33,13 @@ function portErrors(service: UnstructuredObject): FieldError[] {
 
 /** Stored so that charts install; nothing routes traffic, so every service is headless. */
 export const services: BuiltinKind = {
-  resource: defineResource("", "v1", "Service", "services", true),
+  resource: defineResource({
+    group: "",
+    version: "v1",
+    kind: "Service",
+    plural: "services",
+    namespaced: true,
+  }),
   schema: coreTypes.get("Service"),
   singular: "service",
   shortNames: ["svc"],

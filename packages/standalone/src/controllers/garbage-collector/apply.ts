@@ -132,7 +132,10 @@ async function change(
   const guarded = (current: KubeObject) => {
     if (current.metadata.uid === uid) fn(current);
   };
-  observed(resource, await mutate<KubeObject>(store, resource, objectKey(object), guarded, { signal }));
+  observed(
+    resource,
+    await mutate<KubeObject>(store, resource, objectKey(object), { change: guarded, signal }),
+  );
 }
 
 function dropReferences(object: KubeObject, uids: readonly string[]): void {

@@ -166,7 +166,13 @@ test("cluster-scoped objects own namespaced ones", async () => {
 });
 
 test("owners of a kind that is not served say nothing; when it comes they count", async () => {
-  const Gadgets = defineResource<KubeObject>("example.com", "v1", "Gadget", "gadgets", true);
+  const Gadgets = defineResource<KubeObject>({
+    group: "example.com",
+    version: "v1",
+    kind: "Gadget",
+    plural: "gadgets",
+    namespaced: true,
+  });
   await create("of-gadget", [{ apiVersion: "example.com/v1", kind: "Gadget", name: "g", uid: "none" }]);
   await settled();
   assert.ok(await exists("of-gadget"));

@@ -116,7 +116,7 @@ async function mutateStatus(
     });
     namespace.status = { ...namespace.status, phase: "Terminating", conditions: [...others, ...merged] };
   };
-  await mutate(store, Namespaces, { name }, change, { subresource: "status", signal });
+  await mutate(store, Namespaces, { name }, { change: change, subresource: "status", signal });
 }
 
 /** As `PUT namespaces/NAME/finalize` does; with the last finalizer the namespace goes. */

@@ -20,13 +20,13 @@ export async function applyProtection<T extends KubeObject>(
   const key = parseKey(keyOf(object));
   if (step.do === "add-finalizer") {
     try {
-      cache.wrote(await addFinalizer(store, cache.resource, key, finalizer, signal));
+      cache.wrote(await addFinalizer(store, { resource: cache.resource, key }, finalizer, signal));
     } catch (error) {
       if (!isNotFound(error)) throw error;
       cache.gone(object);
     }
   } else if (step.do === "remove-finalizer") {
-    const left = await removeFinalizer(store, cache.resource, key, finalizer, signal);
+    const left = await removeFinalizer(store, { resource: cache.resource, key }, finalizer, signal);
     if (left === undefined) cache.gone(object);
     else cache.deleted(left);
   }

@@ -86,11 +86,8 @@ async function setUnscheduled(
   message: string,
 ): Promise<void> {
   const now = `${new Date().toISOString().slice(0, 19)}Z`;
-  const written = await mutate(
-    store,
-    Pods,
-    parseKey(keyOf(pod)),
-    (current) => {
+  const written = await mutate(store, Pods, parseKey(keyOf(pod)), {
+    change: (current) => {
       if (current.metadata.uid !== pod.metadata.uid || current.spec?.nodeName) return current;
       const condition = { type: "PodScheduled", status: "False", reason, message };
       const conditions = withCondition(current.status?.conditions ?? [], condition, now);
@@ -99,7 +96,7 @@ async function setUnscheduled(
         status: { ...current.status, phase: current.status?.phase ?? "Pending", conditions },
       };
     },
-    { subresource: "status" },
-  );
+    subresource: "status",
+  });
   pods.wrote(written);
 }

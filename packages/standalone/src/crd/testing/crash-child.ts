@@ -24,14 +24,24 @@ await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: 
 await store.create(CustomResourceDefinitions, definition);
 await waitFor(
   store,
-  CustomResourceDefinitions,
-  { name },
+  { resource: CustomResourceDefinitions, key: { name } },
   (crd) => crd !== undefined && isEstablished(crd),
   signal,
 );
-const widgets = defineResource<UnstructuredObject>("example.com", "v1", "Widget", "widgets", true);
+const widgets = defineResource<UnstructuredObject>({
+  group: "example.com",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  namespaced: true,
+});
 const metadata = { name: "w", namespace: "a" };
 await store.create(widgets, { apiVersion: "example.com/v1", kind: "Widget", metadata });
 await store.delete(CustomResourceDefinitions, { name });
-await waitFor(store, CustomResourceDefinitions, { name }, (crd) => crd === undefined, signal);
+await waitFor(
+  store,
+  { resource: CustomResourceDefinitions, key: { name } },
+  (crd) => crd === undefined,
+  signal,
+);
 await stop();

@@ -45,7 +45,7 @@ export async function registerNode(
     message: "kubelet is posting ready status",
   });
   afterRegister();
-  const done = beat(store, facts, settings, logger, signal);
+  const done = beat(store, { facts, settings }, logger, signal);
   return {
     done,
     markStopped: () =>
@@ -82,11 +82,13 @@ async function setReady(store: ObjectStore, facts: MachineFacts, ready: Ready): 
     store,
     Nodes,
     { name: facts.nodeName },
-    (node) => {
-      const status = nodeStatus(node.status, facts, ready, now);
-      return same(node.status, status) ? node : { ...node, status };
+    {
+      change: (node) => {
+        const status = nodeStatus(node.status, facts, ready, now);
+        return same(node.status, status) ? node : { ...node, status };
+      },
+      subresource: "status",
     },
-    { subresource: "status" },
   );
 }
 
@@ -101,8 +103,7 @@ function same(a: object | undefined, b: object): boolean {
 
 async function beat(
   store: ObjectStore,
-  facts: MachineFacts,
-  settings: NodeSettings,
+  { facts, settings }: { facts: MachineFacts; settings: NodeSettings },
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {

@@ -18,6 +18,18 @@ import { expandVariables } from "./expand-variables.ts";
 import type { Container, NodeFacts } from "./field-ref.ts";
 import { refusedFields } from "./refused-fields.ts";
 
+/** A path below one of a pod's volumes, for one mount of one of its containers. */
+export interface SubPathPlace {
+  container: string;
+  /** Of the mount in the container. */
+  index: number;
+  /** Where the volume is on the machine. */
+  volume: string;
+  /** Below the volume. */
+  path: string;
+}
+
+/** What a container's configuration is made from, besides its pod. */
 export interface ContainerSources {
   image: Image;
   store: ObjectStore;
@@ -25,7 +37,7 @@ export interface ContainerSources {
   /** Where each of the pod's volumes is on the machine. */
   volumes: ReadonlyMap<string, { path: string; readOnly: boolean }>;
   /** Binds a path inside a volume to a place that nobody can change, and returns that. */
-  subPath(container: string, index: number, volume: string, path: string): Promise<string>;
+  subPath(place: SubPathPlace): Promise<string>;
 }
 
 /** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what a person must mend. */
@@ -187,7 +199,9 @@ async function mountsOf(
     const inside =
       mount.subPathExpr === undefined ? (mount.subPath ?? "") : expandVariables(mount.subPathExpr, env);
     const source =
-      inside === "" ? volume.path : await sources.subPath(container.name, index, volume.path, inside);
+      inside === ""
+        ? volume.path
+        : await sources.subPath({ container: container.name, index, volume: volume.path, path: inside });
     mounts.push({
       source,
       target: mount.mountPath.startsWith("/") ? mount.mountPath : join("/", mount.mountPath),

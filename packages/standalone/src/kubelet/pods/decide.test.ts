@@ -116,7 +116,7 @@ test("whatever its containers do: a pod keeps the order, reports what Kubernetes
       fc.integer({ min: 1, max: 2 }),
       fc.array(code, { maxLength: 12 }),
       fc.nat(40),
-      (restartPolicy, inits, apps, codes, deletedAt) => {
+      (...[restartPolicy, inits, apps, codes, deletedAt]) => {
         const world = worldOf(restartPolicy, inits, apps);
         const ends = [...codes];
         for (let round = 0; round < 80 && !world.gone; round += 1) {

@@ -27,7 +27,7 @@ export async function containerEnvironment(
     for (const [key, value] of Object.entries(entries)) env[`${from.prefix ?? ""}${key}`] = value;
   }
   for (const variable of container.env ?? []) {
-    const value = await variableValue(store, pod, container, variable, node);
+    const value = await variableValue(store, { pod, container }, variable, node);
     if (value !== undefined)
       env[variable.name] = variable.value === undefined ? value : expandVariables(value, env);
   }
@@ -40,8 +40,7 @@ export function hostnameOf(pod: Pod): string {
 
 async function variableValue(
   store: ObjectStore,
-  pod: Pod,
-  container: Container,
+  { pod, container }: { pod: Pod; container: Container },
   { value, valueFrom }: EnvVar,
   node: NodeFacts,
 ): Promise<string | undefined> {

@@ -16,8 +16,7 @@ export async function runPostStart(runtime: Runtime, { lifecycle }: Container, i
 /** Runs lifecycle.preStop within the grace period. What it says does not matter: the container ends anyway. */
 export async function runPreStop(
   runtime: Runtime,
-  { lifecycle }: Container,
-  id: string,
+  { container: { lifecycle }, id }: { container: Container; id: string },
   graceMs: number,
   signal: AbortSignal,
 ): Promise<void> {

@@ -8,6 +8,7 @@ import { type ClaimCaches, type CsiVolume, traceClaim } from "../volumes/csi-vol
 import type { VolumeManager } from "../volumes/index.ts";
 import { type LocalVolume, type LocalVolumeContext, prepareLocalVolume } from "../volumes/local.ts";
 import { bindSubPath, removeSubPaths } from "../volumes/subpath.ts";
+import type { SubPathPlace } from "./container-config.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */
 export interface PodVolumes {
@@ -21,7 +22,8 @@ export interface PodVolumes {
   isReady(pod: Pod, caches: ClaimCaches): boolean;
   /** Where they are, once they are there. */
   sources(pod: Pod): Map<string, { path: string; readOnly: boolean }>;
-  subPath(pod: Pod, container: string, index: number, volume: string, path: string): Promise<string>;
+  /** Binds a path below a volume for one mount of a container; resolves with where it is. */
+  subPath(pod: Pod, place: SubPathPlace): Promise<string>;
   release(podUID: string): Promise<void>;
   holds(podUID: string): boolean;
   /** They were released, and somebody is still at it. */
@@ -108,7 +110,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       );
       return new Map([...csi, ...local]);
     },
-    async subPath(pod, container, index, volume, path) {
+    async subPath(pod, { container, index, path, volume }) {
       const target = join(subPaths(pod.metadata.uid ?? ""), container, String(index));
       await bindSubPath(host, volume, path, target);
       return target;

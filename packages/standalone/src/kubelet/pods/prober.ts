@@ -25,9 +25,7 @@ export function createProber(
 
   async function repeat(
     id: string,
-    kind: ProbeKind,
-    probe: Probe,
-    from: number,
+    { kind, probe, from }: { kind: ProbeKind; probe: Probe; from: number },
     target: ProbeTarget,
     entry: { stop: AbortController; results: ProbeResults },
   ): Promise<void> {
@@ -51,21 +49,21 @@ export function createProber(
 
   async function probeAll(
     id: string,
-    container: Container,
-    startedAt: number,
+    { container, startedAt }: { container: Container; startedAt: number },
     target: ProbeTarget,
     entry: { stop: AbortController; results: ProbeResults },
   ): Promise<void> {
     const { startupProbe, readinessProbe, livenessProbe } = container;
-    if (startupProbe !== undefined) await repeat(id, "startup", startupProbe, startedAt, target, entry);
+    if (startupProbe !== undefined)
+      await repeat(id, { kind: "startup", probe: startupProbe, from: startedAt }, target, entry);
     if (!entry.results.started) return;
     await Promise.all([
       readinessProbe === undefined
         ? undefined
-        : repeat(id, "readiness", readinessProbe, startedAt, target, entry),
+        : repeat(id, { kind: "readiness", probe: readinessProbe, from: startedAt }, target, entry),
       livenessProbe === undefined
         ? undefined
-        : repeat(id, "liveness", livenessProbe, startedAt, target, entry),
+        : repeat(id, { kind: "liveness", probe: livenessProbe, from: startedAt }, target, entry),
     ]);
   }
 
@@ -74,7 +72,7 @@ export function createProber(
       if (running.has(id) || !hasProbes(container)) return;
       const entry = { stop: new AbortController(), results: initial(container) };
       running.set(id, entry);
-      probeAll(id, container, startedAt, target, entry).catch(() => {});
+      probeAll(id, { container, startedAt }, target, entry).catch(() => {});
     },
     results: (id, container) => running.get(id)?.results ?? initial(container),
     isProbing: (id) => running.has(id),

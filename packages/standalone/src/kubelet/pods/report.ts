@@ -23,12 +23,14 @@ export async function reportStatus({ store, node, pods }: PodContext, podView: P
       store,
       Pods,
       { namespace: pod.metadata.namespace ?? "", name: pod.metadata.name },
-      (current) => {
-        if (current.metadata.uid !== pod.metadata.uid) return current;
-        const newest = { ...podView, pod: { ...pod, status: current.status ?? {} } };
-        return { ...current, status: podStatus(newest, node.address) };
+      {
+        change: (current) => {
+          if (current.metadata.uid !== pod.metadata.uid) return current;
+          const newest = { ...podView, pod: { ...pod, status: current.status ?? {} } };
+          return { ...current, status: podStatus(newest, node.address) };
+        },
+        subresource: "status",
       },
-      { subresource: "status" },
     );
     pods.wrote(written);
     afterWrite();

@@ -1,5 +1,5 @@
 import { failpoint, type Pod } from "@mooring/store";
-import { containerConfig } from "./container-config.ts";
+import { containerConfig, type SubPathPlace } from "./container-config.ts";
 import { containerID } from "./container-id.ts";
 import type { PodContext } from "./context.ts";
 import { ContainerConfigError } from "./environment.ts";
@@ -29,7 +29,7 @@ export async function startContainer(
     store,
     node,
     volumes: volumes.sources(pod),
-    subPath: (...place: [string, number, string, string]) => volumes.subPath(pod, ...place),
+    subPath: (place: SubPathPlace) => volumes.subPath(pod, place),
   };
   try {
     const config = await containerConfig(sources, pod, container, attempt);

@@ -37,7 +37,7 @@ async function stopContainer(
   if (latest === undefined) return;
   prober.end(latest.id);
   const until = Date.now() + graceMs;
-  await runPreStop(runtime, spec, latest.id, graceMs, hurry);
+  await runPreStop(runtime, { container: spec, id: latest.id }, graceMs, hurry);
   await runtime.stop(latest.id, { graceMs: Math.max(0, until - Date.now()), signal: hurry });
 }
 

@@ -49,7 +49,10 @@ async function remove<T extends KubeObject>(resource: Resource<T>, key: ObjectKe
   await store.delete(resource, key).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  await eventually(store, resource, key.name, (object) => object === undefined, WAIT_SECONDS);
+  await eventually(store, resource, key.name, {
+    until: (object) => object === undefined,
+    seconds: WAIT_SECONDS,
+  });
 }
 
 const size = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
@@ -123,20 +126,17 @@ function podWithAll(): Pod {
 async function use(): Promise<void> {
   const runs = (object: Pod | undefined) =>
     phase("Running")(object) && object?.status?.containerStatuses?.[0]?.state?.running !== undefined;
-  await eventually(store, Pods, "app", runs, WAIT_SECONDS);
+  await eventually(store, Pods, "app", { until: runs, seconds: WAIT_SECONDS });
   while (!(await logOf(cluster, "app")).includes("up"))
     await new Promise((resolve) => setTimeout(resolve, 20));
   await mutate(store, PersistentVolumeClaims, inDefault("data"), (object) => ({
     ...object,
     spec: { ...object.spec, resources: { requests: { storage: "2Gi" } } },
   }));
-  const grown = await eventually(
-    store,
-    PersistentVolumeClaims,
-    "data",
-    (object) => object?.status?.capacity?.storage === "2Gi",
-    WAIT_SECONDS,
-  );
+  const grown = await eventually(store, PersistentVolumeClaims, "data", {
+    until: (object) => object?.status?.capacity?.storage === "2Gi",
+    seconds: WAIT_SECONDS,
+  });
   if (grown === undefined) throw new Error("the claim vanished");
 }
 
@@ -148,16 +148,16 @@ if ((await readFile(stageFile, "utf8").catch(() => "use")) === "use") {
 await remove(Pods, inDefault("app"));
 for (const name of CLAIMS) await remove(PersistentVolumeClaims, inDefault(name));
 for (const { metadata } of (await store.list(PersistentVolumes)).items) {
-  await eventually(store, PersistentVolumes, metadata.name, (object) => object === undefined, WAIT_SECONDS);
+  await eventually(store, PersistentVolumes, metadata.name, {
+    until: (object) => object === undefined,
+    seconds: WAIT_SECONDS,
+  });
 }
 for (const { metadata } of (await store.list(KubeVolumeAttachments)).items) {
-  await eventually(
-    store,
-    KubeVolumeAttachments,
-    metadata.name,
-    (object) => object === undefined,
-    WAIT_SECONDS,
-  );
+  await eventually(store, KubeVolumeAttachments, metadata.name, {
+    until: (object) => object === undefined,
+    seconds: WAIT_SECONDS,
+  });
 }
 await cluster.stop();
 process.stdout.write("done\n");

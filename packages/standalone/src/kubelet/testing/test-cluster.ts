@@ -135,24 +135,25 @@ export function within(seconds: number): AbortSignal {
   return AbortSignal.timeout(seconds * 1000);
 }
 
-/** Waits until the object is as wanted; fails with what it was last. */
+type Predicate<T> = (object: T | undefined) => boolean;
+
+/** Waits until the object is as wanted, for at most 60 seconds or as many as are given; fails with what it was last. */
 export async function eventually<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,
   name: string,
-  predicate: (object: T | undefined) => boolean,
-  seconds = 60,
+  wanted: Predicate<T> | { until: Predicate<T>; seconds: number },
 ): Promise<T | undefined> {
+  const { until, seconds } = typeof wanted === "function" ? { until: wanted, seconds: 60 } : wanted;
   const key = { ...(resource.namespaced ? { namespace: "default" } : {}), name };
   let last: T | undefined;
   try {
     return await waitFor(
       store,
-      resource,
-      key,
+      { resource, key },
       (object) => {
         last = object;
-        return predicate(object);
+        return until(object);
       },
       within(seconds),
     );

@@ -53,7 +53,12 @@ async function publish(context: ManagerContext, device: Device, podUID: string):
   const want = device.wants.get(podUID);
   if (want === undefined) return;
   device.publications.set(podUID, "maybe");
-  await publishVolume(context, device.record, want, needsAttach(context.view, device), context.signal);
+  await publishVolume(
+    context,
+    device.record,
+    { use: want, needsAttach: needsAttach(context.view, device) },
+    context.signal,
+  );
   device.publications.set(podUID, "yes");
   context.changed(podUID);
 }
@@ -64,7 +69,7 @@ async function expand(context: ManagerContext, device: Device): Promise<void> {
   const bytes = pendingExpansion(context.view, device);
   if (bytes === undefined) return;
   const published = [...publications].find(([, state]) => state === "yes")?.[0];
-  await expandOnNode(context, record, bytes, published, signal);
+  await expandOnNode(context, record, { requiredBytes: bytes, publishedFor: published }, signal);
   await finishExpansion(store, view.volumes.get(record.specVolID));
   const message = `MountVolume.NodeExpandVolume succeeded for volume "${record.specVolID}" ${nodeName}`;
   for (const { pod } of wants.values()) events.event(pod, "Normal", "FileSystemResizeSuccessful", message);

@@ -69,8 +69,7 @@ export async function stageVolume(
 export async function publishVolume(
   context: DeviceContext,
   record: VolumeRecord,
-  { pod, readOnly }: { pod: Pod; readOnly: boolean },
-  needsAttach: boolean,
+  { use: { pod, readOnly }, needsAttach }: { use: { pod: Pod; readOnly: boolean }; needsAttach: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const { store, view, drivers, paths } = context;
@@ -143,8 +142,7 @@ export async function unstageVolume(
 export async function expandOnNode(
   { store, drivers, paths }: DeviceContext,
   record: VolumeRecord,
-  requiredBytes: bigint,
-  publishedFor: string | undefined,
+  { requiredBytes, publishedFor }: { requiredBytes: bigint; publishedFor: string | undefined },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { driverName, volumeHandle, specVolID, volumeMode } = record;

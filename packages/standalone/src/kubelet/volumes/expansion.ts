@@ -28,8 +28,10 @@ export async function finishExpansion(
     store,
     PersistentVolumeClaims,
     { namespace: reference.namespace ?? "", name: reference.name },
-    (claim) => (claim.metadata.uid === reference.uid ? finished(claim, storage) : claim),
-    { subresource: "status" },
+    {
+      change: (claim) => (claim.metadata.uid === reference.uid ? finished(claim, storage) : claim),
+      subresource: "status",
+    },
   );
   afterFinish();
 }

@@ -27,8 +27,10 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
       store,
       Nodes,
       { name: nodeName },
-      (node) => ({ ...node, status: { ...node.status, volumesInUse: now } }),
-      { subresource: "status" },
+      {
+        change: (node) => ({ ...node, status: { ...node.status, volumesInUse: now } }),
+        subresource: "status",
+      },
     );
     written = new Set(now);
     afterWrite();

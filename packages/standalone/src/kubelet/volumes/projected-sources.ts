@@ -25,7 +25,7 @@ export async function projectedFilesOf(
   if (volume.projected === undefined) {
     const mode =
       volume.configMap?.defaultMode ?? volume.secret?.defaultMode ?? volume.downwardAPI?.defaultMode;
-    await addSource(context, pod, volume, mode ?? 0o644, files);
+    await addSource(context, pod, { source: volume, mode: mode ?? 0o644 }, files);
     return files;
   }
   for (const source of volume.projected.sources ?? []) {
@@ -39,7 +39,7 @@ export async function projectedFilesOf(
       ...named,
     };
     const mode = volume.projected.defaultMode ?? 0o644;
-    await addSource(context, pod, wanted, mode, files);
+    await addSource(context, pod, { source: wanted, mode }, files);
     if (serviceAccountToken !== undefined) {
       const token = await context.tokens.get(pod, serviceAccountToken);
       files.set(serviceAccountToken.path, { data: Buffer.from(token), mode });
@@ -51,8 +51,7 @@ export async function projectedFilesOf(
 async function addSource(
   context: ProjectedContext,
   pod: Pod,
-  source: Source,
-  mode: number,
+  { source, mode }: { source: Source; mode: number },
   files: ProjectedFiles,
 ): Promise<void> {
   const namespace = pod.metadata.namespace ?? "";
@@ -64,7 +63,7 @@ async function addSource(
       configMap.name ?? "",
       configMap.optional === true,
     );
-    addEntries(entries, configMap.items, configMap.optional === true, mode, files);
+    addEntries(entries, { items: configMap.items, optional: configMap.optional === true }, mode, files);
   }
   if (secret !== undefined) {
     const entries = await secretEntries(
@@ -73,7 +72,7 @@ async function addSource(
       secret.secretName ?? "",
       secret.optional === true,
     );
-    addEntries(entries, secret.items, secret.optional === true, mode, files);
+    addEntries(entries, { items: secret.items, optional: secret.optional === true }, mode, files);
   }
   for (const item of downwardAPI?.items ?? []) {
     const { fieldRef, resourceFieldRef } = item;
@@ -94,8 +93,7 @@ async function addSource(
 /** With items only those, under their paths; without, every entry under its key. */
 function addEntries(
   entries: Readonly<Record<string, Buffer>>,
-  items: readonly Item[] | undefined,
-  optional: boolean,
+  { items, optional }: { items: readonly Item[] | undefined; optional: boolean },
   mode: number,
   files: ProjectedFiles,
 ): void {

@@ -10,13 +10,13 @@ interface TokenRequest extends KubeObject {
 export function requestToken(store: ObjectStore): IssueToken {
   return async ({ namespace, account, audiences, seconds, boundTo }) => {
     const { name } = account;
-    const requests = defineResource<TokenRequest>(
-      "",
-      "v1",
-      "TokenRequest",
-      `serviceaccounts/${name}/token`,
-      true,
-    );
+    const requests = defineResource<TokenRequest>({
+      group: "",
+      version: "v1",
+      kind: "TokenRequest",
+      plural: `serviceaccounts/${name}/token`,
+      namespaced: true,
+    });
     const { status } = await store.create(requests, {
       apiVersion: "authentication.k8s.io/v1",
       kind: "TokenRequest",

@@ -54,7 +54,7 @@ function hasRules(schema: Schema): boolean {
 export function checkRules(value: unknown, old: unknown, schema: Schema): FieldError[] {
   const errors: FieldError[] = [];
   try {
-    visit(value, old, schema, "", errors);
+    visit({ value, old }, schema, "", errors);
   } catch (error) {
     if (!(error instanceof BudgetSpent)) throw error;
     const detail =
@@ -64,24 +64,39 @@ export function checkRules(value: unknown, old: unknown, schema: Schema): FieldE
   return errors;
 }
 
-function visit(value: unknown, old: unknown, schema: Schema, path: string, errors: FieldError[]): void {
+function visit(
+  { value, old }: { value: unknown; old: unknown },
+  schema: Schema,
+  path: string,
+  errors: FieldError[],
+): void {
   if (value === null || value === undefined || !hasRules(schema)) return;
-  runRules(value, old, schema, path, errors);
+  runRules({ value, old }, schema, path, errors);
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined) return;
     for (const [i, item] of value.entries())
-      visit(item, correlate(old, item, schema), items, `${path}[${i}]`, errors);
+      visit({ value: item, old: correlate(old, item, schema) }, items, `${path}[${i}]`, errors);
   } else if (isObject(value)) {
     for (const [field, item] of Object.entries(value)) {
       const child = childSchema(schema, field);
       if (child === undefined) continue;
-      visit(item, isObject(old) ? old[field] : undefined, child, fieldPath(path, schema, field), errors);
+      visit(
+        { value: item, old: isObject(old) ? old[field] : undefined },
+        child,
+        fieldPath(path, schema, field),
+        errors,
+      );
     }
   }
 }
 
-function runRules(value: unknown, old: unknown, schema: Schema, path: string, errors: FieldError[]): void {
+function runRules(
+  { value, old }: { value: unknown; old: unknown },
+  schema: Schema,
+  path: string,
+  errors: FieldError[],
+): void {
   const rules = rulesOf(schema);
   if (rules.length === 0) return;
   // A change elsewhere is not refused for what was already stored here.

@@ -33,7 +33,8 @@ export function strategicMerge(
     else mergeField(result, field, value, childSchema(schema, field));
   }
   for (const [field, value] of Object.entries(patch)) {
-    if (field.startsWith(ORDER)) setOrder(result, current, field.slice(ORDER.length), value, schema);
+    if (field.startsWith(ORDER))
+      setOrder(result, current, { field: field.slice(ORDER.length), order: value }, schema);
   }
   return result;
 }
@@ -89,8 +90,7 @@ function deletePrimitives(result: JsonObject, field: string, values: unknown): v
 function setOrder(
   result: JsonObject,
   current: JsonObject,
-  field: string,
-  order: unknown,
+  { field, order }: { field: string; order: unknown },
   schema: Schema | undefined,
 ): void {
   const list = result[field];

@@ -68,7 +68,7 @@ export function removePaths(
   if (shape === "fields") {
     const before = Object.entries(value as JsonObject);
     const after = before.flatMap(([field, item]) => {
-      const left = removeElement(item, `f:${field}`, set, childSchema(schema, field), kept);
+      const left = removeElement(item, `f:${field}`, { set, schema: childSchema(schema, field), kept });
       return left === undefined ? [] : [[field, left] as const];
     });
     return after.length === 0 && before.length > 0 && !kept.member ? undefined : Object.fromEntries(after);
@@ -76,7 +76,7 @@ export function removePaths(
   if (shape === "set" || shape === "map") {
     const before = value as unknown[];
     const after = before.flatMap((item) => {
-      const left = removeElement(item, elementOf(item, schema), set, schema?.items, kept);
+      const left = removeElement(item, elementOf(item, schema), { set, schema: schema?.items, kept });
       return left === undefined ? [] : [left];
     });
     return after.length === 0 && before.length > 0 && !kept.member ? undefined : after;
@@ -87,9 +87,7 @@ export function removePaths(
 function removeElement(
   value: unknown,
   element: string,
-  set: FieldSet,
-  schema: Schema | undefined,
-  kept: FieldSet,
+  { set, schema, kept }: { set: FieldSet; schema: Schema | undefined; kept: FieldSet },
 ): unknown {
   const below = set.children.get(element);
   if (below === undefined) return value;

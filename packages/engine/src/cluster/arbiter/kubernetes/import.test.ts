@@ -181,7 +181,12 @@ describe("import: what is attached stays attached", () => {
     withStore(async ({ store, until, start }) => {
       await createVolume(store, "v-1", "a", "csi");
       await createKubernetesAttachment(store, "v-1", "a");
-      await addTicket(store, "v-1", { id: "s", type: "snapshot-controller", nodeID: "b" }, new Date());
+      await addTicket(
+        store,
+        "v-1",
+        { id: "s", type: "snapshot-controller", nodeID: "b" },
+        { now: new Date() },
+      );
       await neverDetached(store, async () => {
         await start();
         await until.attachment(satisfied(CSI));
@@ -193,14 +198,16 @@ describe("healing: nobody loses a device by an edit", () => {
   /** A volume that a Pod uses on node a. */
   const inUse = async ({ store, until }: ArbiterWorld) => {
     await createKubernetesAttachment(store, "v-1", "a", { attached: false });
-    await addTicket(store, "v-1", { id: CSI, type: "csi-attacher", nodeID: "a" }, new Date());
+    await addTicket(store, "v-1", { id: CSI, type: "csi-attacher", nodeID: "a" }, { now: new Date() });
     await until.volume((v) => v.spec.nodeID === "a");
     await mutate(
       store,
       Volumes,
       { name: "v-1" },
-      (v) => ({ ...v, status: { state: "attached" as const, currentNodeID: "a" } }),
-      { subresource: "status" },
+      {
+        change: (v) => ({ ...v, status: { state: "attached" as const, currentNodeID: "a" } }),
+        subresource: "status",
+      },
     );
     await until.attachment(satisfied(CSI));
     const attached = await store.get(KubeVolumeAttachments, { name: CSI });
@@ -257,8 +264,13 @@ describe("healing: nobody loses a device by an edit", () => {
         store,
         VolumeAttachments,
         { name: "v-1" },
-        (a) => ({ ...a, status: { attachmentTicketStatuses: {}, generationCounter: -4, holder: "me" } }),
-        { subresource: "status" },
+        {
+          change: (a) => ({
+            ...a,
+            status: { attachmentTicketStatuses: {}, generationCounter: -4, holder: "me" },
+          }),
+          subresource: "status",
+        },
       );
       const same =
         (field: "finalizers" | "labels" | "ownerReferences") => (a: VolumeAttachment | undefined) =>
@@ -279,7 +291,7 @@ describe("no ticket outlives its Kubernetes attachment", () => {
 
   test("a ticket written without it gets it as its owner, whatever its name, and follows one made again", () =>
     withArbiter(async ({ store, until }) => {
-      await addTicket(store, "v-1", { id: CSI, type: "csi-attacher", nodeID: "a" }, new Date());
+      await addTicket(store, "v-1", { id: CSI, type: "csi-attacher", nodeID: "a" }, { now: new Date() });
       await createKubernetesAttachment(store, "v-1", "a", { name: "by-hand" });
       const owned = await until.attachment(
         (a) => a?.spec.attachmentTickets?.[CSI]?.owner?.name === "by-hand",

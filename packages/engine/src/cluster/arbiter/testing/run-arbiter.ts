@@ -143,9 +143,9 @@ function waiter(store: LocalStore) {
   const deadline = () => AbortSignal.timeout(60_000);
   return {
     volume: (holds: (volume: Volume) => boolean, name = "v-1") =>
-      waitFor(store, Volumes, { name }, (v) => v !== undefined && holds(v), deadline()),
+      waitFor(store, { resource: Volumes, key: { name } }, (v) => v !== undefined && holds(v), deadline()),
     attachment: (holds: (attachment: VolumeAttachment | undefined) => boolean, name = "v-1") =>
-      waitFor(store, VolumeAttachments, { name }, holds, deadline()),
+      waitFor(store, { resource: VolumeAttachments, key: { name } }, holds, deadline()),
     event: async (reason: string) => {
       const signal = deadline();
       for await (const { object: event } of store.watch(Events, { signal })) {
@@ -157,5 +157,10 @@ function waiter(store: LocalStore) {
 }
 
 export function setStatus(store: ObjectStore, status: VolumeStatus, name = "v-1"): Promise<Volume> {
-  return mutate(store, Volumes, { name }, (volume) => ({ ...volume, status }), { subresource: "status" });
+  return mutate(
+    store,
+    Volumes,
+    { name },
+    { change: (volume) => ({ ...volume, status }), subresource: "status" },
+  );
 }

@@ -64,6 +64,6 @@ async function idle(name: string): Promise<void> {
   const signal = AbortSignal.timeout(60_000);
   const free = (a: { spec: { attachmentTickets?: object } } | undefined) =>
     Object.keys(a?.spec.attachmentTickets ?? {}).length === 0;
-  await waitFor(store, VolumeAttachments, { name }, free, signal);
+  await waitFor(store, { resource: VolumeAttachments, key: { name } }, free, signal);
   await until(store, Volumes, name, ({ status }) => status?.state === "detached");
 }

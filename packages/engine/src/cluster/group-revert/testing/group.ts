@@ -44,11 +44,11 @@ export async function groupSnapshot(
   const tell = (object: { status?: object }) => {
     object.status = { readyToUse: true, volumeSnapshotInfoList: infos };
   };
-  await mutate(store, VolumeGroupSnapshotContents, { name: content }, tell, told);
+  await mutate(store, VolumeGroupSnapshotContents, { name: content }, { change: tell, ...told });
   const bind = (object: { status?: object }) => {
     object.status = { readyToUse: true, boundVolumeGroupSnapshotContentName: content };
   };
-  await mutate(store, VolumeGroupSnapshots, { namespace: NAMESPACE, name }, bind, told);
+  await mutate(store, VolumeGroupSnapshots, { namespace: NAMESPACE, name }, { change: bind, ...told });
 }
 
 async function volumeOf(store: ObjectStore, handle: string, namespace: string): Promise<void> {
@@ -84,7 +84,12 @@ export async function revertIn(
   const key = { namespace: NAMESPACE, name };
   const test = (r: VolumeGroupRevert | undefined) => r?.status?.phase === phase && more(r);
   try {
-    const found = await waitFor(store, VolumeGroupReverts, key, test, AbortSignal.timeout(90_000));
+    const found = await waitFor(
+      store,
+      { resource: VolumeGroupReverts, key },
+      test,
+      AbortSignal.timeout(90_000),
+    );
     if (found === undefined) throw new Error("gone");
     return found;
   } catch (cause) {

@@ -56,7 +56,7 @@ export async function applyGroupStep(
       return finalizerAdded();
     }
     case "remove-finalizer":
-      await removeFinalizer(store, GroupSnapshots, { name }, ENGINE_FINALIZER, signal);
+      await removeFinalizer(store, { resource: GroupSnapshots, key: { name } }, ENGINE_FINALIZER, signal);
       return finalizerRemoved();
     case "resume-claim":
       return claims.resume(name, Object.keys(group.status?.nodes ?? {}));

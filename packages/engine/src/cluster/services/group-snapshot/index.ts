@@ -46,7 +46,7 @@ async function tell({ store, signal, logger }: ServicesContext, name: string, er
     group.status = { ...(group.status ?? NEW), error: asRecorded(error) };
   };
   const options = { subresource: "status", signal } as const;
-  await mutate(store, GroupSnapshots, { name }, put, options).catch((cause: unknown) => {
+  await mutate(store, GroupSnapshots, { name }, { change: put, ...options }).catch((cause: unknown) => {
     logger.warn({ err: cause, group: name }, "cannot record a failure");
   });
 }

@@ -31,7 +31,7 @@ async function world(t: TestContext) {
     await rm(folder, { recursive: true });
   });
   const agent = (name: string, state: NonNullable<NodeAgent["status"]>["state"]) =>
-    mutate(store, NodeAgents, { name }, (found) => ({ ...found, status: { state } }), STATUS);
+    mutate(store, NodeAgents, { name }, { change: (found) => ({ ...found, status: { state } }), ...STATUS });
   for (const name of ["a", "b"]) {
     await store.create(NodeAgents, { apiVersion, kind: "NodeAgent", metadata: { name }, spec: {} });
     await agent(name, "Ready");
@@ -41,7 +41,12 @@ async function world(t: TestContext) {
   ({ done } = await startServices({ store, logger: silentLogger, signal }));
   const made = (node: string) => {
     const status = { state: "attached", currentNodeID: node, ownerID: node, size: 4096 } as const;
-    return mutate(store, Volumes, { name: `v-${node}` }, (volume) => ({ ...volume, status }), STATUS);
+    return mutate(
+      store,
+      Volumes,
+      { name: `v-${node}` },
+      { change: (volume) => ({ ...volume, status }), ...STATUS },
+    );
   };
   const volume = (node: string) =>
     store.create(Volumes, volumeObject(`v-${node}`, { pool: node, nodeID: node }));
@@ -65,17 +70,24 @@ async function world(t: TestContext) {
         store,
         GroupSnapshots,
         { name },
-        ({ status }) => {
-          if (status?.nodes !== undefined) status.nodes[node] = word;
+        {
+          change: ({ status }) => {
+            if (status?.nodes !== undefined) status.nodes[node] = word;
+          },
+          ...STATUS,
         },
-        STATUS,
       ),
     /** What the agent of a node does before it says that it has prepared. */
     copier: async (name: string, node: string) => {
       const snapshot = `s-${name}-${node}`;
       await until(store, Snapshots, snapshot, () => true);
       const status = { readyToUse: false, ownerID: node };
-      await mutate(store, Snapshots, { name: snapshot }, (found) => ({ ...found, status }), STATUS);
+      await mutate(
+        store,
+        Snapshots,
+        { name: snapshot },
+        { change: (found) => ({ ...found, status }), ...STATUS },
+      );
     },
   };
 }

@@ -45,7 +45,7 @@ export function runRemounts({ informers, logger, signal, store }: ServicesContex
         // A newer request has not been looked at.
         if (status?.remountRequestedAt === answered) clearRequest(status);
       };
-      await mutate(store, Volumes, volume.metadata, clear, { subresource: "status", signal });
+      await mutate(store, Volumes, volume.metadata, { change: clear, subresource: "status", signal });
     },
     isOutdated: (error) => isConflict(error) || isNotFound(error),
   }).run(signal);

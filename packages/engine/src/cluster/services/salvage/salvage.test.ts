@@ -159,8 +159,7 @@ test("a volume that nobody uses is found to be cut only when it is wanted, and i
   assert.equal((await stat(bench.imagePath("v-p-1"))).size, 32 * MIB);
   await waitFor(
     bench.store,
-    VolumeAttachments,
-    { name: "v-p-1" },
+    { resource: VolumeAttachments, key: { name: "v-p-1" } },
     (a) => Object.keys(a?.spec.attachmentTickets ?? {}).length === 0,
     AbortSignal.timeout(60_000),
   );

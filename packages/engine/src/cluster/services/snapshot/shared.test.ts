@@ -28,7 +28,7 @@ test("in a shared pool a volume that nobody has is held and copied on some node,
   );
   await detached(store, "v-p-1");
 
-  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, new Date());
+  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, { now: new Date() });
   await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
   await store.create(Snapshots, snapshotObject("s-p-2", "v-p-1"));
   const source = { kind: "Volume" as const, name: "v-p-1" };
@@ -50,7 +50,7 @@ test("10874: a job that held the volume follows it to the node where a workload 
   const names = Array.from({ length: 12 }, (_, n) => `s-p-${n}`);
   for (const name of names) await store.create(Snapshots, snapshotObject(name, "v-p-1"));
   await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
-  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, new Date());
+  await addTicket(store, "v-p-1", { id: "w", type: "csi-attacher", nodeID: "node-2" }, { now: new Date() });
   await until(store, Volumes, "v-p-1", (v) => v.status?.currentNodeID === "node-2");
   for (const name of names) await until(store, Snapshots, name, (s) => s.status?.readyToUse === true);
   await until(
@@ -69,15 +69,15 @@ test("a volume that nobody has is copied on a ready node when the last one that 
   await detached(store, "v-p-1");
   const lease = { namespace: LEASE_NAMESPACE, name: "mooring-image-v-p-1" };
   const free = (found: Lease | undefined) => found?.spec?.holderIdentity === "";
-  await waitFor(store, Leases, lease, free, AbortSignal.timeout(60_000));
+  await waitFor(store, { resource: Leases, key: lease }, free, AbortSignal.timeout(60_000));
   // A node that died between closing the volume and saying so.
   const lost = { apiVersion: apiVersionOf(NodeAgents), kind: NodeAgents.kind, metadata: { name: "lost" } };
   await store.create(NodeAgents, { ...lost, spec: {} });
-  await mutate(store, NodeAgents, { name: "lost" }, sayOfNode("Fenced"), { subresource: "status" });
+  await mutate(store, NodeAgents, { name: "lost" }, { change: sayOfNode("Fenced"), subresource: "status" });
   const leave = (volume: Volume): void => {
     if (volume.status !== undefined) volume.status.ownerID = "lost";
   };
-  await mutate(store, Volumes, { name: "v-p-1" }, leave, { subresource: "status" });
+  await mutate(store, Volumes, { name: "v-p-1" }, { change: leave, subresource: "status" });
   await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
   const cut = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
   assert.match(cut.status?.ownerID ?? "", /^node-[12]$/);
@@ -92,7 +92,7 @@ test("a volume that nobody has is copied as soon as a node is ready, when none w
     agent.status = { ...agent.status, state: "Suspect" };
   };
   for (const name of ["node-1", "node-2"]) {
-    await mutate(store, NodeAgents, { name }, silence, { subresource: "status" });
+    await mutate(store, NodeAgents, { name }, { change: silence, subresource: "status" });
   }
   await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
   // Their own signs of life make them ready again.

@@ -21,7 +21,7 @@ export async function mountDevice(bench: Bench, volume: Volume, type: Filesystem
     const note = (v: Volume) => {
       if (v.status !== undefined) v.status.formatted = type;
     };
-    await mutate(bench.store, Volumes, { name }, note, { subresource: "status" });
+    await mutate(bench.store, Volumes, { name }, { change: note, subresource: "status" });
   }
   const target = join(bench.dir, `mount-${name}`);
   await mkdir(target, { recursive: true });

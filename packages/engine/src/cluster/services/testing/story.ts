@@ -46,8 +46,8 @@ export function story(stage: Stage): (() => Promise<unknown>)[] {
     async () => {
       const parameters = { disableFrontend: "any" };
       const job = { id: "job", type: "volume-eviction-controller" as const, nodeID: NODE, parameters };
-      await addTicket(store, "v-p-1", job, new Date());
-      await addTicket(store, "v-p-1", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await addTicket(store, "v-p-1", job, { now: new Date() });
+      await addTicket(store, "v-p-1", { id: "csi", type: "csi-attacher", nodeID: NODE }, { now: new Date() });
       await volume("v-p-1", (v) => v.status?.state === "attached" && v.status.frontendDisabled === false);
     },
     async () => {
@@ -108,12 +108,14 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
         store,
         Volumes,
         { name: "v-p-1" },
-        ({ status }) => {
-          if (status === undefined || status.salvage !== undefined) return;
-          status.robustness = "faulted";
-          status.salvage = fault;
+        {
+          change: ({ status }) => {
+            if (status === undefined || status.salvage !== undefined) return;
+            status.robustness = "faulted";
+            status.salvage = fault;
+          },
+          subresource: "status",
         },
-        { subresource: "status" },
       );
       const mended = ({ status }: Volume) =>
         status?.robustness !== "faulted" && /Clean|Repaired/.test(status?.salvage?.state ?? "");
@@ -140,7 +142,7 @@ function served({ store }: Stage): (() => Promise<unknown>)[] {
       await until(store, Volumes, "v-p-3", (v) => v.status?.state === "detached");
     },
     async () => {
-      await addTicket(store, "v-p-3", { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+      await addTicket(store, "v-p-3", { id: "csi", type: "csi-attacher", nodeID: NODE }, { now: new Date() });
       await share(({ status }) => status?.state === "running");
       await until(
         store,
@@ -162,7 +164,12 @@ function served({ store }: Stage): (() => Promise<unknown>)[] {
     },
     () => gone(store, Volumes, "v-p-3"),
     () =>
-      waitFor(store, ShareManagers, { name: "v-p-3" }, (o) => o === undefined, AbortSignal.timeout(60_000)),
+      waitFor(
+        store,
+        { resource: ShareManagers, key: { name: "v-p-3" } },
+        (o) => o === undefined,
+        AbortSignal.timeout(60_000),
+      ),
   ];
 }
 
@@ -193,7 +200,7 @@ function recurring({ store }: Stage): (() => Promise<unknown>)[] {
 
 /** What a workload does with a new volume. */
 async function format({ store, host }: Stage, name: string): Promise<void> {
-  await addTicket(store, name, { id: "csi", type: "csi-attacher", nodeID: NODE }, new Date());
+  await addTicket(store, name, { id: "csi", type: "csi-attacher", nodeID: NODE }, { now: new Date() });
   const held = (v: Volume) => v.status?.state === "attached" && v.status.frontendDisabled === false;
   const { status } = await until(store, Volumes, name, held);
   const { device = "", formatted } = status ?? {};
@@ -201,7 +208,7 @@ async function format({ store, host }: Stage, name: string): Promise<void> {
   const note = (v: Volume) => {
     if (v.status !== undefined) v.status.formatted = "ext4";
   };
-  await mutate(store, Volumes, { name }, note, { subresource: "status" });
+  await mutate(store, Volumes, { name }, { change: note, subresource: "status" });
   await removeTickets(store, name, ({ id }) => id === "csi");
   await until(store, Volumes, name, (v) => v.status?.state === "detached");
 }
@@ -222,5 +229,5 @@ async function gone(store: ObjectStore, resource: Resource, name: string): Promi
   await store.delete(resource, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
+  await waitFor(store, { resource, key: { name } }, (o) => o === undefined, AbortSignal.timeout(60_000));
 }

@@ -57,6 +57,6 @@ export async function applyTicketStep(
     await removeTickets(store, volume, (t) => t.id === id && t.type === type, signal);
     return gaps.released();
   }
-  await addTicket(store, step.volume, step.ticket, now(), signal);
+  await addTicket(store, step.volume, step.ticket, { now: now(), signal });
   gaps.taken();
 }

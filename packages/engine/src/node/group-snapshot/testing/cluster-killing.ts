@@ -52,7 +52,7 @@ async function setUp(t: TestContext, scene: Scene): Promise<Stage> {
   const cluster = await Cluster.open(t, poolsOf(scene));
   const files: string[] = [];
   for (const [index, { name, node }] of poolsOf(scene).entries())
-    files.push(await useVolume(cluster, `v-${index}`, name, scene.access, node));
+    files.push(await useVolume(cluster, `v-${index}`, name, { access: scene.access, node }));
   const group = scene.access === "raw" ? await controlGroup(t) : undefined;
   return { cluster, scene, files, running: await startWriter(writer.path, files, group) };
 }

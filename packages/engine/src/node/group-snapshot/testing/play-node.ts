@@ -22,14 +22,13 @@ export async function playNode(
     store,
     NodeAgents,
     { name: node },
-    (a) => ({ ...a, status: { state: "Ready" as const } }),
-    put,
+    { change: (a) => ({ ...a, status: { state: "Ready" as const } }), ...put },
   );
   const spec = { type: "xfs" as const, nodeID: node, path: "/nowhere" };
   await store.create(Pools, { apiVersion, kind: "Pool", metadata: { name: pool }, spec });
   await store.create(Volumes, volumeObject(volume, { pool }));
   const status = { state: "detached", ownerID: node, size: 4096 } as const;
-  await mutate(store, Volumes, { name: volume }, (v) => ({ ...v, status }), put);
+  await mutate(store, Volumes, { name: volume }, { change: (v) => ({ ...v, status }), ...put });
 }
 
 /** Says for its agent that it has the volume, and is ready for the group's barrier. */
@@ -39,16 +38,18 @@ export async function playPrepared(
 ): Promise<void> {
   await until(store, Volumes, volume, (v) => v.spec.nodeID === node);
   const attached = { state: "attached", currentNodeID: node, ownerID: node, size: 4096 } as const;
-  await mutate(store, Volumes, { name: volume }, (v) => ({ ...v, status: attached }), put);
+  await mutate(store, Volumes, { name: volume }, { change: (v) => ({ ...v, status: attached }), ...put });
   const status = { readyToUse: false, ownerID: node };
-  await mutate(store, Snapshots, { name: snapshot }, (s) => ({ ...s, status }), put);
+  await mutate(store, Snapshots, { name: snapshot }, { change: (s) => ({ ...s, status }), ...put });
   await mutate(
     store,
     GroupSnapshots,
     { name: group },
-    (object) => {
-      if (object.status?.nodes !== undefined) object.status.nodes[node] = { attempt: 1, phase: "prepared" };
+    {
+      change: (object) => {
+        if (object.status?.nodes !== undefined) object.status.nodes[node] = { attempt: 1, phase: "prepared" };
+      },
+      ...put,
     },
-    put,
   );
 }

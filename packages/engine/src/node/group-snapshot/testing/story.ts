@@ -56,7 +56,7 @@ export async function mountVolume(
   name: string,
   node = NODE,
 ): Promise<string> {
-  await addTicket(store, name, { id: "csi-w", type: "csi-attacher", nodeID: node }, new Date());
+  await addTicket(store, name, { id: "csi-w", type: "csi-attacher", nodeID: node }, { now: new Date() });
   const volume = await until(
     store,
     Volumes,
@@ -69,10 +69,12 @@ export async function mountVolume(
     store,
     Volumes,
     { name },
-    (v) => {
-      if (v.status !== undefined) v.status.formatted = "ext4";
+    {
+      change: (v) => {
+        if (v.status !== undefined) v.status.formatted = "ext4";
+      },
+      subresource: "status",
     },
-    { subresource: "status" },
   );
   const target = join(dir, "mounts", name);
   await mkdir(target, { recursive: true });
@@ -90,7 +92,7 @@ export async function gone(store: ObjectStore, resource: Resource, name: string)
   await store.delete(resource, { name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  await waitFor(store, resource, { name }, (o) => o === undefined, AbortSignal.timeout(60_000));
+  await waitFor(store, { resource, key: { name } }, (o) => o === undefined, AbortSignal.timeout(60_000));
 }
 
 /** Many enough for a copy that is made before the barrier. The volume has no file system yet. */

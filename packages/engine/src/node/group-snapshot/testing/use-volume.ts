@@ -33,8 +33,7 @@ export async function useVolume(
   cluster: Cluster,
   name: string,
   pool: string,
-  access: Access,
-  node: string = cluster.nodeOf(pool),
+  { access, node = cluster.nodeOf(pool) }: { access: Access; node?: string },
 ): Promise<string> {
   await cluster.volume(name, pool);
   if (access === "mounted") {
@@ -42,7 +41,12 @@ export async function useVolume(
     await layOut(file);
     return file;
   }
-  await addTicket(cluster.store, name, { id: "csi-w", type: "csi-attacher", nodeID: node }, new Date());
+  await addTicket(
+    cluster.store,
+    name,
+    { id: "csi-w", type: "csi-attacher", nodeID: node },
+    { now: new Date() },
+  );
   const volume = await until(cluster.store, Volumes, name, (v) => v.status?.device !== undefined);
   const device = volume.status?.device ?? "";
   await layOut(device);

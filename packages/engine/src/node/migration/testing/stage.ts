@@ -94,7 +94,12 @@ export class Stage {
 
   /** A workload comes to the node. */
   ask(nodeID: string): Promise<AttachmentTicket> {
-    return addTicket(this.store, VOLUME, { id: `w${nodeID}`, type: "csi-attacher", nodeID }, new Date());
+    return addTicket(
+      this.store,
+      VOLUME,
+      { id: `w${nodeID}`, type: "csi-attacher", nodeID },
+      { now: new Date() },
+    );
   }
 
   /** It leaves. */
@@ -155,7 +160,12 @@ export class Stage {
 
   /** What the observer of silent nodes would say. */
   async say(nodeID: string, state: "Suspect" | "Fenced"): Promise<void> {
-    await mutate(this.store, NodeAgents, { name: nodeID }, sayOfNode(state), { subresource: "status" });
+    await mutate(
+      this.store,
+      NodeAgents,
+      { name: nodeID },
+      { change: sayOfNode(state), subresource: "status" },
+    );
   }
 
   async #close(): Promise<void> {

@@ -42,7 +42,7 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
   const finishedAt = context.host.clock.now().toISOString();
   const done: VolumeRestore = { ...wanted, state: "Restored", finishedAt };
   try {
-    await swap(context, view, pool, wanted.snapshot, done);
+    await swap(context, view, { pool, name: wanted.snapshot }, done);
   } catch (error) {
     // Somebody wrote meanwhile: that is no failure of the job, which is done again.
     if (isConflict(error)) throw error;
@@ -59,8 +59,7 @@ async function restoreImage(context: AgentContext, view: VolumeReading, pool: Op
 async function swap(
   context: AgentContext,
   { volume, device }: VolumeReading,
-  pool: OpenPool,
-  name: string,
+  { pool, name }: { pool: OpenPool; name: string },
   restore: VolumeRestore,
 ): Promise<void> {
   const { host, store, signal, cuts } = context;

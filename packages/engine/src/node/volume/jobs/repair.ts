@@ -23,7 +23,7 @@ export async function mend(context: AgentContext, view: VolumeReading, pool: Ope
   try {
     const found = await check(context, view, pool, fault);
     mended();
-    await conclude(context, view, fault, found, finishedAt);
+    await conclude(context, view, fault, { mended: found, finishedAt });
     recorded();
   } catch (error) {
     if (isConflict(error)) throw error;
@@ -72,8 +72,7 @@ async function conclude(
   context: AgentContext,
   view: VolumeReading,
   fault: VolumeSalvage,
-  { outcome, report }: Mended,
-  finishedAt: string,
+  { mended: { outcome, report }, finishedAt }: { mended: Mended; finishedAt: string },
 ): Promise<void> {
   const { volume } = view;
   const { failures: _, failedAt: __, ...rest } = fault;

@@ -17,7 +17,7 @@ export function podSecurity(call: Call, target: Target, api: Api): Admit | undef
   return (pod, old) => {
     if (old !== undefined && JSON.stringify(pod.spec) === JSON.stringify(old.spec)) return;
     const rules = JSON.parse(api.store.getJson(Namespaces, { name: namespace })) as UnstructuredObject;
-    checkPod(call, target, api, pod, rules);
+    checkPod(call, target, api, { pod, namespace: rules });
   };
 }
 
@@ -25,8 +25,7 @@ function checkPod(
   call: Call,
   target: Target,
   { logger }: Api,
-  pod: UnstructuredObject,
-  namespace: UnstructuredObject,
+  { pod, namespace }: { pod: UnstructuredObject; namespace: UnstructuredObject },
 ): void {
   const [enforce, audit, warning] = [
     policyOf(namespace, "enforce"),
