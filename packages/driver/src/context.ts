@@ -43,7 +43,7 @@ export interface DriverOptions {
 }
 
 /** Holds workloads to the limits of their volumes; the node service's keeper does. */
-export interface IoLimits {
+interface IoLimits {
   /** The machine's controller, or why there is none. */
   controller(): Promise<IoController>;
   /** Applies the limits of a volume again, after anything about it has changed. */

@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import { type KubeObject, type ObjectStore, type Resource, waitFor } from "@mooring/store";
 
-export interface Wait<T> {
+interface Wait<T> {
   /** What is waited for, as the end of "gave up waiting for ...". */
   what: string;
   until(object: T | undefined): boolean;

@@ -12,6 +12,7 @@ export interface WriteOptions {
   signal?: AbortSignal;
 }
 
+/** Which objects are listed, and how many at a time. */
 export interface ListOptions {
   /** Absent: all namespaces. */
   namespace?: string;
@@ -27,6 +28,7 @@ export interface ListOptions {
   signal?: AbortSignal;
 }
 
+/** One page of a list. */
 export interface ListResult<T> {
   items: T[];
   /** The revision that the list is a picture of; a watch may start from it. */
@@ -35,6 +37,7 @@ export interface ListResult<T> {
   remainingItemCount?: number;
 }
 
+/** What is watched, and from which revision on. */
 export interface WatchOptions {
   namespace?: string;
   labelSelector?: string;
@@ -54,12 +57,14 @@ export interface WatchEvent<T> {
   object: T;
 }
 
+/** A change of an object by one of the four patch types of the Kubernetes API. */
 export type Patch =
   | { type: "json"; body: unknown[] }
   | { type: "merge"; body: unknown }
   | { type: "strategic"; body: unknown }
   | { type: "apply"; body: unknown; force?: boolean };
 
+/** How an object is deleted. */
 export interface DeleteOptions {
   /** The delete fails with Conflict unless the object still has them. */
   preconditions?: { uid?: string; resourceVersion?: string };

@@ -12,7 +12,7 @@ export interface JoinOptions extends ClientOptions {
 }
 
 /** Whom this machine talks to, and as whom. */
-export interface NodeClient {
+interface NodeClient {
   store: RestStore;
   /** It has a credential of its own, which has to be renewed. */
   joined: boolean;

@@ -4,7 +4,7 @@ import { basename, join, resolve } from "node:path";
 import { createHost } from "@mooring/engine";
 
 /** What of a state folder is still in use on this machine. */
-export interface Remains {
+interface Remains {
   mounts: string[];
   loops: string[];
   /** Processes of containers that still see something from below the folder. */

@@ -1,12 +1,12 @@
 /** One finished step: what was done and how long it took. */
-export interface StepResult {
+interface StepResult {
   step: string;
   milliseconds: number;
   detail: string;
 }
 
 /** One claim about the outcome, checked. */
-export interface Proof {
+interface Proof {
   proof: string;
   ok: boolean;
   detail: string;

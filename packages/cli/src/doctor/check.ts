@@ -1,5 +1,5 @@
 /** `warn`: works, with a limit the person should know. */
-export type CheckState = "ok" | "warn" | "fail";
+type CheckState = "ok" | "warn" | "fail";
 
 export interface Check {
   check: string;

@@ -3,7 +3,7 @@ import { defined, type ObjectStore } from "@mooring/store";
 import { table } from "../output/table.ts";
 import { waitForObject } from "./wait.ts";
 
-export interface CloneWish {
+interface CloneWish {
   namespace: string;
   /** Of the clone and of the new group. */
   name: string;

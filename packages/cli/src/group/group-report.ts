@@ -10,7 +10,7 @@ import { age, table } from "../output/table.ts";
 import { read } from "../why/context.ts";
 
 /** A volume group as people ask for it. */
-export interface VolumeGroupReport {
+interface VolumeGroupReport {
   kind: "VolumeGroup";
   namespace: string;
   name: string;

@@ -12,7 +12,7 @@ import {
 import { type Reading, read } from "../why/context.ts";
 
 /** One member as people ask for it. */
-export interface MemberReport {
+interface MemberReport {
   /** The source claim, where the snapshot names it. */
   claim: string;
   snapshot: string;
@@ -21,7 +21,7 @@ export interface MemberReport {
 }
 
 /** The cut of a group on Mooring's own volumes. */
-export interface BarrierReport {
+interface BarrierReport {
   method: string;
   startTime: string;
   endTime: string;

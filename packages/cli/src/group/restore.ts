@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "commander";
 import { table } from "../output/table.ts";
 import { waitForObject } from "./wait.ts";
 
-export interface RestoreWish {
+interface RestoreWish {
   namespace: string;
   name: string;
   from: string;

@@ -11,7 +11,7 @@ import {
 import { CommandError } from "../output/command-error.ts";
 import { waitForObject } from "./wait.ts";
 
-export interface SnapshotWish {
+interface SnapshotWish {
   namespace: string;
   name: string;
   /** Which claims, or the name of the VolumeGroup that has them. */

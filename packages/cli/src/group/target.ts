@@ -4,9 +4,9 @@ import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
 /** What `mooring group` calls its two kinds of things. */
-export type TargetKind = "vg" | "vgs";
+type TargetKind = "vg" | "vgs";
 
-export interface Target {
+interface Target {
   kind: TargetKind;
   name: string;
 }

@@ -11,7 +11,7 @@ import {
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
-export interface GroupWish {
+interface GroupWish {
   namespace: string;
   name: string;
   claims: readonly string[];

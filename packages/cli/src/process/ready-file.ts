@@ -4,7 +4,7 @@ import { makeFolder } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 
 /** `--ready-file`: what says to others that everything is ready. */
-export interface ReadyFile {
+interface ReadyFile {
   /**
    * Takes the one of an earlier life away, which would say that this one is ready. Only for who has the state folder:
    * else it may be that of a process which runs.

@@ -27,7 +27,7 @@ export interface TicketRow {
 /** What is known of a ticket before the arbiter has judged it. */
 const PENDING = { reason: "Pending", message: "not looked at yet by the arbiter" };
 
-export function ticketRow(
+function ticketRow(
   attachment: VolumeAttachment,
   ticket: AttachmentTicket,
   priorityOf: (type: string) => number,

@@ -37,7 +37,7 @@ function forWhom({ owner, parameters }: AttachmentTicket): string {
 }
 
 /** One ticket: whether it has the volume, since when, and what would end its wait. */
-export function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, now: Date): Finding {
+function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, now: Date): Finding {
   const { id, type, nodeID, expiresAt, createdAt } = ticket;
   const until = expiresAt === undefined ? "" : `, until ${expiresAt}`;
   const subject = `ticket ${id} (${type}, node ${nodeID}, ${forWhom(ticket)}${until})`;

@@ -21,7 +21,7 @@ import { writeAll } from "./write-stream.ts";
 const pass = (bytes: Buffer): Buffer => bytes;
 
 /** What is done with the calls of a service. */
-export interface Serving {
+interface Serving {
   /** Every call goes there. Undefined: the service is not served, every call is UNIMPLEMENTED. */
   readonly next: Next | undefined;
   readonly logger: Logger;

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { CsiError } from "../errors/csi-error.ts";
 
 /** Longest path of a unix socket that the kernel takes, in bytes. Node cuts longer ones silently. */
-export const MAX_SOCKET_PATH = 107;
+const MAX_SOCKET_PATH = 107;
 
 /**
  * The socket path of an endpoint: `unix:///abs/path`, `unix:/abs/path`, `unix:relative`, or a bare path, as

@@ -4,7 +4,7 @@ import * as v1 from "../gen/csi/v1/csi_pb.ts";
 import * as to from "./convert.ts";
 
 /** How one method of csi.v0 is done by one of csi.v1. */
-export interface Bridge {
+interface Bridge {
   readonly from: DescMethodUnary;
   readonly to: DescMethodUnary;
   request(request: never): object;

@@ -15,7 +15,7 @@ import {
 import { SPECIAL, type Version } from "./special.ts";
 
 /** What is wrong with a message, as one sentence that begins with the field; undefined when nothing is. */
-export type Problem = string | undefined;
+type Problem = string | undefined;
 
 /** A message as the generated types have it: fields by their names in TypeScript, the fields of a oneof by its name. */
 type Values = Readonly<Record<string, unknown>>;

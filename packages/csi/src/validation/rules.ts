@@ -4,8 +4,8 @@ import { REQUIRED_IN_ANSWERS } from "./required-answers.ts";
 export const MAX_STRING_BYTES = 128;
 export const MAX_MAP_BYTES = 4096;
 /** What Linux takes as a path. */
-export const MAX_PATH_BYTES = 4096;
-export const MAX_NODE_ID_BYTES = 256;
+const MAX_PATH_BYTES = 4096;
+const MAX_NODE_ID_BYTES = 256;
 
 /**
  * Fields that a request must have set, by message. A name with `|` needs one of them. The specification's "REQUIRED", as far as

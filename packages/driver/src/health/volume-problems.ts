@@ -19,7 +19,7 @@ export interface VolumeProblem {
   message: string;
 }
 
-export interface HealthView {
+interface HealthView {
   volume: Volume;
   /** Undefined: its object is gone. */
   pool: Pool | undefined;

@@ -5,7 +5,7 @@ import type { NodeContext } from "./context.ts";
 import { isMountOfShare } from "./share.ts";
 
 /** What is mounted at a path: the volume, something else, or nothing. */
-export type MountedAs = "volume" | "other" | "nothing";
+type MountedAs = "volume" | "other" | "nothing";
 
 /**
  * Asks the kernel. `recorded`: our records say that the volume is there, which counts where the kernel cannot say more,

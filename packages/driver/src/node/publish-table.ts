@@ -1,7 +1,7 @@
 import { CsiError } from "@mooring/csi";
 import type { PublishRecord } from "./records.ts";
 
-export interface Publication {
+interface Publication {
   path: string;
   record: PublishRecord;
 }

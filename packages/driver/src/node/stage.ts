@@ -148,7 +148,7 @@ async function inUse(node: NodeContext, volume: Volume, present: StageRecord): P
 }
 
 /** True for a mount of the volume's device, or of its folder in a `directory` pool. */
-export async function isMountOf(volume: Volume, entry: MountEntry): Promise<boolean> {
+async function isMountOf(volume: Volume, entry: MountEntry): Promise<boolean> {
   const device = volume.status?.device ?? "";
   return (
     isMountOfShare(volume.metadata.name, entry) ||

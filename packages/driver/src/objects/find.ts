@@ -18,7 +18,7 @@ import type { Position } from "../paging/token.ts";
 /** When the object was made, to the millisecond: the order of lists. */
 export const CREATED_AT = "storage.mooring.dev/created-at";
 
-export function createdAt(object: KubeObject): string {
+function createdAt(object: KubeObject): string {
   return object.metadata.annotations?.[CREATED_AT] ?? object.metadata.creationTimestamp ?? "";
 }
 

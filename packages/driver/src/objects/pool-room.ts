@@ -12,7 +12,7 @@ export function isBelowReserve(pool: Pool): boolean {
 }
 
 /** How much more may be promised than there is. */
-export function overcommitOf({ spec }: Pool): number {
+function overcommitOf({ spec }: Pool): number {
   return spec.overcommit ?? DEFAULT_OVERCOMMIT;
 }
 

@@ -7,7 +7,7 @@ export interface Position {
   name: string;
 }
 
-export interface Page<T> {
+interface Page<T> {
   items: T[];
   /** Absent on the last page. */
   nextToken?: string;

@@ -16,7 +16,7 @@ export interface Capability {
 }
 
 /** The `mount` half of a capability. */
-export interface MountUse {
+interface MountUse {
   /** As asked for; absent when the caller leaves the choice to us. */
   fsType?: FsType;
   flags: readonly string[];

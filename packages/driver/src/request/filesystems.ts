@@ -1,7 +1,7 @@
 /** File systems that a volume can be made with. */
 export type FsType = "ext4" | "xfs" | "btrfs";
 
-export interface FsRules {
+interface FsRules {
   /** Smallest volume that its mkfs accepts and that is worth having, in bytes. */
   minimumBytes: bigint;
 }

@@ -58,7 +58,7 @@ const IO_LIMITS = {
   writeIOPS: "wiops",
 } as const;
 
-export type IoKey = (typeof IO_LIMITS)[keyof typeof IO_LIMITS];
+type IoKey = (typeof IO_LIMITS)[keyof typeof IO_LIMITS];
 /** A whole number per second; what is absent is not limited. */
 export type IoLimits = Partial<Record<IoKey, string>>;
 
@@ -76,7 +76,7 @@ interface MutableParameter {
 }
 
 /** Parameters that may change while the volume is in use. */
-export const MUTABLE_PARAMETERS: Readonly<Record<string, MutableParameter>> = {
+const MUTABLE_PARAMETERS: Readonly<Record<string, MutableParameter>> = {
   readAheadKiB: {
     describe: "a whole number from 0 to 65536",
     valid: (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_536,

@@ -5,7 +5,7 @@ export const SECTOR = 4096n;
 /** Made when the caller leaves the size to us. */
 export const DEFAULT_SIZE = 1024n ** 3n;
 /** Numbers in objects are exact up to here. */
-export const MAXIMUM_SIZE = 8n * 1024n ** 5n;
+const MAXIMUM_SIZE = 8n * 1024n ** 5n;
 
 /** A capacity range as recorded; 0: not set. */
 export interface SizeRange {

@@ -14,7 +14,7 @@ export interface GroupRules {
 /** What the Kubernetes side adds; taken note of, never acted on. */
 const KUBERNETES_PREFIX = "csi.storage.k8s.io/";
 /** ModifyVolumeGroupMembership: change the group only while `generation` in its context is still this one. */
-export const EXPECTED_GENERATION = "expected-generation";
+const EXPECTED_GENERATION = "expected-generation";
 
 const PARAMETERS: Readonly<Record<string, { read(value: string): GroupRules | undefined; wants: string }>> = {
   pool: {

@@ -8,7 +8,7 @@ export interface Refusal {
   why: string;
 }
 
-export type RefusalReason =
+type RefusalReason =
   | "TOO_MANY_VOLUMES"
   | "VOLUME_NOT_FOUND"
   | "VOLUME_IN_ANOTHER_GROUP"

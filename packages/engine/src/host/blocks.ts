@@ -18,7 +18,7 @@ export async function firstBlockFails(exec: Exec, path: string, signal?: AbortSi
   return (await firstFailure(exec, path, { offset: 0, length: BLOCK }, signal)) !== undefined;
 }
 
-export interface RepairBlocks {
+interface RepairBlocks {
   exec: Exec;
   /** Used by nobody else. */
   device: string;

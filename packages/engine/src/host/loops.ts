@@ -12,7 +12,7 @@ import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops
  * Explicit, because the kernel's own choice follows the backing file: a file that was ever reflinked gets 4096, and
  * a file system made on 512-byte sectors then refuses to mount (ENOSYS) after the volume's first snapshot.
  */
-export const LOOP_SECTOR_BYTES = 4096;
+const LOOP_SECTOR_BYTES = 4096;
 const ATTACH_ATTEMPTS = 8;
 const GONE_TIMEOUT_MS = 5000;
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 
-export interface SpawnRequest {
+interface SpawnRequest {
   id: number;
   file: string;
   args: readonly string[];
@@ -29,7 +29,7 @@ export type SpawnerReply =
  * therefore it uses nothing from outside of itself. It ends with its input, which is when its parent ends, whatever the
  * way; programs that are under way stay.
  */
-export function spawnerMain(load: (name: string) => unknown): void {
+function spawnerMain(load: (name: string) => unknown): void {
   const { spawn } = load("node:child_process") as typeof import("node:child_process");
   const fs = load("node:fs") as typeof import("node:fs");
   const { tmpdir } = load("node:os") as typeof import("node:os");

@@ -26,7 +26,7 @@ export interface LeaseTimes {
 
 export const LEASE_TIMES: LeaseTimes = { durationMs: 15_000, safetyMs: 4_000 };
 
-export interface ImageLeasesOptions {
+interface ImageLeasesOptions {
   store: ObjectStore;
   nodeID: string;
   /** Unique among agents, also of the same name. */
@@ -40,7 +40,7 @@ export interface ImageLeasesOptions {
   onLost(image: string): void;
 }
 
-export interface LeaseStanding {
+interface LeaseStanding {
   /** It names this agent, whether this process has taken it or an earlier one. */
   ours: boolean;
   /** Nobody has it, and it is not meant for another node. */

@@ -16,6 +16,6 @@ export class BlockedByTickets extends EngineError {
   }
 }
 
-export function describe(ticket: AttachmentTicket): string {
+function describe(ticket: AttachmentTicket): string {
   return `ticket "${ticket.id}" (${ticket.type}) of ${nameOf(ticket)} on node "${ticket.nodeID}"`;
 }

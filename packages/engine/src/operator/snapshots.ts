@@ -15,7 +15,7 @@ interface PersonalRequest {
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?$/;
 
 /** The object's name: the person's, with the prefix that ids of snapshots have. Throws INVALID_ARGUMENT. */
-export function snapshotObjectName(name: string): string {
+function snapshotObjectName(name: string): string {
   const rest = name.startsWith("s-") ? name.slice(2) : name;
   if (NAME.test(rest)) return `s-${rest}`;
   throw new EngineError("INVALID_ARGUMENT", `${JSON.stringify(name.slice(0, 80))} is not a snapshot name`, {

@@ -21,7 +21,7 @@ export async function reflink(source: Image, path: string): Promise<void> {
 }
 
 /** A file that is whole and on disk, and the image that it is to become. */
-export interface MadeFile {
+interface MadeFile {
   id: string;
   made: string;
   size: number;

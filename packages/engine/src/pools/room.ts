@@ -11,7 +11,7 @@ const SYSFS = "/sys/fs/btrfs";
 const TAKEN = ["bytes_used", "bytes_reserved", "bytes_may_use", "bytes_pinned", "bytes_readonly"] as const;
 
 /** Bytes of a pool, and those that images can still take, to this moment. */
-export interface PoolRoom {
+interface PoolRoom {
   totalBytes: number;
   freeBytes: number;
 }

@@ -15,7 +15,7 @@ import { ticketsOf } from "../tickets/tickets-of.ts";
 import type { World } from "./world.ts";
 
 /** A broken property, by its name in `properties.json`. */
-export class Broken extends Error {
+class Broken extends Error {
   constructor(property: string, what: string) {
     super(`${property}: ${what}`);
   }
@@ -220,7 +220,7 @@ function checkTickets(world: World): void {
 }
 
 /** A ticket that has been told so. */
-export function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): void {
+function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): void {
   const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
   if (isServed(volume) && ticket.type === "csi-attacher") {
     must(nodeID !== "", "S6", `ticket "${id}" is satisfied while the share's volume leaves`);

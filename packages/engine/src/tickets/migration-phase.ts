@@ -7,9 +7,9 @@ import type { Volume } from "../api/volume.ts";
  * - `moving` (3): confirmed; the source closes its device and hands its lease over, the target's comes to life;
  * - `closing`: rolled back, or taken away; the target closes what it has.
  */
-export type MigrationPhase = "none" | "opening" | "ready" | "moving" | "closing";
+type MigrationPhase = "none" | "opening" | "ready" | "moving" | "closing";
 
-export interface Migration {
+interface Migration {
   phase: MigrationPhase;
   /** The node that has the volume, or has had it until now; empty: none. */
   from: string;

@@ -7,7 +7,7 @@ import type { TicketResult } from "./result.ts";
 import { ticketsOf } from "./tickets-of.ts";
 
 /** What `kubectl get volumeattachments.storage.mooring.dev` shows in a line. */
-export interface AttachmentSummary {
+interface AttachmentSummary {
   state: string;
   /** The node that has the volume open; empty: none. */
   nodeID: string;

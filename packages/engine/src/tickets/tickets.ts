@@ -12,7 +12,7 @@ import { isEvaluated } from "./digest.ts";
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
 
 /** A change of an attachment; without `next` there is nothing to write. */
-export interface TicketEdit<R> {
+interface TicketEdit<R> {
   result: R;
   next?: VolumeAttachment["spec"];
 }

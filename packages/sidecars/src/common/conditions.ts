@@ -1,7 +1,7 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
 
 /** A condition of a claim. */
-export type ClaimCondition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["conditions"]>[number];
+type ClaimCondition = NonNullable<NonNullable<PersistentVolumeClaim["status"]>["conditions"]>[number];
 
 /**
  * A claim's conditions after a step of a controller that owns the `types`: its new one instead of all of them, with

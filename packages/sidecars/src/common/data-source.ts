@@ -1,6 +1,6 @@
 import type { PersistentVolumeClaim } from "@mooring/store";
 
-export type DataSource =
+type DataSource =
   | { kind: "none" }
   | { kind: "VolumeSnapshot" | "PersistentVolumeClaim"; namespace: string; name: string }
   /** Somebody else fills the volume: a populator. */

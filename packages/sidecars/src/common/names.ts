@@ -23,7 +23,7 @@ export const CLONE_SOURCE_FINALIZER = "provisioner.storage.kubernetes.io/cloning
 export const SNAPSHOT_SOURCE_FINALIZER =
   "provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection";
 
-export const ATTACHER_FINALIZER_PREFIX = "external-attacher/";
+const ATTACHER_FINALIZER_PREFIX = "external-attacher/";
 export const ATTACHED_NODE_ID = "csi.alpha.kubernetes.io/node-id";
 /** On the Node: a JSON object of driver name to node id. */
 export const NODE_IDS = "csi.volume.kubernetes.io/nodeid";

@@ -9,7 +9,7 @@ import { contentRequestKey } from "./decide.ts";
 import type { ContentKind, ContentOptions, ContentStep, ContentTypes, ContentView } from "./kind.ts";
 
 /** What the steps of all contents of a kind are made with. */
-export interface ContentWork<T extends ContentTypes> {
+interface ContentWork<T extends ContentTypes> {
   kind: ContentKind<T>;
   context: SidecarContext;
   calls: ContentCalls<T>;

@@ -7,7 +7,7 @@ import type { ObjectCache } from "../kube/cache.ts";
 import type { SecretRef } from "../secrets/references.ts";
 
 /** An object that stands for a snapshot, or a group of them, on the storage system. */
-export interface Content extends KubeObject {
+interface Content extends KubeObject {
   spec: { driver: string; deletionPolicy: string };
   status?: { readyToUse?: boolean; error?: { message?: string } };
 }
@@ -78,14 +78,14 @@ export interface DriverCall {
 }
 
 /** The object that a content belongs to; without a UID it was never bound. */
-export interface ContentRef {
+interface ContentRef {
   name: string;
   namespace: string;
   uid?: string;
 }
 
 /** Names that a kind of contents has in the API. */
-export interface ContentNames {
+interface ContentNames {
   /** Of the controller, and the middle of its failpoints. */
   controller: string;
   finalizer: string;
@@ -143,7 +143,7 @@ export interface ContentKind<T extends ContentTypes> {
 }
 
 /** The crash windows of one kind of contents: one behind each step that changes something. */
-export type ContentFailpoints = ReturnType<typeof contentFailpoints>;
+type ContentFailpoints = ReturnType<typeof contentFailpoints>;
 
 /** Declares the failpoints `sidecars/<controller>/<step just done>`; call it at module level. */
 export function contentFailpoints(controller: string) {

@@ -25,7 +25,7 @@ export function toMode(accessMode: string, singleNodeMultiWriter: boolean): Mode
   return (singleNodeMultiWriter ? FINE : PLAIN)[accessMode];
 }
 
-export type ModeChoice = { mode: ModeName } | { error: string };
+type ModeChoice = { mode: ModeName } | { error: string };
 
 /**
  * The one CSI mode that stands for a volume's whole set of access modes (attach and expand take one capability).

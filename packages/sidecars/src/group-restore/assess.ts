@@ -4,7 +4,7 @@ import type { MemberPhase, MemberStatus, VolumeGroupRestore } from "../kube/grou
 import { isForeign, takenMessage } from "./foreign.ts";
 import type { GroupRestoreView } from "./view.ts";
 
-export interface Assessment {
+interface Assessment {
   phase: MemberPhase;
   message: string;
 }

@@ -1,6 +1,6 @@
 import type { MemberOverrides, VolumeGroupRestore } from "../kube/group-restore.ts";
 
-export const DEFAULT_TEMPLATE = "{{claim}}-{{restore}}";
+const DEFAULT_TEMPLATE = "{{claim}}-{{restore}}";
 const MOST_CHARACTERS = 253;
 const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 

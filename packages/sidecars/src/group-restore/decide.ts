@@ -11,7 +11,7 @@ import { obstacleStatus, progressStatus, type RestoreStatus } from "./statuses.t
 import { LOOK_MS } from "./troubles.ts";
 import type { GroupRestoreView } from "./view.ts";
 
-export interface RestoreEvent {
+interface RestoreEvent {
   type: "Normal" | "Warning";
   reason: string;
   message: string;

@@ -8,7 +8,7 @@ import type { Obstacle } from "./obstacle.ts";
 import { planMember } from "./plan-member.ts";
 import type { GroupRestoreView } from "./view.ts";
 
-export type Preflight =
+type Preflight =
   | { kind: "plan"; source: { uid: string; driver: string }; members: MemberStatus[] }
   | Obstacle;
 

@@ -22,7 +22,7 @@ export function obstacleStatus(restore: VolumeGroupRestore, obstacle: Obstacle, 
 }
 
 /** What a progress is told of besides the claims. */
-export interface Around {
+interface Around {
   /** Part of the first of these. */
   source: RestoreStatus["source"];
   /** The group that is made of the claims. */

@@ -15,7 +15,7 @@ import { groupContentNameFor } from "./names.ts";
 import type { Source } from "./sources.ts";
 
 /** The claim that a member came from, as it was when the members were chosen. */
-export interface RecordedSource {
+interface RecordedSource {
   claim: string;
   mode: "Filesystem" | "Block";
 }

@@ -36,7 +36,7 @@ export interface Member {
 }
 
 /** Where members are looked up. */
-export interface MemberLookup {
+interface MemberLookup {
   content(name: string): VolumeSnapshotContent | undefined;
   snapshot(namespace: string, name: string): VolumeSnapshot | undefined;
   /** Contents that somebody made for a snapshot handle that exists already. */
@@ -199,6 +199,6 @@ export function memberStatus(
 }
 
 /** Told on a member that somebody deletes by itself. */
-export function cannotGo({ metadata: { name } }: VolumeGroupSnapshot): string {
+function cannotGo({ metadata: { name } }: VolumeGroupSnapshot): string {
   return `a member of group snapshot ${name} cannot be deleted alone: it goes when VolumeGroupSnapshot ${name} is deleted`;
 }

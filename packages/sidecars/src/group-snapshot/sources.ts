@@ -28,7 +28,7 @@ export interface SourceProblem {
 }
 
 /** Most members of one group. */
-export const MOST_MEMBERS = 100;
+const MOST_MEMBERS = 100;
 
 /** The conditions of a group snapshot, or why it has none that anybody can mean. */
 export function selectorOf(

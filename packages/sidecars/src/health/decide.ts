@@ -1,7 +1,7 @@
 /** What the driver says about one volume; `lost` when it does not know it any more. */
 export type Condition = { abnormal: boolean; message: string };
 
-export type ConditionStep = { do: "none" } | { do: "tell-abnormal"; message: string } | { do: "tell-normal" };
+type ConditionStep = { do: "none" } | { do: "tell-abnormal"; message: string } | { do: "tell-normal" };
 
 /**
  * What a claim's user is to be told. `known` is the message that the claim carries already: an event is for news, also

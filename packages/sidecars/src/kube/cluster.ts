@@ -62,7 +62,7 @@ import { type VolumeGroupRestore, VolumeGroupRestores } from "./group-restore.ts
 
 const some = (value: string | undefined): string[] => (value ? [value] : []);
 
-export interface ClusterScope {
+interface ClusterScope {
   driver: string;
   /** Where the records and capacities of the driver are. */
   namespace: string;

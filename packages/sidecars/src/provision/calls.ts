@@ -3,7 +3,7 @@ import type { CreateVolumeArguments } from "../common/create-volume/intent.ts";
 import { toWire } from "../csi/capability.ts";
 import type { CreatedVolume } from "./decide.ts";
 
-export interface CallOptions {
+interface CallOptions {
   signal: AbortSignal;
   timeoutMs: number;
 }

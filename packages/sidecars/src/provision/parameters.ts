@@ -6,7 +6,7 @@ const SECRET_KEYS: ReadonlySet<string> = new Set(
 );
 const FS_TYPE = `${RESERVED_PARAMETERS}fstype`;
 
-export type FsType = { fsType: string | undefined } | { error: string };
+type FsType = { fsType: string | undefined } | { error: string };
 
 /** `csi.storage.k8s.io/fstype`, or `fstype` in any spelling as it was before 1.0; not both. */
 export function fsTypeOf(parameters: Readonly<Record<string, string>>): FsType {
@@ -16,7 +16,7 @@ export function fsTypeOf(parameters: Readonly<Record<string, string>>): FsType {
   return { fsType: key === undefined ? undefined : parameters[key] };
 }
 
-export type DriverParameters = { parameters: Record<string, string> } | { error: string };
+type DriverParameters = { parameters: Record<string, string> } | { error: string };
 
 /**
  * What the driver gets of a class's parameters: everything that is not ours (K8S-027). Keys that name secrets never

@@ -17,7 +17,7 @@ import type { Answer, ProvisionView } from "./decide.ts";
 import { type Plan, type ProvisionOptions, plan } from "./plan.ts";
 
 /** What is known about one claim UID, and the question that the driver would be asked about it. */
-export interface ClaimInput {
+interface ClaimInput {
   view: Omit<ProvisionView, "pauseMs" | "mayExist">;
   requestKey: string;
 }

@@ -33,7 +33,7 @@ const AccessReviewsOfOthers = defineResource<AccessReview>({
 });
 
 /** One thing that the server does not let us do. */
-export interface MissingRight {
+interface MissingRight {
   verb: string;
   /** `persistentvolumeclaims/status`, `volumesnapshots.snapshot.storage.k8s.io`. */
   resource: string;

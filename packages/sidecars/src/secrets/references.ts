@@ -15,7 +15,7 @@ export interface SecretRole {
 }
 
 /** Values that templates may use: `name` templates may use both maps, `namespace` templates only the first. */
-export interface TemplateTokens {
+interface TemplateTokens {
   namespace: Readonly<Record<string, string>>;
   name: Readonly<Record<string, string>>;
 }

@@ -24,7 +24,7 @@ const released = failpoint("sidecars/snapshot/claim-released");
  * Whether a snapshot still needs its source claim. A claim under deletion waits only for snapshots that the driver may
  * be cutting right now: one that cannot be cut must not keep it for ever.
  */
-export function needsClaim(
+function needsClaim(
   snapshot: VolumeSnapshot,
   content: VolumeSnapshotContent | undefined,
   claimDeleting: boolean,

@@ -49,7 +49,7 @@ export type SnapshotStep =
   | { do: "delete-content" }
   | { do: "release" };
 
-export type SnapshotEvent = "SnapshotCreated" | "SnapshotReady";
+type SnapshotEvent = "SnapshotCreated" | "SnapshotReady";
 
 const OURS = [SNAPSHOT_FINALIZER, SNAPSHOT_BOUND_FINALIZER];
 

@@ -29,7 +29,7 @@ export interface TopologyInput {
   immediate: boolean;
 }
 
-export type TopologyResult =
+type TopologyResult =
   | { requirement: Requirement | undefined }
   | { error: string }
   /** The selected node is gone: let the scheduler choose again. */

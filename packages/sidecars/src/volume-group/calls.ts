@@ -41,7 +41,7 @@ export async function lookAt(
  * All groups by id. Pages need not fit together: a group that comes twice counts once (the later one), and a list whose
  * token has expired (ABORTED) begins again.
  */
-export async function listGroups(
+async function listGroups(
   client: Pick<CsiClient["volumeGroup"], "listVolumeGroups">,
   secrets: Record<string, string>,
   options: CallOptions,

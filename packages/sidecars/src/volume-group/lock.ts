@@ -3,7 +3,7 @@ import type { VolumeGroup } from "./api.ts";
 import { MEMBER_OF } from "./names.ts";
 
 /** Whose member a claim is. The handle stays known when the PersistentVolume is lost. */
-export interface Lock {
+interface Lock {
   name: string;
   uid: string;
   handle: string;

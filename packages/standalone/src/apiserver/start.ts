@@ -111,7 +111,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
 }
 
 /** `127.0.0.1:6443`, `[::1]:6443`, `:6443`. Throws a RangeError. */
-export function parseListen(text: string): { host: string; port: number } {
+function parseListen(text: string): { host: string; port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port > 65535) throw new RangeError(`"${text}" is not an address like 127.0.0.1:6443`);

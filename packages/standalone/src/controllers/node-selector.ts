@@ -6,13 +6,13 @@ interface Requirement {
   values?: string[];
 }
 
-export interface NodeSelectorTerm {
+interface NodeSelectorTerm {
   matchExpressions?: Requirement[];
   matchFields?: Requirement[];
 }
 
 /** core/v1 NodeSelector: one of the terms must hold, in a term every requirement. */
-export interface NodeSelector {
+interface NodeSelector {
   nodeSelectorTerms: NodeSelectorTerm[];
 }
 
@@ -24,7 +24,7 @@ export function selectsNode(selector: NodeSelector | undefined, node: NodeLike):
   return selector.nodeSelectorTerms.some((term) => termHolds(term, node));
 }
 
-export function termHolds(term: NodeSelectorTerm, node: NodeLike): boolean {
+function termHolds(term: NodeSelectorTerm, node: NodeLike): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
   if (expressions.length + fields.length === 0) return false;
@@ -57,7 +57,7 @@ function isInteger(text: string | undefined): text is string {
 }
 
 /** StorageClass.allowedTopologies: terms of labels, one of which must hold. */
-export interface TopologyTerm {
+interface TopologyTerm {
   matchLabelExpressions?: { key: string; values: string[] }[];
 }
 

@@ -9,7 +9,7 @@ import { readPath } from "./simple-path.ts";
 import type { CrdVersion, CustomResourceDefinition } from "./types.ts";
 
 /** What a definition makes known: the kind to the store, and to the API server. */
-export interface CustomKind {
+interface CustomKind {
   definition: ResourceDefinition;
   info: KindInfo;
 }
@@ -114,7 +114,7 @@ function deprecation(crd: CustomResourceDefinition, version: CrdVersion): string
 }
 
 /** `v2` before `v1` before `v1beta2` before `v1beta1` before `v1alpha1` before anything else. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [rank(a), rank(b)];
   if (left === undefined || right === undefined) {
     return left === right ? (a < b ? -1 : a > b ? 1 : 0) : left === undefined ? 1 : -1;

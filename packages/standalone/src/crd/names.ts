@@ -3,7 +3,7 @@ import { defined } from "@mooring/store";
 import type { CrdNames, CustomResourceDefinition } from "./types.ts";
 
 /** What is decided about a definition's names, given the other definitions of its group. */
-export interface NamesDecision {
+interface NamesDecision {
   acceptedNames: CrdNames;
   conditions: Condition[];
 }

@@ -10,7 +10,7 @@ export interface CrdNames {
   categories?: string[];
 }
 
-export interface CrdColumn {
+interface CrdColumn {
   name: string;
   type: "string" | "integer" | "number" | "boolean" | "date";
   format?: string;

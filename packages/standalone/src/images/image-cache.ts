@@ -33,7 +33,7 @@ export interface ImageCache {
   ): Promise<void>;
 }
 
-export interface NamedImage {
+interface NamedImage {
   name: string;
   digest: string;
 }

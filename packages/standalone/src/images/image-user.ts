@@ -15,7 +15,7 @@ const FILE_BYTES = 1024 * 1024;
 const LARGEST = 0xffff_fffe;
 
 /** What the pod says, which counts before the image. */
-export interface AskedUser {
+interface AskedUser {
   uid?: number;
   gid?: number;
 }

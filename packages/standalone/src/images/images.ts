@@ -9,7 +9,7 @@ import { type ImageReference, parseImage } from "./reference.ts";
 
 export type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
-export interface ImagesOptions {
+interface ImagesOptions {
   host: Host;
   /** For `names/` and `unpacked/`; on disk. */
   folder: string;

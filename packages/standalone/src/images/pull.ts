@@ -5,7 +5,7 @@ import type { ImageReference } from "./reference.ts";
 
 type Remote = Extract<ImageReference, { kind: "layout" | "registry" }>;
 
-export interface PullOptions {
+interface PullOptions {
   exec: Exec;
   /** File with the credentials of registries, as `docker login` writes it. */
   authFile: string;

@@ -30,7 +30,7 @@ export async function openExec(place: Place, request: ExecRequest): Promise<Exec
 }
 
 /** The container of that name that runs now. */
-export async function runningContainer(
+async function runningContainer(
   { store, runtime, nodeName }: Place,
   { namespace, pod: name, container }: Pick<ExecRequest, "namespace" | "pod" | "container">,
 ) {

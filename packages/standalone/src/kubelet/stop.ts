@@ -6,7 +6,7 @@ import { rolesOf } from "./pods/pod-view.ts";
 import type { PodVolumes } from "./pods/pod-volumes.ts";
 import type { VolumeManager } from "./volumes/index.ts";
 
-export interface StopOptions {
+interface StopOptions {
   view: ClusterView;
   runtime: Runtime;
   volumes: PodVolumes;

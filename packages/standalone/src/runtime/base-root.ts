@@ -154,7 +154,7 @@ async function makeMountPoint(root: string, target: string, kind: "directory" | 
 }
 
 /** Follows links as a process would whose root is `root`: an absolute link never leads to the machine's own files. */
-export async function resolveInRoot(root: string, target: string): Promise<string> {
+async function resolveInRoot(root: string, target: string): Promise<string> {
   const todo = target.split("/").filter(Boolean);
   const done: string[] = [];
   for (let links = 0; todo.length > 0; ) {

@@ -88,7 +88,7 @@ export async function readMonitor(files: ContainerFiles): Promise<ProcessIdentit
   return pid === undefined || startTicks === undefined ? undefined : { pid: Number(pid), startTicks };
 }
 
-export interface MonitorStatus {
+interface MonitorStatus {
   /** The container's first process. */
   init?: number;
   exitCode?: number;

@@ -7,7 +7,7 @@ import { failpoint } from "@mooring/store";
 const O_PATH = 0o10000000;
 
 /** Where the root of one container that runs from an image is. */
-export interface RootPlace {
+interface RootPlace {
   /** The mount. */
   root: string;
   /** On disk: what the container writes. */

@@ -21,7 +21,7 @@ mv "$MOORING_PID_FILE.new" "$MOORING_PID_FILE"
 exec /usr/bin/perl -e "$MOORING_MONITOR" -- "$@"
 `;
 
-export interface Launch {
+interface Launch {
   id: string;
   files: ContainerFiles;
   /** Group folders: of the monitor, and, where runc does not see to that, of the container. */

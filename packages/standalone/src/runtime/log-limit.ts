@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 /** A log may take this much of the disk; then its older half goes. */
-export const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const KEEP_BYTES = LOG_LIMIT_BYTES / 2;
 
 const beginFile = (logFile: string): string => `${logFile}.begin`;

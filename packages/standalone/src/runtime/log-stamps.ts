@@ -16,7 +16,7 @@ export interface Stamp {
 /** At most so many stamps a second, however fast a container writes. */
 const INTERVAL_MS = 50;
 
-export const stampsFile = (logFile: string): string => `${logFile}.times`;
+const stampsFile = (logFile: string): string => `${logFile}.times`;
 
 export async function readStamps(logFile: string): Promise<Stamp[]> {
   const text = await readFile(stampsFile(logFile), "utf8").catch(() => "");

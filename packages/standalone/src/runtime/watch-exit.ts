@@ -81,7 +81,7 @@ export async function waitForExit(
 }
 
 /** How a container ended that nobody saw the end of, as the kubelet calls it. */
-export function lostExit(): ContainerExit {
+function lostExit(): ContainerExit {
   return {
     code: 137,
     reason: "ContainerStatusUnknown",

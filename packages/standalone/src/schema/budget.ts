@@ -10,7 +10,7 @@ export class BudgetSpent extends Error {
 }
 
 /** Steps of an expression, or characters that a regular expression looks at: some 50 ms of a slow processor. */
-export const MOST_WORK = 300_000;
+const MOST_WORK = 300_000;
 
 let left = Number.POSITIVE_INFINITY;
 

@@ -2,11 +2,11 @@ import { RE2JS } from "re2js";
 import { spend } from "./budget.ts";
 
 /** Longer ones take seconds to get ready. */
-export const MOST_PATTERN_CHARACTERS = 4096;
+const MOST_PATTERN_CHARACTERS = 4096;
 const MOST_KEPT = 4096;
 
 /** A regular expression as Kubernetes has it: RE2's syntax and meaning, in time that grows with the text only. */
-export interface Pattern {
+interface Pattern {
   /** Whether it is anywhere in the text. Throws BudgetSpent. */
   test(text: string): boolean;
   /** What it finds, from left to right, without overlaps; at most `most`. Throws BudgetSpent. */

@@ -3,7 +3,7 @@ import { BINARY_SUFFIXES, DECIMAL_SUFFIXES, type Quantity, readQuantity } from "
 const NANO = 1_000_000_000n;
 
 /** The text that an API server stores: the largest suffix without a fraction. */
-export function writeQuantity(quantity: Quantity): string {
+function writeQuantity(quantity: Quantity): string {
   const negative = quantity.nano < 0n;
   const nano = negative ? -quantity.nano : quantity.nano;
   if (nano === 0n) return "0";

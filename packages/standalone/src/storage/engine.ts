@@ -9,7 +9,7 @@ import {
 import type { Logger, ObjectStore } from "@mooring/store";
 import type { Parts } from "./parts.ts";
 
-export interface EngineControl {
+interface EngineControl {
   store: ObjectStore;
   parts: Parts;
   logger: Logger;

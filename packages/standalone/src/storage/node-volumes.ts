@@ -7,7 +7,7 @@ import type { Parts } from "./parts.ts";
 import { serveCsi } from "./serve-csi.ts";
 
 /** The volumes of this machine, and where they are served. */
-export interface NodeVolumes {
+interface NodeVolumes {
   store: ObjectStore;
   nodeName: string;
   /** Absolute. */
@@ -34,8 +34,7 @@ export async function startNodeAgent(node: NodeVolumes): Promise<void> {
   );
 }
 
-export interface DriverPart
-  extends Pick<NodeVolumes, "store" | "nodeName" | "stateDir" | "parts" | "logger"> {
+interface DriverPart extends Pick<NodeVolumes, "store" | "nodeName" | "stateDir" | "parts" | "logger"> {
   mode: DriverMode;
   /** `unix:///path/csi.sock` */
   endpoint: string;

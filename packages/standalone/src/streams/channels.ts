@@ -9,7 +9,7 @@ export const CHANNEL_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as c
 export const Channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 const CLOSE = 255;
 
-export interface Listener {
+interface Listener {
   stdin(bytes: Buffer): void;
   stdinEnd(): void;
   resize(size: { columns: number; rows: number }): void;

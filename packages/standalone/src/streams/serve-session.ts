@@ -7,7 +7,7 @@ import { failureOf, outcomeOf } from "./outcome.ts";
 /** A background program may hold the pipes open: what it writes later than this after the end is nobody's. */
 const LAST_WORDS_MS = 1_000;
 
-export interface ServedSession {
+interface ServedSession {
   open(): Promise<ExecSession>;
   /** Which of its outputs the client wants. */
   stdout: boolean;

@@ -6,7 +6,7 @@ import { bundledCrds, installCrds, startCrdController } from "../crd/index.ts";
 import { poolMetrics } from "./pool-metrics.ts";
 import type { Starting } from "./starting.ts";
 
-export interface StartedApi extends ApiServer {
+interface StartedApi extends ApiServer {
   /** Says who has the pods; until then their logs are "not available yet". */
   serveStreams(kubelet: KubeletStreams): void;
 }

@@ -8,7 +8,7 @@ import { createProcessRuntime } from "../runtime/index.ts";
 import type { Parts } from "../storage/parts.ts";
 import type { StateFolder } from "./state-folder.ts";
 
-export interface NodePart {
+interface NodePart {
   /** Of the API server, wherever that is. */
   store: ObjectStore;
   nodeName: string;

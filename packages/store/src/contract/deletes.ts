@@ -6,6 +6,7 @@ import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 
+/** Deleting: preconditions, finalizers, propagation. Part of `objectStoreContract`. */
 export function deletesContract(title: string, open: OpenStore): void {
   test(`${title}: finalizers hold a deleted object until the last is gone`, async (t) => {
     const store = await open(t);

@@ -10,6 +10,7 @@ async function names(store: ObjectStore, options: ListOptions): Promise<string[]
   return items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 }
 
+/** Lists, their pages and selectors. Part of `objectStoreContract`. */
 export function listsContract(title: string, open: OpenStore): void {
   test(`${title}: lists are sorted and keep to their namespace`, async (t) => {
     const store = await open(t);

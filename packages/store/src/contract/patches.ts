@@ -6,6 +6,7 @@ import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 
+/** JSON, merge and strategic patches. Part of `objectStoreContract`. */
 export function patchesContract(title: string, open: OpenStore): void {
   test(`${title}: merge patches add, replace and remove`, async (t) => {
     const store = await open(t);

@@ -37,6 +37,7 @@ function brief(events: WatchEvent<Widget>[]): Seen[] {
   return events.map(({ type, object }) => [type, object.metadata.name, object.spec?.size]);
 }
 
+/** Watches: order, resuming, bookmarks, expiry. Part of `objectStoreContract`. */
 export function watchesContract(title: string, open: OpenStore): void {
   test(`${title}: a watch from a version tells everything since`, async (t) => {
     const store = await open(t);

@@ -6,6 +6,7 @@ import type { OpenStore } from "./open-store.ts";
 
 const key = { namespace: "default", name: "a" };
 
+/** Creates and updates: versions, conflicts, generated names. Part of `objectStoreContract`. */
 export function writesContract(title: string, open: OpenStore): void {
   test(`${title}: create fills in what the server owns`, async (t) => {
     const store = await open(t);

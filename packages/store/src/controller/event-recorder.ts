@@ -7,6 +7,7 @@ import type { ObjectStore } from "../object-store.ts";
 import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { SimilarEvents } from "./similar-events.ts";
 
+/** Who an `EventRecorder` speaks for, and its clock. */
 export interface EventRecorderOptions {
   /** Who reports: `csi.mooring.dev`. */
   component: string;

@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { delay } from "../runtime/wait.ts";
 import { listAll } from "./list-all.ts";
 
+/** How long events stay, and how often the expired ones are looked for. */
 export interface EventExpiryOptions {
   store: ObjectStore;
   /** Age at which an event goes, counted from its last repetition; default one hour, as in Kubernetes. Milliseconds. */

@@ -6,6 +6,7 @@ import { allowManyListeners, orAborted } from "../runtime/wait.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { reflect } from "./reflector.ts";
 
+/** Which objects an informer keeps, how they are indexed, and who hears of trouble. */
 export interface InformerOptions<T> {
   /** Absent: all namespaces. */
   namespace?: string;
@@ -41,6 +42,7 @@ export interface Informer<T extends KubeObject> {
   onChange(listener: ChangeListener<T>): () => void;
 }
 
+/** An informer that has not begun: it lists and watches once `run` is called. */
 export function createInformer<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,

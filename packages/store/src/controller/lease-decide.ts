@@ -8,7 +8,7 @@ export interface LeaseObservation {
   at: number;
 }
 
-export interface LeaseView {
+interface LeaseView {
   identity: string;
   durationMs: number;
   /** For how long the Lease has not changed, on our own clock. */
@@ -17,7 +17,7 @@ export interface LeaseView {
   now: string;
 }
 
-export type LeaseStep = { kind: "wait" } | { kind: "write"; spec: LeaseSpec };
+type LeaseStep = { kind: "wait" } | { kind: "write"; spec: LeaseSpec };
 
 /** Renew what is ours, take what nobody holds or what its holder has let run out, else wait. */
 export function decideLease(current: LeaseSpec | undefined, view: LeaseView): LeaseStep {

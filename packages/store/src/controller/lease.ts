@@ -6,6 +6,7 @@ import { delay, within } from "../runtime/wait.ts";
 import { getIfAny } from "./get-if-any.ts";
 import { decideLease, type LeaseObservation } from "./lease-decide.ts";
 
+/** Which Lease is wanted, by whom, and the times of its election. */
 export interface LeaseOptions {
   name: string;
   namespace: string;

@@ -5,6 +5,7 @@ import { isConflict } from "../object/status-error.ts";
 import type { ObjectStore, WriteOptions } from "../object-store.ts";
 import { backoffMs, delay } from "../runtime/wait.ts";
 
+/** How often a write that meets a Conflict is made again. */
 export interface RetryOptions {
   /** Attempts before the conflict is thrown; default 10. */
   attempts?: number;
@@ -28,6 +29,7 @@ export async function retryOnConflict<T>(
   }
 }
 
+/** How `mutate` writes: attempts, field manager, signal, subresource. */
 export interface MutateOptions extends WriteOptions, RetryOptions {
   /** Write the status subresource; `fn` should change nothing else. */
   subresource?: "status";
@@ -35,7 +37,7 @@ export interface MutateOptions extends WriteOptions, RetryOptions {
 
 /** Changes its argument, or returns a replacement. */
 // biome-ignore lint/suspicious/noConfusingVoidType: changing the argument is the usual way
-export type Change<T> = (object: T) => T | undefined | void;
+type Change<T> = (object: T) => T | undefined | void;
 
 /**
  * Reads the object, lets `change` change it, and writes it unless somebody else has written meanwhile; then again from

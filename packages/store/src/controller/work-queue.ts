@@ -1,5 +1,6 @@
 import { type BackoffOptions, backoffMs } from "../runtime/wait.ts";
 
+/** Back-off of a work queue, in milliseconds, and how many keys it hands out at once. */
 export interface WorkQueueOptions extends Partial<BackoffOptions> {
   /**
    * A key that is failing waits at least this long between attempts (or its back-off, when that is shorter), however

@@ -3,14 +3,17 @@ import { defineResource } from "../object/resource.ts";
 import type { LabelSelector } from "../select/label-selector.ts";
 import type { SnapshotError } from "./snapshot.ts";
 
+/** The API group of group snapshots; v1 is what is stored. */
 export const GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io";
 
+/** How a driver's group snapshots are made, and what becomes of them (KEP 3476). */
 export interface VolumeGroupSnapshotClass extends KubeObject {
   driver: string;
   deletionPolicy: "Delete" | "Retain";
   parameters?: Record<string, string>;
 }
 
+/** A user's wish for one snapshot of several claims at one moment (KEP 3476). */
 export interface VolumeGroupSnapshot extends KubeObject {
   spec: {
     /** Exactly one of the two. */
@@ -38,6 +41,7 @@ export interface VolumeSnapshotInfo {
   restoreSize?: number;
 }
 
+/** The group on the storage system that a VolumeGroupSnapshot is bound to (KEP 3476). */
 export interface VolumeGroupSnapshotContent extends KubeObject {
   spec: {
     volumeGroupSnapshotRef: {
@@ -69,6 +73,7 @@ export interface VolumeGroupSnapshotContent extends KubeObject {
   };
 }
 
+/** Served at `/apis/groupsnapshot.storage.k8s.io/v1/volumegroupsnapshotclasses`. */
 export const VolumeGroupSnapshotClasses = defineResource<VolumeGroupSnapshotClass>({
   group: GROUP_SNAPSHOT_GROUP,
   version: "v1",
@@ -76,6 +81,7 @@ export const VolumeGroupSnapshotClasses = defineResource<VolumeGroupSnapshotClas
   plural: "volumegroupsnapshotclasses",
   namespaced: false,
 });
+/** Served at `/apis/groupsnapshot.storage.k8s.io/v1/namespaces/NAMESPACE/volumegroupsnapshots`. */
 export const VolumeGroupSnapshots = defineResource<VolumeGroupSnapshot>({
   group: GROUP_SNAPSHOT_GROUP,
   version: "v1",
@@ -83,6 +89,7 @@ export const VolumeGroupSnapshots = defineResource<VolumeGroupSnapshot>({
   plural: "volumegroupsnapshots",
   namespaced: true,
 });
+/** Served at `/apis/groupsnapshot.storage.k8s.io/v1/volumegroupsnapshotcontents`. */
 export const VolumeGroupSnapshotContents = defineResource<VolumeGroupSnapshotContent>({
   group: GROUP_SNAPSHOT_GROUP,
   version: "v1",

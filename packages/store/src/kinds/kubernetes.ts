@@ -4,21 +4,35 @@ import type * as storage from "kubernetes-types/storage/v1.js";
 import type { Kube, KubeObject } from "../object/meta.ts";
 import { defineResource } from "../object/resource.ts";
 
+/** `Namespace` of v1. */
 export type Namespace = Kube<core.Namespace>;
+/** `Node` of v1. */
 export type Node = Kube<core.Node>;
+/** `Pod` of v1. */
 export type Pod = Kube<core.Pod>;
+/** `Secret` of v1. */
 export type Secret = Kube<core.Secret>;
+/** `ConfigMap` of v1. */
 export type ConfigMap = Kube<core.ConfigMap>;
+/** `Event` of v1. */
 export type Event = Kube<core.Event>;
+/** `ServiceAccount` of v1. */
 export type ServiceAccount = Kube<core.ServiceAccount>;
+/** `PersistentVolume` of v1. */
 export type PersistentVolume = Kube<core.PersistentVolume>;
+/** `PersistentVolumeClaim` of v1. */
 export type PersistentVolumeClaim = Kube<core.PersistentVolumeClaim>;
+/** `StorageClass` of storage.k8s.io/v1. */
 export type StorageClass = Kube<storage.StorageClass>;
 /** The Kubernetes kind. Ours, with tickets, is `VolumeAttachment` of `@mooring/engine`. */
 export type KubeVolumeAttachment = Kube<storage.VolumeAttachment>;
+/** `CSIDriver` of storage.k8s.io/v1. */
 export type CSIDriver = Kube<storage.CSIDriver>;
+/** `CSINode` of storage.k8s.io/v1. */
 export type CSINode = Kube<storage.CSINode>;
+/** `CSIStorageCapacity` of storage.k8s.io/v1. */
 export type CSIStorageCapacity = Kube<storage.CSIStorageCapacity>;
+/** `Lease` of coordination.k8s.io/v1. */
 export type Lease = Kube<coordination.Lease>;
 
 /** storage.k8s.io/v1 since Kubernetes 1.34. */
@@ -27,6 +41,7 @@ export interface VolumeAttributesClass extends KubeObject {
   parameters?: Record<string, string>;
 }
 
+/** Served at `/api/v1/namespaces`. */
 export const Namespaces = defineResource<Namespace>({
   group: "",
   version: "v1",
@@ -34,6 +49,7 @@ export const Namespaces = defineResource<Namespace>({
   plural: "namespaces",
   namespaced: false,
 });
+/** Served at `/api/v1/nodes`. */
 export const Nodes = defineResource<Node>({
   group: "",
   version: "v1",
@@ -41,6 +57,7 @@ export const Nodes = defineResource<Node>({
   plural: "nodes",
   namespaced: false,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/pods`. */
 export const Pods = defineResource<Pod>({
   group: "",
   version: "v1",
@@ -48,6 +65,7 @@ export const Pods = defineResource<Pod>({
   plural: "pods",
   namespaced: true,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/secrets`. */
 export const Secrets = defineResource<Secret>({
   group: "",
   version: "v1",
@@ -55,6 +73,7 @@ export const Secrets = defineResource<Secret>({
   plural: "secrets",
   namespaced: true,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/configmaps`. */
 export const ConfigMaps = defineResource<ConfigMap>({
   group: "",
   version: "v1",
@@ -62,6 +81,7 @@ export const ConfigMaps = defineResource<ConfigMap>({
   plural: "configmaps",
   namespaced: true,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/events`. */
 export const Events = defineResource<Event>({
   group: "",
   version: "v1",
@@ -69,6 +89,7 @@ export const Events = defineResource<Event>({
   plural: "events",
   namespaced: true,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/serviceaccounts`. */
 export const ServiceAccounts = defineResource<ServiceAccount>({
   group: "",
   version: "v1",
@@ -76,6 +97,7 @@ export const ServiceAccounts = defineResource<ServiceAccount>({
   plural: "serviceaccounts",
   namespaced: true,
 });
+/** Served at `/api/v1/persistentvolumes`. */
 export const PersistentVolumes = defineResource<PersistentVolume>({
   group: "",
   version: "v1",
@@ -83,6 +105,7 @@ export const PersistentVolumes = defineResource<PersistentVolume>({
   plural: "persistentvolumes",
   namespaced: false,
 });
+/** Served at `/api/v1/namespaces/NAMESPACE/persistentvolumeclaims`. */
 export const PersistentVolumeClaims = defineResource<PersistentVolumeClaim>({
   group: "",
   version: "v1",
@@ -91,6 +114,7 @@ export const PersistentVolumeClaims = defineResource<PersistentVolumeClaim>({
   namespaced: true,
 });
 const STORAGE = "storage.k8s.io";
+/** Served at `/apis/storage.k8s.io/v1/storageclasses`. */
 export const StorageClasses = defineResource<StorageClass>({
   group: STORAGE,
   version: "v1",
@@ -98,6 +122,7 @@ export const StorageClasses = defineResource<StorageClass>({
   plural: "storageclasses",
   namespaced: false,
 });
+/** Served at `/apis/storage.k8s.io/v1/volumeattachments`. */
 export const KubeVolumeAttachments = defineResource<KubeVolumeAttachment>({
   group: STORAGE,
   version: "v1",
@@ -105,6 +130,7 @@ export const KubeVolumeAttachments = defineResource<KubeVolumeAttachment>({
   plural: "volumeattachments",
   namespaced: false,
 });
+/** Served at `/apis/storage.k8s.io/v1/csidrivers`. */
 export const CSIDrivers = defineResource<CSIDriver>({
   group: STORAGE,
   version: "v1",
@@ -112,6 +138,7 @@ export const CSIDrivers = defineResource<CSIDriver>({
   plural: "csidrivers",
   namespaced: false,
 });
+/** Served at `/apis/storage.k8s.io/v1/csinodes`. */
 export const CSINodes = defineResource<CSINode>({
   group: STORAGE,
   version: "v1",
@@ -119,6 +146,7 @@ export const CSINodes = defineResource<CSINode>({
   plural: "csinodes",
   namespaced: false,
 });
+/** Served at `/apis/storage.k8s.io/v1/namespaces/NAMESPACE/csistoragecapacities`. */
 export const CSIStorageCapacities = defineResource<CSIStorageCapacity>({
   group: STORAGE,
   version: "v1",
@@ -126,6 +154,7 @@ export const CSIStorageCapacities = defineResource<CSIStorageCapacity>({
   plural: "csistoragecapacities",
   namespaced: true,
 });
+/** Served at `/apis/storage.k8s.io/v1/volumeattributesclasses`. */
 export const VolumeAttributesClasses = defineResource<VolumeAttributesClass>({
   group: STORAGE,
   version: "v1",
@@ -133,6 +162,7 @@ export const VolumeAttributesClasses = defineResource<VolumeAttributesClass>({
   plural: "volumeattributesclasses",
   namespaced: false,
 });
+/** Served at `/apis/coordination.k8s.io/v1/namespaces/NAMESPACE/leases`. */
 export const Leases = defineResource<Lease>({
   group: "coordination.k8s.io",
   version: "v1",

@@ -1,20 +1,24 @@
 import type { KubeObject } from "../object/meta.ts";
 import { defineResource } from "../object/resource.ts";
 
+/** The API group of single snapshots. */
 export const SNAPSHOT_GROUP = "snapshot.storage.k8s.io";
 type DeletionPolicy = "Delete" | "Retain";
 
+/** How a driver's snapshots are made, and what becomes of them when nobody wants them any more. */
 export interface VolumeSnapshotClass extends KubeObject {
   driver: string;
   deletionPolicy: DeletionPolicy;
   parameters?: Record<string, string>;
 }
 
+/** The last failure of a snapshot. `time` is RFC 3339. */
 export interface SnapshotError {
   time?: string;
   message?: string;
 }
 
+/** A user's wish for a snapshot of a claim, or for one that exists. */
 export interface VolumeSnapshot extends KubeObject {
   spec: {
     /** Exactly one of the two. */
@@ -33,6 +37,7 @@ export interface VolumeSnapshot extends KubeObject {
   };
 }
 
+/** The snapshot on the storage system that a VolumeSnapshot is bound to. */
 export interface VolumeSnapshotContent extends KubeObject {
   spec: {
     volumeSnapshotRef: {
@@ -62,6 +67,7 @@ export interface VolumeSnapshotContent extends KubeObject {
   };
 }
 
+/** Served at `/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses`. */
 export const VolumeSnapshotClasses = defineResource<VolumeSnapshotClass>({
   group: SNAPSHOT_GROUP,
   version: "v1",
@@ -69,6 +75,7 @@ export const VolumeSnapshotClasses = defineResource<VolumeSnapshotClass>({
   plural: "volumesnapshotclasses",
   namespaced: false,
 });
+/** Served at `/apis/snapshot.storage.k8s.io/v1/namespaces/NAMESPACE/volumesnapshots`. */
 export const VolumeSnapshots = defineResource<VolumeSnapshot>({
   group: SNAPSHOT_GROUP,
   version: "v1",
@@ -76,6 +83,7 @@ export const VolumeSnapshots = defineResource<VolumeSnapshot>({
   plural: "volumesnapshots",
   namespaced: true,
 });
+/** Served at `/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents`. */
 export const VolumeSnapshotContents = defineResource<VolumeSnapshotContent>({
   group: SNAPSHOT_GROUP,
   version: "v1",

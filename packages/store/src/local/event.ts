@@ -27,6 +27,7 @@ export function encodeEvent(event: StoreEvent): string {
   return [event.type, event.path, event.json, event.previous ?? ""].join("\n");
 }
 
+/** Reads an event as the store has recorded it under `revision`. */
 export function decodeEvent(revision: number, text: string): StoreEvent {
   const [type = "", path = "", json = "", previous = ""] = text.split("\n");
   return {

@@ -65,6 +65,7 @@ async function requireNew(folder: string, what: string, evidence?: Evidence): Pr
 /** How many damages a refusal names. */
 const NAMED = 5;
 
+/** The error with which a damaged store refuses to open; names each place and what to do next. */
 export function damaged(path: string, damage: readonly Damage[]): StoreOpenError {
   const named = damage.slice(0, NAMED).map(({ where, what }) => `${where}: ${what}`);
   const more = damage.length - named.length;
@@ -74,7 +75,7 @@ export function damaged(path: string, damage: readonly Damage[]): StoreOpenError
 }
 
 /** Whether a store was begun in the folder. */
-export async function wasMade(folder: string): Promise<boolean> {
+async function wasMade(folder: string): Promise<boolean> {
   return (await sizeOf(madeFile(folder))) !== undefined;
 }
 
@@ -97,6 +98,7 @@ async function syncFolders(folder: string): Promise<void> {
   for (const path of [folder, dirname(resolve(folder))]) await syncFolder(path);
 }
 
+/** Makes what was created, renamed or removed in a folder durable (`fsync` of the folder). */
 export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -1,6 +1,7 @@
 import { expired } from "../object/errors.ts";
 import type { StoreEvent } from "./event.ts";
 
+/** How much of the past a watch may resume from. What is older answers Expired (410). */
 export interface HistoryLimits {
   /** Events kept; default 8,192. */
   events: number;

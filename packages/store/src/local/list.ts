@@ -11,6 +11,7 @@ import type { Timeline } from "./timeline.ts";
 const SLICE_MS = 8;
 const SLICE_OBJECTS = 256;
 
+/** What comes behind the items of a page: how to get the next one, and how many are left. */
 export interface JsonListEnd {
   continue?: string;
   remainingItemCount?: number;

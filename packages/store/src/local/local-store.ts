@@ -31,6 +31,7 @@ import { inVersion, Selection } from "./selection.ts";
 import { Timeline } from "./timeline.ts";
 import { type JsonWatchEvent, watchJson } from "./watch.ts";
 
+/** Where a store lies, what it serves, its clock and how much history it keeps. */
 export interface LocalStoreOptions {
   /** Folder of the files; made when it is not there. */
   path: string;

@@ -12,6 +12,9 @@ interface About {
   damage?: readonly Damage[];
 }
 
+/**
+ * A store that cannot be opened: held by another process, damaged, or of a later version. The message says what to do.
+ */
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";
   readonly reason: StoreOpenReason;

@@ -20,6 +20,7 @@ export interface ManagerContext {
   time: string;
 }
 
+/** Who applies, and how: the arguments of a server-side apply besides the object. */
 export interface ApplyContext {
   manager: string;
   force: boolean;
@@ -141,6 +142,7 @@ export class ResourceRegistry {
   }
 }
 
+/** The versions under which a kind is served; only the stored one unless its definition says more. */
 export function servedVersions(definition: ResourceDefinition): string[] {
   return definition.versions ?? [definition.resource.version];
 }

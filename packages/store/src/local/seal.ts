@@ -41,6 +41,7 @@ export interface Seal {
   sum: number;
 }
 
+/** The seal as it stands in the store: four numbers in decimal, after their checksum. */
 export function encodeSeal({ format, revision, objects, sum }: Seal): string {
   const text = `${format} ${revision} ${objects} ${sum}`;
   return sealed(text, checksum("seal", text));

@@ -122,7 +122,7 @@ export function inVersion(
 }
 
 /** The JSON of an object at another revision. */
-export function withRevision(json: string, revision: number): string {
+function withRevision(json: string, revision: number): string {
   const object = JSON.parse(json) as UnstructuredObject;
   object.metadata.resourceVersion = String(revision);
   return JSON.stringify(object);

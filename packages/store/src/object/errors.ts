@@ -16,11 +16,13 @@ export function unknownResource(resource: Coordinates): StatusError {
   });
 }
 
+/** AlreadyExists (409): the name is taken. */
 export function alreadyExists(resource: Coordinates, name: string): StatusError {
   const message = `${groupResource(resource)} "${name}" already exists`;
   return new StatusError("AlreadyExists", message, about(resource, name));
 }
 
+/** The words with which Kubernetes answers a write of an outdated version. */
 export const MODIFIED =
   "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -47,10 +49,12 @@ export function invalid(
   });
 }
 
+/** BadRequest (400): the request itself makes no sense. */
 export function badRequest(message: string): StatusError {
   return new StatusError("BadRequest", message);
 }
 
+/** Forbidden (403): the caller must not do that, for the reason `why`. */
 export function forbidden(resource: Coordinates, name: string, why: string): StatusError {
   const message = `${groupResource(resource)} "${name}" is forbidden: ${why}`;
   return new StatusError("Forbidden", message, about(resource, name));

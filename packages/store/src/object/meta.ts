@@ -19,6 +19,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
+/** An object that this one belongs to: the garbage collector deletes it when all its owners are gone. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;

@@ -1,5 +1,6 @@
 import type { KubeObject, OwnerReference } from "./meta.ts";
 
+/** What an owner reference says besides who the owner is. */
 export interface OwnerOptions {
   /** The owner manages the object; at most one reference of an object says so. Default true. */
   controller?: boolean;
@@ -15,6 +16,7 @@ export function ownerReferenceTo(owner: KubeObject, options: OwnerOptions = {}):
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller, blockOwnerDeletion };
 }
 
+/** True when the object has an owner reference to this UID, as its controller or not. */
 export function isOwnedBy(object: KubeObject, ownerUid: string): boolean {
   return object.metadata.ownerReferences?.some(({ uid }) => uid === ownerUid) ?? false;
 }

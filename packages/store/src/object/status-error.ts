@@ -29,6 +29,7 @@ export interface StatusCause {
   field?: string;
 }
 
+/** What a Status says besides reason and message, as in `meta/v1`. */
 export interface StatusDetails {
   name?: string;
   group?: string;
@@ -99,12 +100,16 @@ export class StatusError extends Error {
 export function isStatus(error: unknown, ...reasons: StatusReason[]): error is StatusError {
   return error instanceof StatusError && (reasons.length === 0 || reasons.includes(error.reason));
 }
+/** The object, or the kind, is not there (404). */
 export const isNotFound = (error: unknown): error is StatusError => isStatus(error, "NotFound");
+/** Somebody else has written meanwhile: read again (409). */
 export const isConflict = (error: unknown): error is StatusError => isStatus(error, "Conflict");
+/** The name is taken (409). */
 export const isAlreadyExists = (error: unknown): error is StatusError => isStatus(error, "AlreadyExists");
 /** A refusal by right (RBAC), which lasts until somebody grants it. */
 export const isForbidden = (error: unknown): error is StatusError => isStatus(error, "Forbidden");
 /** Nothing new may be made in a namespace that is being deleted. */
 export const isNamespaceEnding = (error: unknown): error is StatusError =>
   isForbidden(error) && (error.details.causes ?? []).some((cause) => cause.reason === "NamespaceTerminating");
+/** The revision to resume from is forgotten: list again (410). */
 export const isExpired = (error: unknown): error is StatusError => isStatus(error, "Expired", "Gone");

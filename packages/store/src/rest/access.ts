@@ -11,6 +11,7 @@ export interface ClusterAccess {
   authorization?(refresh: boolean): Promise<string | undefined>;
 }
 
+/** Certificates of a connection, in PEM. */
 export interface TlsAccess {
   /** PEM. */
   ca?: string;

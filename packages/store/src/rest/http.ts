@@ -6,12 +6,14 @@ import { allowManyListeners, delay } from "../runtime/wait.ts";
 import type { ClusterAccess, TlsAccess } from "./access.ts";
 import { networkError, statusFrom } from "./response-error.ts";
 
+/** How requests to an API server are made. */
 export interface HttpOptions {
   /** Longest silence of the server, in milliseconds, before a request counts as failed; default 30,000. */
   timeoutMs?: number;
   userAgent?: string;
 }
 
+/** One request to an API server. */
 export interface HttpRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query. */

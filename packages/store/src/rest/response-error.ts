@@ -40,7 +40,7 @@ export function statusFrom(code: number, body: string): StatusError {
       );
 }
 
-export interface StatusObject {
+interface StatusObject {
   kind: "Status";
   status?: string;
   reason?: string;
@@ -49,6 +49,7 @@ export interface StatusObject {
   details?: StatusDetails;
 }
 
+/** True when an answer's body is a `Status`, which says more than the HTTP code does. */
 export function isStatusObject(value: unknown): value is StatusObject {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "Status";
 }

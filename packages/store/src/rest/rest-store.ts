@@ -21,6 +21,7 @@ import { isStatusObject } from "./response-error.ts";
 import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
 import { watchEvents } from "./watch-stream.ts";
 
+/** How a store on an API server behaves: times, and what it says of itself. */
 export interface RestStoreOptions extends HttpOptions {
   /**
    * A watch that brings nothing for so long, not even a bookmark, is opened again. Servers send a bookmark about

@@ -3,6 +3,7 @@ import { isStatus } from "../object/status-error.ts";
 import type { WatchEvent } from "../object-store.ts";
 import { backoffMs, delay } from "../runtime/wait.ts";
 
+/** Where one attempt at a watch begins. */
 export interface WatchRequest {
   /** Undefined: begin with the present objects. */
   resourceVersion: string | undefined;

@@ -55,6 +55,7 @@ export async function orAborted<T>(promise: Promise<T>, signal?: AbortSignal): P
   }
 }
 
+/** Delays between attempts: doubled each time, with jitter, up to `maxMs`. */
 export interface BackoffOptions {
   /** Delay after the first failure, in milliseconds. */
   baseMs: number;

@@ -7,7 +7,7 @@ import { type ArbiterView, placementOf } from "./view.ts";
 import type { ArbiterWrite } from "./writes.ts";
 
 /** What happened to a volume's tickets, for `kubectl describe`. */
-export interface AttachmentEvent {
+interface AttachmentEvent {
   type: "Normal" | "Warning";
   reason: string;
   message: string;

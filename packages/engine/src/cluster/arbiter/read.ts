@@ -11,7 +11,7 @@ import type { KubernetesWatch } from "./kubernetes/watch.ts";
 import type { ArbiterReading } from "./steps.ts";
 import type { ArbiterView } from "./view.ts";
 
-export interface ArbiterSources {
+interface ArbiterSources {
   agents: Informer<NodeAgent>;
   pools: Informer<Pool>;
   shares: Informer<ShareManager>;

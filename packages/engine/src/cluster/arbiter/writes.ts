@@ -38,7 +38,7 @@ export function placed(volume: Volume, { migrationNodeID = "", ...placement }: P
 }
 
 /** A ticket that was written by hand gets its number here, and its age: it queues from now on. */
-export function editedTickets(
+function editedTickets(
   attachment: VolumeAttachment,
   decision: Decision,
   now: Date,

@@ -4,7 +4,7 @@ import { DRIVER_NAME } from "../../api/names.ts";
 import type { RevertView, SourceView } from "./view.ts";
 
 /** Why it cannot be begun: `final` when waiting would not help. */
-export interface Obstacle {
+interface Obstacle {
   final: boolean;
   reason: string;
   message: string;

@@ -16,7 +16,7 @@ const FREEZE_SECONDS = 20;
 type Context = Pick<AgentContext, "host" | "logger" | "freezes">;
 
 /** A single volume that is to be copied. */
-export interface MountedCut {
+interface MountedCut {
   backend: PoolBackend;
   copy: Copy;
   /** Where its file system is mounted. */

@@ -8,7 +8,7 @@ import { copyKey } from "./copies.ts";
 import { copyMounted } from "./copy-mounted.ts";
 import { visibleMount } from "./visible-mount.ts";
 
-export interface CopyRequest {
+interface CopyRequest {
   /** Image to copy. */
   source: string;
   /** Image to make. */

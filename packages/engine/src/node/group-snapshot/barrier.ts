@@ -22,7 +22,7 @@ const released = failpoint("engine/group-snapshot/released");
 const finished = failpoint("engine/group-snapshot/finished");
 const abandoned = failpoint("engine/group-snapshot/abandoned");
 
-export interface BarrierRequest {
+interface BarrierRequest {
   /** Members on this node. */
   members: readonly GroupMember[];
   /** No other node takes part. */

@@ -2,7 +2,7 @@ import type { NodeBarrier } from "../../api/group-snapshot.ts";
 import { asRecorded, EngineError } from "../../errors.ts";
 import type { BarrierReport, BarrierSteps } from "./barrier-steps.ts";
 
-export type SessionPhase = NodeBarrier["phase"];
+type SessionPhase = NodeBarrier["phase"];
 
 /** A barrier under way in this process. What it has reached is told on the object, and lost with the process. */
 export class Session {

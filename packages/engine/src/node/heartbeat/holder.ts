@@ -18,7 +18,7 @@ export class NodeInUse extends EngineError {
   }
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   store: ObjectStore;
   nodeID: string;
   stateDir: string;

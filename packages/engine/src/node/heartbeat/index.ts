@@ -5,7 +5,7 @@ import { isSaid, nodeConditions } from "../../api/node-conditions.ts";
 import type { AgentContext } from "../context.ts";
 import { NodeInUse } from "./holder.ts";
 
-export const HEARTBEAT_MS = 10_000;
+const HEARTBEAT_MS = 10_000;
 
 /** Says in the NodeAgent object that this node is alive. Throws NodeInUse when another agent says so. */
 export async function beat(context: AgentContext): Promise<void> {

@@ -3,7 +3,7 @@ import type { PoolStatus } from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 
 /** Parts of a pool that are used when people are told. */
-export const ALERTS = [
+const ALERTS = [
   { reason: "AlmostFull", from: 0.95 },
   { reason: "FillingUp", from: 0.85 },
 ] as const;
@@ -64,7 +64,7 @@ export function sameConditions(a: readonly Condition[] | undefined, b: readonly 
   return text(a ?? []) === text(b);
 }
 
-export interface News {
+interface News {
   type: "Normal" | "Warning";
   reason: string;
   message: string;

@@ -11,7 +11,7 @@ import type { PoolView } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
 import { saidOfWriters, untoldVolumes } from "./tell-volumes.ts";
 
-export interface PoolSources {
+interface PoolSources {
   pools: Informer<Pool>;
   /** Indexed by `pool`, both. */
   volumes: Informer<Volume>;

@@ -7,7 +7,7 @@ import { condition } from "./conditions.ts";
 const TYPE = "WritersHeld";
 
 /** What a volume says about its writers: undefined where it says nothing of itself yet. */
-export interface SaidOfWriters {
+interface SaidOfWriters {
   name: string;
   held: boolean | undefined;
 }

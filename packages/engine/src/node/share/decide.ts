@@ -4,7 +4,7 @@ import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { ServerSocket } from "./config.ts";
 
 /** Looks in a row that a server may stay silent before it is ended and started again. */
-export const MOST_SILENCES = 3;
+const MOST_SILENCES = 3;
 
 /** Everything that a decision about serving a volume may depend on. */
 export interface ShareView {

@@ -38,7 +38,7 @@ export async function running(bench: Bench): Promise<string> {
 }
 
 /** What a program on another machine would see and do, with an NFS client that needs no kernel. */
-export async function url(bench: Bench, file: string): Promise<string> {
+async function url(bench: Bench, file: string): Promise<string> {
   const [, address, port, path] = /^nfs:\/\/(.+):(\d+)(\/.+)$/.exec(await running(bench)) ?? [];
   return `nfs://${address}${path}/${file}?version=4&nfsport=${port}`;
 }

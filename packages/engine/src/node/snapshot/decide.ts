@@ -31,7 +31,7 @@ export interface SnapshotView {
     | undefined;
 }
 
-export type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
+type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
 
 export type SnapshotStep =
   | EndStep

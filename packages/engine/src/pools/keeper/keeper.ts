@@ -12,7 +12,7 @@ import type { KeeperLevels } from "./levels.ts";
  * `absent`: no keeper runs. `open`: writes go on. `held`: they wait. `window`: they go on for a moment, for work that makes
  * room. `stuck`: they wait, and there is too little left even for that; only growing helps.
  */
-export type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
+type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
 
 const STATE = /^(open|held|window|stuck) (\d+) (\d+) *\n$/;
 const PATIENCE_MS = 30_000;

@@ -20,7 +20,7 @@ export const ELSEWHERE = "elsewhere";
 export const PLACES: readonly Place[] = ["nowhere", "here", "elsewhere"];
 const ATTACHMENT_STATES: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
 /** In the order of a volume's life. */
-export const STATES: readonly VolumeState[] = ["creating", ...ATTACHMENT_STATES, "deleting"];
+const STATES: readonly VolumeState[] = ["creating", ...ATTACHMENT_STATES, "deleting"];
 
 /** What tickets there are besides the row itself. */
 export const CASES = {

@@ -15,7 +15,7 @@ export interface CreateVolumeArguments {
 }
 
 /** What the PersistentVolume will say apart from what the driver answers. */
-export interface VolumeTemplate {
+interface VolumeTemplate {
   accessModes: string[];
   mountOptions?: string[];
   reclaimPolicy: string;

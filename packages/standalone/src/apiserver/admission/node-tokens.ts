@@ -4,7 +4,7 @@ import { nodeOf } from "../auth/node-name.ts";
 import { tokenAudiences } from "../auth/pod-references.ts";
 import type { Call } from "../http/call.ts";
 
-export interface NodesToken {
+interface NodesToken {
   namespace: string;
   /** The name of the service account. */
   account: string;

@@ -4,7 +4,7 @@ import { StatusError } from "@mooring/store";
 import type { User } from "../http/call.ts";
 import type { ServiceAccountTokens } from "./service-account.ts";
 
-export const ADMIN: User = {
+const ADMIN: User = {
   username: "mooring-admin",
   groups: ["system:masters", "system:authenticated"],
 };

@@ -55,7 +55,7 @@ const PRIORITY = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 const STAGE: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
 
 /** Stable before beta before alpha, then the higher number; what is no such version comes last, by name. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [PRIORITY.exec(a), PRIORITY.exec(b)];
   if (left === null || right === null) {
     if (left !== right) return left === null ? 1 : -1;

@@ -27,7 +27,7 @@ export const VIRTUAL_KINDS: readonly VirtualKind[] = [
 ];
 
 /** A subresource with behaviour of its own. */
-export interface SpecialSubresource {
+interface SpecialSubresource {
   /** Group and plural of the kind it belongs to. */
   of: string;
   name: string;
@@ -38,7 +38,7 @@ export interface SpecialSubresource {
   verbs: readonly string[];
 }
 
-export const SPECIAL_SUBRESOURCES: readonly SpecialSubresource[] = [
+const SPECIAL_SUBRESOURCES: readonly SpecialSubresource[] = [
   { of: "/namespaces", name: "finalize", kind: "Namespace", verbs: ["update"] },
   { of: "/pods", name: "binding", kind: "Binding", verbs: ["create"] },
   { of: "/pods", name: "eviction", kind: "Eviction", group: "policy", version: "v1", verbs: ["create"] },

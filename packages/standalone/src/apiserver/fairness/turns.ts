@@ -14,7 +14,7 @@ interface Waiting {
   timer: NodeJS.Timeout;
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   seats?: number;
   mostWaiting?: number;
   longestWaitMs?: number;

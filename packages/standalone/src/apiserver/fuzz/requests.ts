@@ -1,5 +1,5 @@
 /** Random numbers that a seed repeats (mulberry32). */
-export class Dice {
+class Dice {
   #state: number;
 
   constructor(seed: number) {

@@ -14,7 +14,7 @@ const tooLarge = () =>
   new StatusError("RequestEntityTooLarge", `Request entity too large: limit is ${MOST_BYTES}`);
 
 /** The whole request body; throws RequestEntityTooLarge before it has kept more than the limit. */
-export function readBytes(call: Call): Promise<Buffer> {
+function readBytes(call: Call): Promise<Buffer> {
   const { request, response } = call;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -8,7 +8,7 @@ import type { User } from "../http/call.ts";
 export const IDENTITY = "storage.mooring.dev/identity";
 const PREFIX = "system:node:";
 
-export const nodeUser = (nodeName: string): User => ({
+const nodeUser = (nodeName: string): User => ({
   username: PREFIX + nodeName,
   groups: ["system:nodes", "system:authenticated"],
 });

@@ -7,7 +7,7 @@ const TYPE = "storage.mooring.dev/join-token";
 const FORM = /^([a-z0-9]{10})\.([A-Za-z0-9_-]{32})\.([0-9a-f]{64})$/;
 
 /** A join token as a machine is given it. */
-export interface JoinToken {
+interface JoinToken {
   id: string;
   secret: string;
   /** SHA-256 of the server's authority (DER), in hex: the machine knows by it whom it talks to. */

@@ -2,14 +2,14 @@ import { stringify } from "yaml";
 import { writePrivateFile } from "./private-file.ts";
 
 /** What a kubeconfig says; `url` is the server's address, with scheme and port. */
-export interface KubeconfigInput {
+interface KubeconfigInput {
   url: string;
   caPem: string;
   token: string;
 }
 
 /** The text of a kubeconfig with one context, `mooring`. */
-export function kubeconfigText({ url, caPem, token }: KubeconfigInput): string {
+function kubeconfigText({ url, caPem, token }: KubeconfigInput): string {
   return stringify({
     apiVersion: "v1",
     kind: "Config",

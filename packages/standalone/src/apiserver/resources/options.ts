@@ -3,7 +3,7 @@ import { type Call, flag } from "../http/call.ts";
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-export interface RequestWriteOptions extends WriteOptions {
+interface RequestWriteOptions extends WriteOptions {
   fieldManager: string;
 }
 

@@ -31,7 +31,7 @@ const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
 /** What is asked beyond that is refused; what is asked within is cut to a day. */
 const MAX_SECONDS = 2 ** 32;
-export const LONGEST_SECONDS = 24 * 3600;
+const LONGEST_SECONDS = 24 * 3600;
 
 interface TokenSpec {
   audiences?: string[];

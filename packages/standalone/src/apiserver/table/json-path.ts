@@ -3,7 +3,7 @@
  * `['a.b']`, `metadata.annotations.a\.b`, `.conditions[?(@.type=="Ready")].status`. Not the whole language of
  * kubectl: that one runs in kubectl.
  */
-export type JsonPath = (root: unknown) => unknown[];
+type JsonPath = (root: unknown) => unknown[];
 
 type Step = (value: unknown) => unknown[];
 

@@ -6,7 +6,7 @@ import { jsonPath } from "./json-path.ts";
 /** What rows carry of their objects: `includeObject` of meta/v1 TableOptions. */
 export type IncludeObject = "None" | "Metadata" | "Object";
 
-export interface TableRow {
+interface TableRow {
   cells: Cell[];
   object?: unknown;
 }

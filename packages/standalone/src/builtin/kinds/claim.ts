@@ -19,7 +19,7 @@ import {
 } from "../kind.ts";
 import { claimTypes } from "../types/claim.ts";
 
-export const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 export function accessModeErrors(modes: readonly string[], path: string): FieldError[] {
   const errors: FieldError[] = modes

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../../schema/model.ts";
 import { dig, digList, digText } from "../kind.ts";
 
 /** What `kubectl get pods` says in READY, STATUS and RESTARTS. */
-export interface PodSummary {
+interface PodSummary {
   ready: string;
   status: string;
   restarts: string;

@@ -35,7 +35,7 @@ function sources(spec: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(spec).filter(([field]) => !COMMON.has(field)));
 }
 
-export function validateVolume(pv: UnstructuredObject): FieldError[] {
+function validateVolume(pv: UnstructuredObject): FieldError[] {
   const spec = digObject(pv, "spec");
   const errors: FieldError[] = [];
   const modes = digStrings(spec, "accessModes");

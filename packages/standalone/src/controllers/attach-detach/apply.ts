@@ -22,7 +22,7 @@ const afterCreate = failpoint("standalone/attach-detach/attachment-created");
 const afterReport = failpoint("standalone/attach-detach/reported");
 const afterDelete = failpoint("standalone/attach-detach/attachment-deleted");
 
-export interface AttachDetachEffects {
+interface AttachDetachEffects {
   store: ObjectStore;
   events: EventRecorder;
   view: Pick<ClusterView, "pods" | "claims">;

@@ -12,7 +12,7 @@ import { type AttachDetachStep, decideStep, REPEAT_MS } from "./decide.ts";
 import { ReportedProblems } from "./problems.ts";
 import { type ReadNode, readNode } from "./read.ts";
 
-export interface AttachDetachOptions {
+interface AttachDetachOptions {
   store: ObjectStore;
   view: ClusterView;
   logger: Logger;

@@ -14,7 +14,7 @@ import { decideStep, type NodeView } from "./decide.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
 import { nodesHolding, wantedVolumes } from "./wanted.ts";
 
-export interface AttachDetachReads {
+interface AttachDetachReads {
   view: Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers">;
   nodes: WrittenCache<Node>;
   attachments: WrittenCache<KubeVolumeAttachment>;

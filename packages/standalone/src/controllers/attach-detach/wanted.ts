@@ -12,7 +12,7 @@ import { claimNameOf, isFinished, type PlacedPod } from "../pod-claims.ts";
 import type { WantedVolume } from "./plan.ts";
 
 /** What is looked at, in caches or as a reader notes it. */
-export interface Caches {
+interface Caches {
   pods: Collection<PlacedPod>;
   claims: Collection<PersistentVolumeClaim>;
   volumes: Collection<PersistentVolume>;

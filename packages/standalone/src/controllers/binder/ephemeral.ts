@@ -20,14 +20,14 @@ import { claimNameOf, isFinished } from "../pod-claims.ts";
 
 const afterCreate = failpoint("standalone/binder/ephemeral-claim-created");
 
-export interface EphemeralOptions {
+interface EphemeralOptions {
   store: ObjectStore;
   view: Pick<ClusterView, "claims" | "pods">;
   logger: Logger;
 }
 
 /** The claims that a pod brings along (generic ephemeral volumes) and that do not exist yet. They go with the pod. */
-export function missingClaims(pod: Pod, exists: (key: string) => boolean): PersistentVolumeClaim[] {
+function missingClaims(pod: Pod, exists: (key: string) => boolean): PersistentVolumeClaim[] {
   if (pod.metadata.deletionTimestamp !== undefined || isFinished(pod)) return [];
   return (pod.spec?.volumes ?? []).flatMap((volume): PersistentVolumeClaim[] => {
     const name = claimNameOf(pod, volume);

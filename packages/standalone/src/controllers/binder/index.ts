@@ -16,7 +16,7 @@ import { ephemeralVolumes } from "./ephemeral.ts";
 import { type ReadClaim, readClaim, readVolume } from "./read.ts";
 import { Reports } from "./reports.ts";
 
-export interface BinderOptions {
+interface BinderOptions {
   store: ObjectStore;
   view: ClusterView;
   logger: Logger;

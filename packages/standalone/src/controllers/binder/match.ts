@@ -12,7 +12,7 @@ export function requestedBytes(claim: PersistentVolumeClaim): bigint {
   return parseQuantity(claim.spec?.resources?.requests?.storage ?? "0");
 }
 
-export function capacityBytes(volume: PersistentVolume): bigint {
+function capacityBytes(volume: PersistentVolume): bigint {
   return parseQuantity(volume.spec?.capacity?.storage ?? "0");
 }
 

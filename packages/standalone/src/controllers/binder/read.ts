@@ -14,7 +14,7 @@ import { decideVolume, type VolumeView } from "./decide-volume.ts";
 import { defaultClassOf } from "./default-class.ts";
 import type { Reports } from "./reports.ts";
 
-export interface BinderReads {
+interface BinderReads {
   view: Pick<ClusterView, "claims" | "classes">;
   volumes: WrittenCache<PersistentVolume>;
   reports: Reports;

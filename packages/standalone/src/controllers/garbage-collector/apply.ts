@@ -35,7 +35,7 @@ export interface ApplyContext {
   observed(resource: Resource, object: KubeObject): void;
 }
 
-export type ActiveStep = Exclude<Step, { do: "done" }>;
+type ActiveStep = Exclude<Step, { do: "done" }>;
 
 /**
  * Makes one step true. An object that has gone or changed meanwhile is for the next look, and what most steps lead to

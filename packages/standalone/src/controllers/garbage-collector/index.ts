@@ -8,7 +8,7 @@ import { identityOf } from "./identity.ts";
 import { Monitors } from "./monitors.ts";
 import { type CollectorView, readObject } from "./read.ts";
 
-export interface GarbageCollectorOptions {
+interface GarbageCollectorOptions {
   store: ObjectStore;
   kinds: KindRegistry;
   logger: Logger;

@@ -16,7 +16,7 @@ interface Monitor {
   done: Promise<void>;
 }
 
-export interface MonitorOptions {
+interface MonitorOptions {
   store: ObjectStore;
   kinds: KindRegistry;
   graph: OwnerGraph;

@@ -23,7 +23,7 @@ import {
   type Step,
 } from "./decide.ts";
 
-export type ActiveStep = Exclude<Step, { do: "done" | "wait" }>;
+type ActiveStep = Exclude<Step, { do: "done" | "wait" }>;
 
 const contentDeleted = failpoint("standalone/namespace/content-deleted");
 const finalized = failpoint("standalone/namespace/finalized");

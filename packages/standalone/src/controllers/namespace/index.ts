@@ -15,7 +15,7 @@ import { apply } from "./apply.ts";
 import { DEFAULT_ACCOUNT, decide, ROOT_CA, type Step, type View } from "./decide.ts";
 import { readNamespace } from "./read.ts";
 
-export interface NamespaceControllerOptions {
+interface NamespaceControllerOptions {
   store: ObjectStore;
   kinds: KindRegistry;
   /** The authority's certificate (PEM), for the config map `kube-root-ca.crt` of every namespace. */

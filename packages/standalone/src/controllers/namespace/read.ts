@@ -15,7 +15,7 @@ import type { KindRegistry } from "../../apiserver/kind-info.ts";
 import { contentsOf } from "./contents.ts";
 import { DEFAULT_ACCOUNT, ROOT_CA, type View } from "./decide.ts";
 
-export interface NamespaceReads {
+interface NamespaceReads {
   store: ObjectStore;
   kinds: KindRegistry;
   /** Milliseconds since the epoch. */

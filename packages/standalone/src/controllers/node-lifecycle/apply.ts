@@ -19,7 +19,7 @@ const gaps = {
   removed: failpoint("standalone/node-lifecycle/removed"),
 };
 
-export interface NodeLifeEffects {
+interface NodeLifeEffects {
   store: ObjectStore;
   events: EventRecorder;
   nodes: WrittenCache<Node>;

@@ -18,7 +18,7 @@ import { decideStep, type NodeLifeStep, type NodeLifeView } from "./decide.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { readNode } from "./read.ts";
 
-export interface NodeLifecycleOptions {
+interface NodeLifecycleOptions {
   store: ObjectStore;
   view: ClusterView;
   /** Milliseconds since boot. */

@@ -2,7 +2,7 @@ import { isFencedNode, type NodeAgent } from "@mooring/engine";
 import type { Informer, Node, Pod, ReadContext, WrittenCache } from "@mooring/store";
 import { type NodeLifeView, nodeLifePod } from "./decide.ts";
 
-export interface NodeLifeReads {
+interface NodeLifeReads {
   nodes: WrittenCache<Node>;
   /** Indexed by `node`. */
   pods: WrittenCache<Pod>;

@@ -12,7 +12,7 @@ import {
 } from "./decide.ts";
 import { readClaim, readVolume } from "./read.ts";
 
-export interface ProtectionOptions {
+interface ProtectionOptions {
   store: ObjectStore;
   view: ClusterView;
   logger: Logger;

@@ -2,7 +2,7 @@ import { createInformer, type Logger, type ObjectStore, Reconciler, source } fro
 import { ClusterRoles } from "../../apiserver/auth/rbac.ts";
 import { decide, type RoleStep, type RoleView } from "./decide.ts";
 
-export interface RoleAggregationOptions {
+interface RoleAggregationOptions {
   store: ObjectStore;
   logger: Logger;
   signal: AbortSignal;

@@ -22,7 +22,7 @@ import type { SchedulerMemory } from "./memory.ts";
 const afterSelect = failpoint("standalone/scheduler/node-selected");
 const afterBind = failpoint("standalone/scheduler/bound");
 
-export interface SchedulerEffects {
+interface SchedulerEffects {
   store: ObjectStore;
   events: EventRecorder;
   memory: SchedulerMemory;

@@ -18,7 +18,7 @@ import { SchedulerMemory } from "./memory.ts";
 import { readPod } from "./read.ts";
 import { ROOM } from "./view.ts";
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   store: ObjectStore;
   view: ClusterView;
   logger: Logger;

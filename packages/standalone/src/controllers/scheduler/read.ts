@@ -4,7 +4,7 @@ import { isWaiting, type PodView } from "./decide.ts";
 import type { SchedulerMemory } from "./memory.ts";
 import { ROOM, schedulableNode, schedulingView } from "./view.ts";
 
-export interface SchedulerReads {
+interface SchedulerReads {
   view: ClusterView;
   memory: SchedulerMemory;
   pods: WrittenCache<Pod>;

@@ -18,7 +18,7 @@ import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
 import { requestsOf, sumOf } from "./requests.ts";
 
 /** What is looked at for a pod. */
-export interface SchedulingCaches {
+interface SchedulingCaches {
   /** As a reader notes it: a change of it may help the pod. */
   noted: {
     claims: Collection<PersistentVolumeClaim>;

@@ -7,7 +7,7 @@ import type { ServedKinds } from "./served-kinds.ts";
 const markedTerminating = failpoint("standalone/crd/marked-terminating");
 const objectsDeleted = failpoint("standalone/crd/objects-deleted");
 
-export interface DefinitionEffects {
+interface DefinitionEffects {
   store: ObjectStore;
   definitions: WrittenCache<CustomResourceDefinition>;
   served: ServedKinds;

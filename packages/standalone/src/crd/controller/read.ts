@@ -3,7 +3,7 @@ import type { CustomResourceDefinition } from "../types.ts";
 import type { DefinitionView } from "./decide.ts";
 import type { ServedKinds } from "./served-kinds.ts";
 
-export interface DefinitionReads {
+interface DefinitionReads {
   store: ObjectStore;
   definitions: WrittenCache<CustomResourceDefinition>;
   served: ServedKinds;

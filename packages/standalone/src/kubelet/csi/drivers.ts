@@ -20,7 +20,7 @@ export interface Drivers {
 }
 
 /** Longest that one call to a driver may take. */
-export const CALL_TIMEOUT_MS = 120_000;
+const CALL_TIMEOUT_MS = 120_000;
 
 export function openDrivers(endpoints: Readonly<Record<string, string>>, logger: Logger): Drivers {
   const known = new Map<string, Promise<NodeDriver>>();

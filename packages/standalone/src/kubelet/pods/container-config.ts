@@ -30,7 +30,7 @@ export interface SubPathPlace {
 }
 
 /** What a container's configuration is made from, besides its pod. */
-export interface ContainerSources {
+interface ContainerSources {
   image: Image;
   store: ObjectStore;
   node: NodeFacts;

@@ -4,7 +4,7 @@ import type { ContainerStatus as Attempt } from "../../runtime/index.ts";
 import { restartDelayMs, waitBeforeRestart } from "./back-off.ts";
 import { type ContainerView, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
-export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type State = NonNullable<ContainerStatus["state"]>;
 
 /** One container as the API shows it. */

@@ -13,7 +13,7 @@ import { registryAuths } from "./registry-auths.ts";
 const FIRST_MS = 10_000;
 const LONGEST_MS = 300_000;
 
-export interface PodImagesOptions {
+interface PodImagesOptions {
   images: Images;
   store: ObjectStore;
   events: EventRecorder;

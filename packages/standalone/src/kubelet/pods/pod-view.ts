@@ -2,7 +2,7 @@ import type { Pod } from "@mooring/store";
 import type { ContainerStatus } from "../../runtime/index.ts";
 import type { Container } from "./field-ref.ts";
 
-export type ContainerRole = "init" | "sidecar" | "app";
+type ContainerRole = "init" | "sidecar" | "app";
 
 /** What probes say about a running container. */
 export interface ProbeResults {

@@ -33,7 +33,7 @@ export interface PodVolumes {
   removeFolder(podUID: string): Promise<void>;
 }
 
-export interface PodVolumesOptions extends LocalVolumeContext {
+interface PodVolumesOptions extends LocalVolumeContext {
   view: ClusterView;
   host: Host;
   paths: KubeletPaths;

@@ -15,7 +15,7 @@ import {
 import { isFinished } from "../../controllers/pod-claims.ts";
 
 /** Which objects of its namespace a pod reads: in volumes, and in variables of its containers. */
-export function referencesOf({ spec }: Pod): { configMaps: Set<string>; secrets: Set<string> } {
+function referencesOf({ spec }: Pod): { configMaps: Set<string>; secrets: Set<string> } {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();
   const add = (to: Set<string>, name: string | undefined) => name !== undefined && to.add(name);

@@ -5,7 +5,7 @@ import { containerStatus } from "./container-status.ts";
 import { isRunning } from "./decide.ts";
 import { deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
-export type PodStatus = NonNullable<Pod["status"]>;
+type PodStatus = NonNullable<Pod["status"]>;
 
 /** The status that Kubernetes would report. `address`: of the node, which its pods share. */
 export function podStatus(view: PodView, address: string): PodStatus {

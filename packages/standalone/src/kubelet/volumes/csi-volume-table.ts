@@ -6,7 +6,7 @@ import type { Certainty } from "./decide.ts";
 import { readDeviceRecords, readPublications, type VolumeRecord } from "./records.ts";
 
 /** A pod's wish for a volume. */
-export interface Want {
+interface Want {
   pod: Pod;
   readOnly: boolean;
 }

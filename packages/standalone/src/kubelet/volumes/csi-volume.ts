@@ -27,7 +27,7 @@ export interface CsiVolume {
   readOnly: boolean;
 }
 
-export interface Problem {
+interface Problem {
   problem: string;
 }
 

@@ -16,7 +16,7 @@ export interface VolumeRecord {
 
 const FILE = "vol_data.json";
 
-export interface FoundPublication extends VolumeRecord {
+interface FoundPublication extends VolumeRecord {
   podUID: string;
 }
 

@@ -9,7 +9,7 @@ export interface TokenOrder {
   boundTo: { kind: "Pod"; name: string; uid: string };
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   token: string;
   expires: Date;
 }
@@ -24,7 +24,7 @@ interface Projection {
   expirationSeconds?: number;
 }
 
-export interface PodTokensOptions {
+interface PodTokensOptions {
   store: ObjectStore;
   /** Absent: nobody here signs tokens. */
   issue?: IssueToken | undefined;

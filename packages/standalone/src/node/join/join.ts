@@ -10,7 +10,7 @@ export class JoinError extends Error {
   override readonly name = "JoinError";
 }
 
-export interface JoinOrder {
+interface JoinOrder {
   /** `https://host:port` */
   server: string;
   nodeName: string;

@@ -4,7 +4,7 @@ import { renewCredential } from "./join.ts";
 
 const LOOK_MS = 3600_000;
 
-export interface RotationOptions {
+interface RotationOptions {
   store: Pick<RestStore, "useTls">;
   stateDir: string;
   logger: Logger;

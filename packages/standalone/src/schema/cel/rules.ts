@@ -136,7 +136,7 @@ function run(
   return fallback;
 }
 
-export function firstLine(error: unknown): string {
+function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const line = text.split("\n")[0] ?? "";
   return line.replace(/^No such key: /, "no such key: ");

@@ -10,7 +10,7 @@ export function mergePrimitiveList(current: readonly unknown[], patch: readonly 
   return [...new Set([...current, ...patch])];
 }
 
-export interface ObjectListRules {
+interface ObjectListRules {
   /** The item only says that its namesake goes. */
   isDeletion(item: JsonObject): boolean;
   merge(old: JsonObject, item: JsonObject): JsonObject;

@@ -50,7 +50,7 @@ export interface ManagedKind {
   custom: boolean;
 }
 
-export interface Merged {
+interface Merged {
   managers: Managers;
   /** What each manager loses because somebody else has set it to another value. */
   conflicts: Map<string, FieldSet>;

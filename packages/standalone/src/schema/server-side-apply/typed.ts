@@ -3,7 +3,7 @@ import { canonicalJson, childSchema, isObject, type JsonObject, type Schema } fr
 import { EMPTY, type FieldSet, LEAF, node, pathText, union } from "./field-set.ts";
 
 /** How server-side apply looks at a value: as one thing, as fields, or as a list whose elements have identities. */
-export type Shape = "scalar" | "atomic" | "fields" | "set" | "map";
+type Shape = "scalar" | "atomic" | "fields" | "set" | "map";
 
 export function shapeOf(value: unknown, schema: Schema | undefined): Shape {
   if (Array.isArray(value)) {

@@ -15,6 +15,7 @@ export type Outcome =
   /** It cannot be done as things are: the key comes again with back-off. */
   | { do: "fail"; code: string; message: string; hint?: string };
 
+/** The outcome of a decision that finds nothing to do until something that was read changes. */
 export const DONE: { do: "done" } = { do: "done" };
 
 /** Until something that was read changes, or (with a time) at the latest then. Milliseconds. */
@@ -22,12 +23,14 @@ export function wait(afterMs?: number): { do: "wait"; afterMs?: number } {
   return afterMs === undefined ? { do: "wait" } : { do: "wait", afterMs };
 }
 
+/** What every half of a controller gets with its key. */
 export interface ReconcileContext {
   /** Aborts when the controller is to stop. */
   signal: AbortSignal;
   logger: Logger;
 }
 
+/** What `read` gets: the context, and the tracked reader. */
 export interface ReadContext extends ReconcileContext {
   /** Notes what is read through it; a change of any of that asks for the key again. */
   reader: Reader;
@@ -111,6 +114,7 @@ export class ReconcileFailure extends Error {
   }
 }
 
+/** Tells an outcome (`done`, `wait`, `fail`) from a step that is to be applied. */
 export function isOutcome(step: { do: string }): step is Outcome {
   return step.do === "done" || step.do === "wait" || step.do === "fail";
 }

@@ -41,6 +41,7 @@ export interface Reader {
   topic(topic: string): void;
 }
 
+/** The part of an object that a decision depends on: the key is asked for again only when this changes. */
 // biome-ignore lint/suspicious/noExplicitAny: projections of all kinds in one map; each is only given its own objects
 export type Projection = (object: any) => unknown;
 
@@ -61,6 +62,7 @@ export interface Notes {
   topic(topic: string): void;
 }
 
+/** A reader of the store whose `get` and `list` note in `notes` what was looked at, absent objects too. */
 export function createReader(store: Pick<ObjectStore, "get" | "list">, notes: Notes): Reader {
   return {
     over: <T extends KubeObject, P>(cached: Cached<T>, of?: (object: T) => P) => follow(cached, of, notes),

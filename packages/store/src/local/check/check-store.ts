@@ -123,7 +123,7 @@ const OBJECTS: TreeKind = {
 };
 
 /** `pods default/web` of `pods/default/web`. */
-export function objectName(path: string): string {
+function objectName(path: string): string {
   const [collection = "", namespace = "", name = ""] = path.split("/");
   return `${collection} ${namespace === "" ? "" : `${namespace}/`}${name}`;
 }

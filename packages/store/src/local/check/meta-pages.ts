@@ -23,6 +23,7 @@ export interface Meta {
   main: TreeRecord;
 }
 
+/** Length of a tree's record in a page, in bytes. */
 export const TREE_BYTES = 48;
 /** What LMDB writes as the root of an empty tree: all bits, as a double. */
 export const NO_PAGE: number = 2 ** 64;
@@ -47,6 +48,7 @@ const AT = {
 };
 const META_BYTES = 168;
 
+/** Reads a tree's record that begins at `offset`; its numbers are little-endian, as LMDB writes them. */
 export function readTree(buffer: Buffer, offset: number): TreeRecord {
   return {
     flags: buffer.readUInt16LE(offset + 4),

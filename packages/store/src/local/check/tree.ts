@@ -7,6 +7,7 @@ const LEAF = 0x02;
 const OVERFLOW = 0x04;
 /** Flags of a node: its value is on pages of its own, or is the record of a tree. */
 const BIG = 0x01;
+/** Flag of a node whose value is a tree of its own (`F_SUBDATA` of LMDB). */
 export const SUBTREE = 0x02;
 const NODE_BYTES = 8;
 /** Where a long value is: first page, its transaction, how many pages. */
@@ -14,6 +15,7 @@ const BIG_BYTES = 24;
 /** A tree of more levels than this would not fit on any disk. */
 const DEEPEST = 16;
 
+/** One key and value of a page, with the flags of its node. */
 export interface Entry {
   key: Buffer;
   value: Buffer;

@@ -11,6 +11,7 @@ import { copyStore } from "./copy-pages.ts";
 const afterCopy = failpoint("store/restore/copied");
 const afterKeep = failpoint("store/restore/old-kept");
 
+/** What `restore` did: the report of the copy that is in force now. */
 export interface Restored extends StoreReport {
   /** Where the file is now that was there before; undefined when there was none. */
   kept: string | undefined;

@@ -6,6 +6,7 @@ import { copiesFolder, copyName, dropOldCopies, listCopies, roomForCopy } from "
 
 const HOUR_MS = 3_600_000;
 
+/** Which store is copied, how often, and where to. */
 export interface StateCopiesOptions {
   store: LocalStore;
   stateDir: string;

@@ -5,7 +5,7 @@ import { makeFolder } from "../../runtime/make-folder.ts";
 import { sizeOf } from "../files.ts";
 
 /** Copies kept: with one an hour, and one at every start, what happened today can be undone. */
-export const KEPT_COPIES = 6;
+const KEPT_COPIES = 6;
 /** The disk must have room for so many more before a copy is made by itself: the store itself needs room, too. */
 const ROOM = 3;
 
@@ -26,6 +26,7 @@ export function copiesFolder(stateDir: string): string {
   return join(stateDir, "backups");
 }
 
+/** The file name of a copy: sorted by name, copies are sorted by time. */
 export function copyName(time: Date, revision: number): string {
   return `store-${time.toISOString().replace(/[-:]|\.\d+/g, "")}-${revision}.mdb`;
 }

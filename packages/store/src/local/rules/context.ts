@@ -19,6 +19,7 @@ export interface Decision {
   object: UnstructuredObject;
 }
 
+/** What a kind's own rules may know of the request. */
 export function strategyContext(context: RuleContext): StrategyContext {
   return {
     dryRun: context.dryRun,

@@ -143,7 +143,7 @@ function withoutTimes(object: UnstructuredObject): unknown {
 }
 
 /** Marked for deletion, nobody holds it any more, and its grace is over. */
-export function isReleased(object: UnstructuredObject): boolean {
+function isReleased(object: UnstructuredObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
   return (
     deletionTimestamp !== undefined &&

@@ -26,7 +26,7 @@ function handleOf(volume: Pick<PersistentVolume, "spec"> | undefined): string | 
 }
 
 /** What of a volume's Kubernetes side the arbiter may have to know. */
-export interface ClaimQuestion {
+interface ClaimQuestion {
   volume: string;
   tickets: readonly AttachmentTicket[];
   /** Where the volume is wanted or open now. */

@@ -12,7 +12,7 @@ export const FINAL: ReadonlySet<string> = new Set([
   "DATA_LOSS",
 ]);
 
-export interface CloneView {
+interface CloneView {
   /** A volume that is made from another. */
   target: Volume;
   /** Undefined when it is gone. */

@@ -6,7 +6,7 @@ import type { CoordinatorView } from "./view.ts";
 /** Nodes that live prepare in less; until then the group says nothing of them. */
 const USUAL_MS = 10_000;
 
-export interface Lateness {
+interface Lateness {
   /** What the group waits for, when there is a reason to say so. */
   error?: EngineError;
   /** Look again then, if nothing has happened. */

@@ -4,8 +4,8 @@ import type { RecurringJob } from "../../../api/recurring-job.ts";
 import type { Snapshot } from "../../../api/snapshot.ts";
 import type { Volume } from "../../../api/volume.ts";
 
-export const JOB_ANNOTATION = "storage.mooring.dev/recurring-job";
-export const SCHEDULED_AT_ANNOTATION = "storage.mooring.dev/scheduled-at";
+const JOB_ANNOTATION = "storage.mooring.dev/recurring-job";
+const SCHEDULED_AT_ANNOTATION = "storage.mooring.dev/scheduled-at";
 const CREATED_AT_ANNOTATION = "storage.mooring.dev/created-at";
 
 /** One name per job, moment and volume: a run that is begun again after a kill finds what it made before. */

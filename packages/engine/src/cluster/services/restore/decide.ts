@@ -7,7 +7,7 @@ import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 
 const TYPE = "volume-restore-controller";
 
-export interface RestoreView {
+interface RestoreView {
   volume: Volume;
   /** The one that `spec.restoreFrom` names; undefined when there is none. */
   snapshot: Snapshot | undefined;

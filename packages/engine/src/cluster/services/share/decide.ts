@@ -9,7 +9,7 @@ import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts
 /** Without a ticket there is nobody whose verdict would tell that a node is ready. */
 const NODE_RETRY_MS = 2000;
 
-export interface ShareView {
+interface ShareView {
   volume: Volume;
   tickets: readonly AttachmentTicket[];
   /** All nodes, by id. */

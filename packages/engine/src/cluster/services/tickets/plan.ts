@@ -23,9 +23,9 @@ export interface TicketPlan {
 }
 
 /** How a job wants the device: away from workloads, or as it happens to be. */
-export type Frontend = "hidden" | "any";
+type Frontend = "hidden" | "any";
 
-export interface TicketOptions {
+interface TicketOptions {
   volume: Volume;
   type: AttacherType;
   /** The ticket dies with it. */

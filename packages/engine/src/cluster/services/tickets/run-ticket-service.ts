@@ -23,7 +23,7 @@ import {
 /** What a service writes besides tickets. */
 type OwnStep = { do: string };
 
-export interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
+interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
   name: string;
   gaps: TicketFailpoints;
   sources: readonly ControllerSource[];

@@ -7,13 +7,13 @@ import { RESTRICTED } from "./restricted.ts";
 
 const PREFIX = "pod-security.kubernetes.io/";
 const MODES = ["enforce", "audit", "warn"] as const;
-export type Mode = (typeof MODES)[number];
+type Mode = (typeof MODES)[number];
 const LEVELS = ["privileged", "baseline", "restricted"];
 /** The minor version whose controls `latest` means. */
-export const LATEST = 35;
+const LATEST = 35;
 
 /** `restricted:latest`, `baseline:v1.28`. */
-export interface Policy {
+interface Policy {
   level: string;
   version: string;
   minor: number;
