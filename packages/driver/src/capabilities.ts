@@ -47,14 +47,17 @@ const SERVICES = [
   Service.SNAPSHOT_ACCESSIBILITY_CONSTRAINTS,
 ];
 
+/** What ControllerGetCapabilities answers. */
 export function controllerCapabilities() {
   return { capabilities: CONTROLLER.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
+/** What GroupControllerGetCapabilities answers. */
 export function groupCapabilities() {
   return { capabilities: GROUP.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }
 
+/** What NodeGetCapabilities answers. */
 export function nodeCapabilities() {
   return { capabilities: NODE.map((type) => ({ type: { case: "rpc" as const, value: { type } } })) };
 }

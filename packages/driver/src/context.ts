@@ -7,6 +7,7 @@ import type { IoController } from "./node/io-limits/controller.ts";
 /** Which services an instance serves. */
 export type DriverMode = "controller" | "node" | "all";
 
+/** What a driver is started with. */
 export interface DriverOptions {
   store: ObjectStore;
   /** The machine; only the node service touches it. */

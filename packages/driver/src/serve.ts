@@ -30,6 +30,7 @@ import { createDriver } from "./driver.ts";
 /** The pool that volumes get when their parameters name none. */
 const DEFAULT_POOL = "default";
 
+/** What `mooring driver` serves, and where. */
 export interface ServeOptions {
   /** `unix:///path/csi.sock` */
   endpoint: string;
@@ -57,6 +58,7 @@ export interface ServeOptions {
   observe?: Observe;
 }
 
+/** A driver that answers on its socket. */
 export interface Serving {
   /** Settles when everything is released; volumes in use stay mounted. */
   readonly done: Promise<void>;

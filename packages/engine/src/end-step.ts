@@ -6,8 +6,10 @@ export type EndStep =
   | { do: "rest"; afterMs?: number }
   | { do: "fail"; code: EngineErrorCode; message: string; hint?: string };
 
+/** Nothing is left to do until something changes that was read. */
 export const REST: EndStep = { do: "rest" };
 
+/** Ends the work on a key with a coded error, which is written to its object. */
 export function fail(code: EngineErrorCode, message: string, hint?: string): EndStep {
   return { do: "fail", code, message, ...(hint === undefined ? {} : { hint }) };
 }

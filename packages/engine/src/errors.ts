@@ -45,6 +45,7 @@ export interface RecordedError {
   message: string;
 }
 
+/** An error as a status keeps it: code and message, and never a stack. */
 export function asRecorded(error: unknown): RecordedError {
   if (error instanceof EngineError) {
     const hint = error.hint === undefined ? "" : ` (${error.hint})`;

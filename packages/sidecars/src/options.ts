@@ -2,6 +2,7 @@ import type { Logger, ObjectStore } from "@mooring/store";
 import type { ControllerName, ControllerOptions } from "./controllers.ts";
 import type { CallMeasurement } from "./csi/measured.ts";
 
+/** Which driver, which cluster and which controllers. */
 export interface SidecarOptions extends ControllerOptions {
   store: ObjectStore;
   /** The driver's socket: `unix:///path/csi.sock`. */
@@ -27,6 +28,7 @@ export interface SidecarOptions extends ControllerOptions {
   onCall?: (call: CallMeasurement & { driver: string }) => void;
 }
 
+/** The Lease by which one process of several is chosen. Times in milliseconds. */
 export interface LeaderElectionOptions {
   /** Namespace of the Lease; default: that of the records. */
   namespace?: string;

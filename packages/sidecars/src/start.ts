@@ -13,6 +13,7 @@ import type { SidecarOptions } from "./options.ts";
 import { reportMissingRights } from "./rights/check.ts";
 import { runTerms } from "./term.ts";
 
+/** The controllers of a driver that run. */
 export interface Sidecars {
   /** What the driver said about itself at the start. A driver that comes back changed gets other controllers. */
   driver: DriverInfo;

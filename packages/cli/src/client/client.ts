@@ -4,6 +4,7 @@ import { AccessError, isInCluster, RestStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { EXIT } from "../output/exit-codes.ts";
 
+/** Where a command finds its API server; without a kubeconfig, that of the state folder. */
 export interface ClientOptions {
   kubeconfig?: string;
 }

@@ -4,6 +4,7 @@ import type { RestStore } from "@mooring/store";
 import { CommandError } from "../output/command-error.ts";
 import { type ClientOptions, openClient, openCluster } from "./client.ts";
 
+/** How a node reaches its API server the first time: by a token, or by a kubeconfig. */
 export interface JoinOptions extends ClientOptions {
   /** `https://host:port` */
   join?: string;

@@ -23,6 +23,7 @@ async function list(volume: string | undefined, options: ListOptions): Promise<v
   process.stdout.write(options.json === true ? `${JSON.stringify(rows, null, 2)}\n` : ticketTable(rows));
 }
 
+/** The tickets as `mooring ticket list` prints them. */
 export function ticketTable(rows: readonly TicketRow[]): string {
   const now = new Date();
   return table(

@@ -2,17 +2,23 @@ import type { VolumeGroupRestore } from "@mooring/sidecars";
 import type { VolumeGroupSnapshot } from "@mooring/store";
 import { claim, NAMESPACE, pod } from "./manifests.ts";
 
+/** The first claim of the demo's group. */
 export const ORDERS = "orders";
+/** The second claim of the demo's group, whose bookings must match the first. */
 export const PAYMENTS = "payments";
+/** Name of the demo's group snapshot. */
 export const GROUP = "shop-at-noon";
+/** Name of the demo's group restore. */
 export const RESTORE = "again";
 const LABELS = { app: "shop" };
 
+/** Two claims with the label that the group snapshot selects. */
 export const groupClaims = [ORDERS, PAYMENTS].map((name) => {
   const plain = claim(name, "512Mi");
   return { ...plain, metadata: { ...plain.metadata, labels: LABELS } };
 });
 
+/** Both claims at one moment. */
 export const groupSnapshot: VolumeGroupSnapshot = {
   apiVersion: "groupsnapshot.storage.k8s.io/v1",
   kind: "VolumeGroupSnapshot",
@@ -20,6 +26,7 @@ export const groupSnapshot: VolumeGroupSnapshot = {
   spec: { source: { selector: { matchLabels: LABELS } } },
 };
 
+/** A new claim from each member. */
 export const groupRestore: VolumeGroupRestore = {
   apiVersion: "storage.mooring.dev/v1alpha1",
   kind: "VolumeGroupRestore",
@@ -27,6 +34,7 @@ export const groupRestore: VolumeGroupRestore = {
   spec: { source: { volumeGroupSnapshotName: GROUP } },
 };
 
+/** Names of the claims that the restore makes. */
 export const restoredClaims = [ORDERS, PAYMENTS].map((name) => `${name}-${RESTORE}`);
 
 /**
@@ -67,5 +75,7 @@ sqlite3 -cmd '.timeout 10000' /orders/orders.db "
 `;
 
 const [orders = "", payments = ""] = restoredClaims;
+/** Books each order in both volumes, in one order. */
 export const shop = pod("shop", SHOP, { "/orders": ORDERS, "/payments": PAYMENTS });
+/** Fails when the restored volumes do not match. */
 export const groupAuditor = pod("group-auditor", AUDIT, { "/orders": orders, "/payments": payments });

@@ -1,10 +1,15 @@
 import { DRIVER_NAME } from "@mooring/engine";
 import type { PersistentVolumeClaim, Pod, StorageClass, VolumeSnapshot } from "@mooring/store";
 
+/** The demo keeps to this namespace, and takes it away. */
 export const NAMESPACE = "demo";
+/** The storage class of the demo. */
 export const CLASS = "demo-xfs";
+/** The claim that the writer writes to. */
 export const LIVE = "ledger";
+/** The snapshot that is taken while it writes. */
 export const SNAPSHOT = "ledger-at-noon";
+/** The claim that is restored from it. */
 export const RESTORED = "ledger-restored";
 
 /** XFS, because it grows while it is mounted on every kernel. */
@@ -19,6 +24,7 @@ export const storageClass: StorageClass = {
   allowVolumeExpansion: true,
 };
 
+/** A claim of the demo; empty, or from a snapshot. */
 export function claim(name: string, size: string, fromSnapshot?: string): PersistentVolumeClaim {
   return {
     apiVersion: "v1",
@@ -37,6 +43,7 @@ export function claim(name: string, size: string, fromSnapshot?: string): Persis
   };
 }
 
+/** The snapshot of the claim in use. */
 export const snapshot: VolumeSnapshot = {
   apiVersion: "snapshot.storage.k8s.io/v1",
   kind: "VolumeSnapshot",
@@ -85,6 +92,7 @@ df --output=size -B1 /restored | tail -n 1
 df --output=size -B1 /live | tail -n 1
 `;
 
+/** A pod that runs a shell script with claims mounted: path to claim. */
 export function pod(name: string, script: string, mounts: Record<string, string>): Pod {
   const entries = Object.entries(mounts);
   return {
@@ -107,5 +115,7 @@ export function pod(name: string, script: string, mounts: Record<string, string>
   };
 }
 
+/** Appends to the ledger without end. */
 export const writer: Pod = pod("writer", WRITE, { "/data": LIVE });
+/** Compares the restored ledger with the one in use. */
 export const auditor: Pod = pod("auditor", AUDIT, { "/restored": RESTORED, "/live": LIVE });

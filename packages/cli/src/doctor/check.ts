@@ -1,6 +1,7 @@
 /** `warn`: works, with a limit the person should know. */
 type CheckState = "ok" | "warn" | "fail";
 
+/** One thing that `mooring doctor` has looked at; `next` is what to do. */
 export interface Check {
   check: string;
   state: CheckState;
@@ -8,6 +9,7 @@ export interface Check {
   next?: string;
 }
 
+/** A {@link Check}. */
 export function check(name: string, state: CheckState, detail: string, next?: string): Check {
   return { check: name, state, detail, ...(next === undefined || state === "ok" ? {} : { next }) };
 }

@@ -31,6 +31,7 @@ export function collectPair(
   return { ...before, [claim]: value };
 }
 
+/** Creates the VolumeGroupRestore that a command asks for; resolves with it as the server left it. */
 export function createGroupRestore(store: ObjectStore, wish: RestoreWish): Promise<VolumeGroupRestore> {
   const { className, from, into, name, names, namespace, sizes, template } = wish;
   const defaults: ClaimOverrides = className === undefined ? {} : { storageClassName: className };
@@ -76,6 +77,7 @@ export function untilComplete(store: ObjectStore, namespace: string, name: strin
   );
 }
 
+/** A restore as the command prints it: phase, then a line per member. */
 export function renderRestore({ metadata, status }: VolumeGroupRestore): string {
   const members = status?.members ?? [];
   const head = `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;

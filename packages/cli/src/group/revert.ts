@@ -2,6 +2,7 @@ import { MOORING_API_VERSION, type VolumeGroupRevert, VolumeGroupReverts } from 
 import type { ObjectStore } from "@mooring/store";
 import { waitForObject } from "./wait.ts";
 
+/** Creates the VolumeGroupRevert that a command asks for; resolves with it as the server left it. */
 export function createGroupRevert(
   store: ObjectStore,
   { namespace, name, from }: { namespace: string; name: string; from: string },
@@ -34,6 +35,7 @@ export function untilReverted(store: ObjectStore, namespace: string, name: strin
   );
 }
 
+/** A revert as the command prints it: phase, then a line per member. */
 export function renderRevert({ metadata, status }: VolumeGroupRevert): string {
   return `${metadata.namespace}/${metadata.name}: ${status?.phase ?? "Waiting"}: ${status?.message ?? ""}\n`;
 }

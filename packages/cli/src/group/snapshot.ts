@@ -45,6 +45,7 @@ function parsed(text: string): LabelRequirement[] {
   }
 }
 
+/** Creates the VolumeGroupSnapshot that a command asks for; resolves with it as the server left it. */
 export function createGroupSnapshot(store: ObjectStore, wish: SnapshotWish): Promise<VolumeGroupSnapshot> {
   const { className, name, namespace, of } = wish;
   const isOfGroup = "group" in of;

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { CommandError } from "../output/command-error.ts";
 import { duration } from "./duration.ts";
 
+/** How long a silent node is believed to be there. */
 export interface NodeGrace {
   /** Milliseconds. */
   nodeGrace: number;
@@ -17,6 +18,7 @@ export function graceFor({ nodeGrace, leaseDuration }: NodeGrace): number {
   });
 }
 
+/** `--node-grace`. */
 export function nodeGraceOption(): Option {
   return new Option("--node-grace <time>", "a node that does not answer for so long is suspect")
     .argParser(duration)

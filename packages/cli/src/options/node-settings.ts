@@ -19,6 +19,7 @@ export function nodeName(text: string): string {
   });
 }
 
+/** True for what a Node can be called: an RFC 1123 label. */
 export const isNodeName = (text: string): boolean => NAME.test(text) && text.length <= 63;
 
 /** `zone=a,disk=fast` */

@@ -19,6 +19,7 @@ function quantity(text: string): number {
   }
 }
 
+/** `--pool-size`, of a pool that is made on first use. */
 export function poolSizeOption(): Option {
   return new Option(
     "--pool-size <size>",
@@ -26,6 +27,7 @@ export function poolSizeOption(): Option {
   ).argParser(poolSize);
 }
 
+/** `--pool`, of a pool that is there. */
 export function poolOption(): Option {
   return new Option("--pool <type>", "kind of the node's own pool")
     .choices(["xfs", "btrfs", "directory"])

@@ -25,6 +25,7 @@ function sharedPool(text: string): AgentPool {
   return { name: poolName(name), type: "xfs", shared: true, path: normalize(path) };
 }
 
+/** `--lease-duration`, of images in shared pools. */
 export function leaseDurationOption(): Option {
   return new Option(
     "--lease-duration <time>",

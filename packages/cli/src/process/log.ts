@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { type Logger, pino } from "pino";
 
+/** `--log-level`. */
 export function logLevelOption(): Option {
   return new Option("--log-level <level>", "least level that is logged")
     .choices(["debug", "info", "warn", "error"])

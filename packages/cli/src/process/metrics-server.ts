@@ -7,6 +7,7 @@ import { reconcileMetrics } from "./reconcile-metrics.ts";
 
 const OPTION = "--metrics-listen";
 
+/** A server of `/metrics` that is listening. */
 export interface MetricsEndpoint {
   close(): Promise<void>;
 }

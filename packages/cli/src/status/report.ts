@@ -33,6 +33,7 @@ export interface PoolReport {
   promisedBytes?: number;
 }
 
+/** What `mooring status` prints. */
 export interface StatusReport {
   nodes: { name: string; state: string }[];
   pools: PoolReport[];

@@ -13,6 +13,7 @@ export interface Finding {
   children: Finding[];
 }
 
+/** What `mooring why` found about one object, with what it is waiting for in turn. */
 export function finding(
   state: FindingState,
   subject: string,

@@ -5,6 +5,7 @@ import { type Capability, modeOfCanonical } from "../request/capability.ts";
 
 /** Ticket parameters that only the driver reads: what the volume was published as. */
 export const READ_ONLY = "readOnly";
+/** What a request asks for, as messages of refusals call it. */
 export const CAPABILITY = "capability";
 
 /** What a ticket of a publication says of it. */

@@ -2,6 +2,7 @@ import { CsiError, type v1 } from "@mooring/csi";
 import { isShared, type Pool, poolNodes, TOPOLOGY_NODE_KEY } from "@mooring/engine";
 import { availableBytes, describeRoom, MAKE_ROOM } from "../objects/pool-room.ts";
 
+/** What a new volume wants of its pool. */
 export interface PoolWish {
   /** Name from the parameters. */
   pool: string | undefined;

@@ -33,6 +33,7 @@ export function parsePath(path: string, field: string): string {
 
 type Kind = "directory" | "file" | "missing" | "other";
 
+/** What is at a path; a link is not followed. */
 export async function kindOf(path: string): Promise<Kind> {
   try {
     const info = await lstat(path);
@@ -86,6 +87,7 @@ function unusable(path: string, error: unknown): CsiError {
   });
 }
 
+/** The code of a failed system call, as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }

@@ -27,6 +27,7 @@ export function positionOf(object: KubeObject): Position {
   return { createdAt: createdAt(object), name: object.metadata.name };
 }
 
+/** Undefined: there is no such volume, or the id cannot be one of ours. */
 export async function findVolume(
   store: ObjectStore,
   id: string,
@@ -35,6 +36,7 @@ export async function findVolume(
   return isVolumeId(id) ? getIfAny(store, Volumes, { name: id }, signal) : undefined;
 }
 
+/** As {@link findVolume}; throws NOT_FOUND when there is none. */
 export async function getVolume(store: ObjectStore, id: string, signal: AbortSignal): Promise<Volume> {
   const volume = await findVolume(store, id, signal);
   if (volume === undefined) {
@@ -43,6 +45,7 @@ export async function getVolume(store: ObjectStore, id: string, signal: AbortSig
   return volume;
 }
 
+/** Undefined: there is no such snapshot, or the id cannot be one of ours. */
 export async function findSnapshot(
   store: ObjectStore,
   id: string,
@@ -51,6 +54,7 @@ export async function findSnapshot(
   return isSnapshotId(id) ? getIfAny(store, Snapshots, { name: id }, signal) : undefined;
 }
 
+/** Undefined: there is no such group snapshot, or the id cannot be one of ours. */
 export async function findGroupSnapshot(
   store: ObjectStore,
   id: string,
@@ -59,6 +63,7 @@ export async function findGroupSnapshot(
   return isGroupSnapshotId(id) ? getIfAny(store, GroupSnapshots, { name: id }, signal) : undefined;
 }
 
+/** Undefined: the pool's object is gone. */
 export async function findPool(
   store: ObjectStore,
   name: string,
@@ -67,6 +72,7 @@ export async function findPool(
   return getIfAny(store, Pools, { name }, signal);
 }
 
+/** Undefined: there is no agent of that node. */
 export async function findNode(
   store: ObjectStore,
   id: string,
@@ -77,6 +83,7 @@ export async function findNode(
     : undefined;
 }
 
+/** All objects of a kind, page by page. */
 export async function listObjects<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,

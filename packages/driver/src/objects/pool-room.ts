@@ -46,4 +46,5 @@ export function describeRoom(pool: Pool): string {
   );
 }
 
+/** Next step for a pool that has no room left. */
 export const MAKE_ROOM = "Delete volumes or snapshots, grow the pool, or raise its over-commit factor.";

@@ -26,6 +26,7 @@ export function defaultFs(size: bigint): FsType {
   return size >= FILE_SYSTEMS.xfs.minimumBytes ? "xfs" : SMALLEST_FS;
 }
 
+/** True for the file systems that the driver can make. */
 export function isFsType(name: string): name is FsType {
   return Object.hasOwn(FILE_SYSTEMS, name);
 }

@@ -113,6 +113,7 @@ export function ioLimitsOf(parameters: Volume["spec"]["mutableParameters"]): IoL
   return limits;
 }
 
+/** True when at least one I/O limit is set. */
 export function hasLimits(limits: IoLimits): boolean {
   return Object.keys(limits).length > 0;
 }

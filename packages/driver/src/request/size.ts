@@ -45,12 +45,14 @@ export function chooseSize(range: SizeRange, minimum: bigint, fallback: bigint =
   return size;
 }
 
+/** Up to the next size that an image can have. Bytes. */
 export function roundUp(bytes: bigint): bigint {
   return ((bytes + SECTOR - 1n) / SECTOR) * SECTOR;
 }
 function roundDown(bytes: bigint): bigint {
   return (bytes / SECTOR) * SECTOR;
 }
+/** The larger of the two. */
 export function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

@@ -13,6 +13,7 @@ export async function groupAnswer(driver: DriverContext, set: VolumeSet, signal:
   return groupOfVolumes(driver, set, volumes, poolOf);
 }
 
+/** A group as the add-ons' RPCs answer it, with its volumes. */
 export function groupOfVolumes(
   driver: DriverContext,
   set: VolumeSet,

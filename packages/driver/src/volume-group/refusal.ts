@@ -46,10 +46,12 @@ const HINTS: Readonly<Record<RefusalReason, string>> = {
   VOLUME_NOT_DELETED: "Take the volumes out of the group first (ModifyVolumeGroupMembership).",
 };
 
+/** The volume is being deleted, so it cannot join. */
 export const goingAway = (volumeId: string): Refusal => ({
   ...{ volumeId, reason: "VOLUME_NOT_FOUND", why: "is being deleted" },
 });
 
+/** The volume is in another group, and a volume is in one at most. */
 export const inAnother = (volumeId: string, other: string): Refusal => ({
   ...{ volumeId, reason: "VOLUME_IN_ANOTHER_GROUP", why: `is in volume group "${other}"` },
 });

@@ -1,6 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
+/** Who wants a volume attached. A type decides what yields to what, and who may write it (decision 0014). */
 export type AttacherType =
   | "csi-attacher"
   | "longhorn-api"
@@ -31,6 +32,7 @@ export interface AttachmentTicket {
   expiresAt?: string;
 }
 
+/** What the arbiter says of one ticket. */
 export interface AttachmentTicketStatus {
   id: string;
   satisfied: boolean;
@@ -76,6 +78,7 @@ export interface VolumeAttachment extends KubeObject {
   };
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/volumeattachments`. */
 export const VolumeAttachments = defineResource<VolumeAttachment>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

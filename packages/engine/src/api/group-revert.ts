@@ -40,8 +40,10 @@ export interface VolumeGroupRevert extends KubeObject {
   };
 }
 
+/** The status of a VolumeGroupRevert. */
 export type RevertStatus = NonNullable<VolumeGroupRevert["status"]>;
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/namespaces/NAMESPACE/volumegroupreverts`. */
 export const VolumeGroupReverts = defineResource<VolumeGroupRevert>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

@@ -3,6 +3,7 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** What CSI and Kubernetes allow in one group, too. */
 export const MAX_GROUP_MEMBERS = 100;
+/** How long writers may be held, at most, where nobody says. */
 export const DEFAULT_BARRIER_SECONDS = 5;
 
 /** One volume of a group and the snapshot that is made of it. */
@@ -64,6 +65,7 @@ export interface NodeBarrier {
   interrupted?: boolean;
 }
 
+/** How far a group snapshot is. Times are RFC 3339 with milliseconds. */
 export interface GroupSnapshotStatus {
   state: GroupSnapshotState;
   /** Counts the barriers that have been begun. */
@@ -87,6 +89,7 @@ export interface GroupSnapshotStatus {
   conditions?: Condition[];
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/groupsnapshots`. */
 export const GroupSnapshots = defineResource<GroupSnapshot>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

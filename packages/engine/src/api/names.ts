@@ -1,7 +1,10 @@
 /** API group and names that scripts and other parts rely on. */
 export const MOORING_GROUP = "storage.mooring.dev";
+/** The version of our kinds that is stored and served. */
 export const MOORING_VERSION = "v1alpha1";
+/** `apiVersion` of our kinds. */
 export const MOORING_API_VERSION = `${MOORING_GROUP}/${MOORING_VERSION}`;
+/** The name of our CSI driver; volumes of others are not ours. */
 export const DRIVER_NAME = "csi.mooring.dev";
 /** Key of the node's segment in CSI topologies and node labels. */
 export const TOPOLOGY_NODE_KEY = "topology.storage.mooring.dev/node";

@@ -35,6 +35,7 @@ function isKnown(status: Partial<NodeAgent["status"]>): status is NonNullable<No
   return status?.state !== undefined;
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/nodeagents`. */
 export const NodeAgents = defineResource<NodeAgent>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

@@ -26,6 +26,7 @@ export function isSaid(status: Status | undefined, state: Status["state"]): bool
   return status?.state === state && said("Ready") === Ready && said("Fenced") === Fenced;
 }
 
+/** The conditions of a NodeAgent after a report; times change only where a condition does. */
 export function nodeConditions(status: Status | undefined, word: NodeReport, now: Date): Condition[] {
   return (["Ready", "Fenced"] as const).map((type) => {
     const value = VALUES[word.state][type];

@@ -1,6 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
+/** What a pool lies on: it decides how images are copied, and what a group snapshot costs. */
 export type PoolType = "xfs" | "btrfs" | "directory";
 
 /**
@@ -34,6 +35,7 @@ export interface Pool extends KubeObject {
   status?: PoolStatus;
 }
 
+/** What the pool's agent says of it. Sizes in bytes. */
 export interface PoolStatus {
   /** Open on its node: images can be made. */
   ready: boolean;
@@ -45,6 +47,7 @@ export interface PoolStatus {
   conditions?: Condition[];
 }
 
+/** True for a pool that several nodes have open, with a lease for each image. */
 export function isShared(pool: Pool | undefined): boolean {
   return pool?.spec.mode === "shared";
 }
@@ -62,6 +65,7 @@ export function withoutUsage({ status, metadata, ...pool }: Pool): Pool {
   return { ...pool, metadata: { name, uid }, status: { ready, ...(nodes === undefined ? {} : { nodes }) } };
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/pools`. */
 export const Pools = defineResource<Pool>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

@@ -14,6 +14,7 @@ export interface RecurringJob extends KubeObject {
   status?: RecurringJobStatus;
 }
 
+/** When snapshots are taken, of which volumes, and how many are kept. */
 export interface RecurringJobSpec {
   /** Five or six fields, or a nickname such as `@daily`. */
   cron: string;
@@ -49,6 +50,7 @@ export interface JobTask {
   message?: string;
 }
 
+/** One run of a job, for one moment of its schedule. Times are RFC 3339. */
 export interface JobRun {
   /** The moment of the schedule that the run is for. */
   scheduledAt: string;
@@ -57,6 +59,7 @@ export interface JobRun {
   tasks: JobTask[];
 }
 
+/** What a job has done, and when its next moment is. */
 export interface RecurringJobStatus {
   phase?: "Waiting" | "Running" | "Suspended" | "Invalid";
   /** Moments of the schedule up to here are dealt with: run, or skipped. */
@@ -73,6 +76,7 @@ export interface RecurringJobStatus {
   conditions?: Condition[];
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/recurringjobs`. */
 export const RecurringJobs = defineResource<RecurringJob>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

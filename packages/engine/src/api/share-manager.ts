@@ -24,6 +24,7 @@ export interface ShareManagerStatus {
   error?: { code: string; message: string };
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/sharemanagers`. */
 export const ShareManagers = defineResource<ShareManager>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

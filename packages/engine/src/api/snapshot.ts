@@ -14,6 +14,7 @@ export interface Snapshot extends KubeObject {
   status?: SnapshotStatus;
 }
 
+/** How far a snapshot is. Sizes in bytes. */
 export interface SnapshotStatus extends Attempts {
   readyToUse: boolean;
   /** RFC 3339 with milliseconds; set once. */
@@ -27,6 +28,7 @@ export interface SnapshotStatus extends Attempts {
   conditions?: Condition[];
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/snapshots`. */
 export const Snapshots = defineResource<Snapshot>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

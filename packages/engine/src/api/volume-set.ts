@@ -13,6 +13,7 @@ export interface VolumeSet extends KubeObject {
   spec: VolumeSetSpec;
 }
 
+/** The volumes of a group, and the change of them that is under way. */
 export interface VolumeSetSpec {
   /**
    * Names of the Volumes, sorted. One that does not exist any more, or whose `spec.group` is another one, is none: it
@@ -35,6 +36,9 @@ export interface VolumeSetSpec {
   request?: Record<string, unknown>;
 }
 
+/**
+ * A change of a group's members, written before the first volume is touched, so that a second attempt ends it.
+ */
 export interface VolumeSetChange {
   /** Of this one attempt. */
   id: string;
@@ -42,6 +46,7 @@ export interface VolumeSetChange {
   members?: string[];
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/volumesets`. */
 export const VolumeSets = defineResource<VolumeSet>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

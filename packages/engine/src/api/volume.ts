@@ -16,6 +16,7 @@ export interface Volume extends KubeObject {
   status?: VolumeStatus;
 }
 
+/** What a volume is to be. The arbiter alone writes `nodeID` and `migrationNodeID`. */
 export interface VolumeSpec {
   /** Wanted size in bytes; it only ever grows. */
   size: number;
@@ -58,6 +59,7 @@ export interface VolumeSpec {
 /** States of the attachment machine. `creating` until the image is there, `deleting` once the object is going. */
 export type VolumeState = "creating" | "detached" | "attaching" | "attached" | "detaching" | "deleting";
 
+/** What a volume is. The agent of the responsible node writes it. */
 export interface VolumeStatus {
   state: VolumeState;
   robustness?: "unknown" | "healthy" | "faulted";
@@ -99,12 +101,14 @@ export interface RevertOrder {
   committed: boolean;
 }
 
+/** The growth of a file system on a device that has grown already. */
 export interface VolumeExpansion extends Attempts {
   /** Bytes that the file system is to have. */
   size: number;
   message?: string;
 }
 
+/** The way back of a volume to one of its snapshots. */
 export interface VolumeRestore extends Attempts {
   snapshot: string;
   request?: string;
@@ -123,6 +127,7 @@ export function isServed({ spec }: Pick<Volume, "spec">): boolean {
   return many && spec.migratable !== true && spec.volumeMode === "Filesystem";
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/volumes`. */
 export const Volumes = defineResource<Volume>({
   group: MOORING_GROUP,
   version: MOORING_VERSION,

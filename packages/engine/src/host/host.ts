@@ -14,6 +14,7 @@ export interface Host {
   hold?(fd: number): () => Promise<void>;
 }
 
+/** How a program is run. */
 export interface ExecOptions {
   signal?: AbortSignal;
   input?: string | Uint8Array;
@@ -25,6 +26,7 @@ export interface ExecOptions {
   uninterruptible?: boolean;
 }
 
+/** How a program ended, and the end of what it wrote. */
 export interface ExecResult {
   stdout: string;
   stderr: string;
@@ -54,6 +56,7 @@ export interface MountEntry {
   superOptions: string[];
 }
 
+/** Arguments of `mount`. */
 export interface MountRequest {
   source: string;
   target: string;
@@ -80,6 +83,7 @@ export interface Mounts {
   unmount(target: string, signal?: AbortSignal): Promise<void>;
 }
 
+/** A loop device that is bound to a file. */
 export interface LoopDevice {
   /** `/dev/loop3` */
   path: string;
@@ -95,6 +99,7 @@ export interface LoopDevice {
   deleted?: boolean;
 }
 
+/** The loop devices of the machine, as the kernel has them (sysfs). */
 export interface LoopDevices {
   list(): Promise<LoopDevice[]>;
   /** What the device (`/dev/loop3`) is bound to; undefined when to nothing. */
@@ -123,6 +128,7 @@ export interface LoopDevices {
   refresh(device: string): Promise<void>;
 }
 
+/** Time, as far as decisions depend on it. */
 export interface Clock {
   now(): Date;
   /** Milliseconds since this machine has started, time asleep included; never set back. */

@@ -13,12 +13,14 @@ interface SpawnRequest {
   uninterruptible: boolean;
 }
 
+/** What the process asks its spawner for. */
 export type SpawnerOrder =
   | { run: SpawnRequest }
   | { kill: number; signal: NodeJS.Signals }
   /** Lets a descriptor go. */
   | { close: number };
 
+/** What the spawner answers. */
 export type SpawnerReply =
   | { id: number; exitCode: number | null; signal: string | null; stdout: string; stderr: string }
   | { id: number; failed: string; code?: string }

@@ -9,6 +9,7 @@ export const HANDED_TO = "storage.mooring.dev/handed-to";
 /** How long to wait before another look at a lease that is meant for somebody else. */
 const HANDED_MS = 2000;
 
+/** Everything that a decision about an image's lease depends on. */
 export interface LeaseView {
   /** Undefined: nobody ever held the image. */
   lease: Lease | undefined;
@@ -26,6 +27,7 @@ export interface LeaseView {
   now: string;
 }
 
+/** The next step towards a lease, or away from it. */
 export type LeaseStep =
   /** Write this; `spec.leaseTransitions` is the fencing token. */
   | { do: "write"; spec: NonNullable<Lease["spec"]>; takenFrom: string | undefined }

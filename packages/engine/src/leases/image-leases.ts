@@ -17,6 +17,7 @@ import { decideLease, HANDED_TO, handedOver, type LeaseStep, TAKEN_FROM } from "
 import type { DeviceGuard } from "./guard.ts";
 import { type LeaseWatch, leaseName } from "./lease-watch.ts";
 
+/** The times of image leases, in milliseconds. */
 export interface LeaseTimes {
   /** A lease that is not renewed for so long is lost; default 15,000. */
   durationMs: number;
@@ -24,6 +25,7 @@ export interface LeaseTimes {
   safetyMs: number;
 }
 
+/** What they are where nobody says. */
 export const LEASE_TIMES: LeaseTimes = { durationMs: 15_000, safetyMs: 4_000 };
 
 interface ImageLeasesOptions {

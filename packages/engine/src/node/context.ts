@@ -10,6 +10,7 @@ import type { Fault } from "./health/fault.ts";
 import type { NodeClaim } from "./heartbeat/holder.ts";
 import type { OpenPools } from "./open-pools.ts";
 
+/** What a node needs for pools that it has together with others. */
 export interface Sharing {
   /** Names of the shared pools that this node takes part in. */
   pools: ReadonlySet<string>;

@@ -6,6 +6,7 @@ import { type ShareManager, ShareManagers } from "../api/share-manager.ts";
 import { type Snapshot, Snapshots } from "../api/snapshot.ts";
 import { type Volume, Volumes } from "../api/volume.ts";
 
+/** What the controllers of a node watch; one set for all of them. */
 export interface AgentInformers {
   pools: Informer<Pool>;
   volumes: Informer<Volume>;
@@ -15,6 +16,7 @@ export interface AgentInformers {
   shares: Informer<ShareManager>;
 }
 
+/** They list and watch once they are run. */
 export function createInformers(store: ObjectStore, logger: Logger): AgentInformers {
   const sourceKey = ({ spec }: Volume): string[] =>
     spec.source === undefined ? [] : [`${spec.source.kind}/${spec.source.name}`];

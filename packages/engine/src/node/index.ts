@@ -34,6 +34,7 @@ import { runVolumes } from "./volume/index.ts";
 
 const HEALTH_MS = 10_000;
 
+/** An agent that works for its node. */
 export interface Agent {
   /** Settles when everything is released. */
   readonly done: Promise<void>;

@@ -1,6 +1,7 @@
 import type { PoolBackend } from "../pools/backend.ts";
 import type { PoolLayout } from "../pools/layout.ts";
 
+/** A pool that is open in this process. */
 export interface OpenPool {
   name: string;
   backend: PoolBackend;

@@ -20,6 +20,7 @@ export interface AgentPool {
   holdWriters?: boolean;
 }
 
+/** What the agent of a node is started with. */
 export interface AgentOptions {
   store: ObjectStore;
   host: Host;

@@ -17,6 +17,7 @@ export interface AttachRequest {
   queue?: boolean;
 }
 
+/** An operator's wish that a ticket ends. */
 export interface DetachRequest {
   volume: string;
   /** Ticket id; default `longhorn-ui`. */

@@ -28,6 +28,7 @@ export function snapshotNameOf({ metadata, spec }: Snapshot): string {
   return personal(spec.request)?.name ?? metadata.name;
 }
 
+/** The labels that its maker gave to a snapshot. */
 export function snapshotLabelsOf({ spec }: Snapshot): Record<string, string> {
   return personal(spec.request)?.labels ?? {};
 }

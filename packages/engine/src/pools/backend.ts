@@ -1,6 +1,7 @@
 import type { Copy, GroupCopy, PreCopies } from "./group-copy.ts";
 import type { Image } from "./image.ts";
 
+/** How full a pool is, in bytes. */
 export interface PoolUsage {
   totalBytes: number;
   freeBytes: number;

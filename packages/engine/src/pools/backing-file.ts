@@ -9,6 +9,7 @@ import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
 
+/** Size of a pool that is made on first use; its file is sparse. */
 export const DEFAULT_POOL_BYTES: number = 20 * 1024 ** 3;
 
 /** A pool file before its file system is whole. */

@@ -1,6 +1,7 @@
 import { EngineError } from "../errors.ts";
 import type { PoolUsage } from "./backend.ts";
 
+/** How much a pool may promise, and what it keeps free. */
 export interface BudgetRules {
   /** Promised bytes may exceed the pool's size by this factor. */
   overcommit: number;
@@ -8,7 +9,9 @@ export interface BudgetRules {
   reserve: number;
 }
 
+/** Images are sparse: most never grow to what was promised. */
 export const DEFAULT_OVERCOMMIT = 10;
+/** Of a pool's size, this much is kept free. */
 export const DEFAULT_RESERVE_FRACTION = 0.05;
 
 /** Throws RESOURCE_EXHAUSTED, with the numbers, when `more` promised bytes do not fit. */

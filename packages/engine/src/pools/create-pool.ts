@@ -19,6 +19,7 @@ import { acquirePoolLock, type PoolLock } from "./pool-lock.ts";
 import { poolRoom } from "./room.ts";
 import { closeShared, openShared } from "./shared-folder.ts";
 
+/** Where a pool lies, and its limits. */
 export interface PoolOptions extends PoolLimits {
   host: Host;
   /** Absolute folder of the pool; made when it is not there. */

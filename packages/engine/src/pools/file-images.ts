@@ -8,6 +8,7 @@ import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
 import type { Image } from "./image.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 
+/** Ending of the file of an image that is whole. */
 export const IMAGE_SUFFIX = ".img";
 const afterTemporary = failpoint("engine/pool/image-written");
 const afterRename = failpoint("engine/pool/image-renamed");
@@ -109,6 +110,7 @@ export function fileImages(folder: string, loops: LoopDevices, maker = ""): Imag
   };
 }
 
+/** For `catch`: undefined for a file that is not there, and throws anything else. */
 export function absent(error: unknown): undefined {
   if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
   throw error;

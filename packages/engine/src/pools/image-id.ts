@@ -2,6 +2,7 @@ import { EngineError } from "../errors.ts";
 
 const ID = /^[vs]-[a-z0-9-]{1,120}$/;
 
+/** False: no image can have this id; it would leave the pool's folder, or be too long. */
 export function isImageId(id: string): boolean {
   return ID.test(id);
 }

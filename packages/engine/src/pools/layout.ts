@@ -14,6 +14,7 @@ export interface PoolLayout {
   cuts: string;
 }
 
+/** Where a pool of this type has what below its folder. */
 export function poolLayout(type: PoolType, folder: string): PoolLayout {
   const lock = join(folder, "lock");
   if (type === "directory")

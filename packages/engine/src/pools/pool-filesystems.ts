@@ -16,6 +16,7 @@ export const XFS_POOL: PoolFilesystem = {
   },
 };
 
+/** How the file system of a btrfs pool is made and mounted. */
 export const BTRFS_POOL: PoolFilesystem = {
   type: "btrfs",
   mkfs: { tool: "mkfs.btrfs", args: ["-q", "-K", "-s", "4096"] },

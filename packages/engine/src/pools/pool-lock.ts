@@ -10,6 +10,7 @@ const TAKEN = 75;
 const PATIENCE_MS = 10_000;
 const WAIT_MS = 100;
 
+/** A pool that no other process opens meanwhile. */
 export interface PoolLock {
   release(): Promise<void>;
 }

@@ -11,6 +11,7 @@ import type { Asker, Plan } from "./model.ts";
 import { checkRecord, checkWorld, must } from "./safety.ts";
 import { NODES, World } from "./world.ts";
 
+/** Everything that can happen in a history. */
 export const EVENTS = [
   "arbiter",
   "agent",
@@ -36,6 +37,7 @@ export const EVENTS = [
   "strip",
   "time",
 ] as const;
+/** One of {@link EVENTS}. */
 export type EventName = (typeof EVENTS)[number];
 
 /** What happens next; `who` picks the node or asker that it happens to, `times` how many steps are made in a row. */

@@ -75,6 +75,7 @@ export class SimKubernetes {
   }
 }
 
+/** The owner of a ticket that an attachment of Kubernetes stands for. */
 export function ownerFor(claim: KubernetesClaim | undefined): Pick<AttachmentTicket, "owner"> {
   return claim === undefined ? {} : { owner: ownerOf(claim) };
 }

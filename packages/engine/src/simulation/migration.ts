@@ -122,6 +122,7 @@ export function mayOpen(world: World, nodeID: string): boolean {
   return !isMigratable(world.volume) || world.lease.holder === nodeID;
 }
 
+/** The node gives the image's lease back. */
 export function giveBack({ lease }: World, nodeID: string): void {
   if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "" });
 }
@@ -131,6 +132,7 @@ export function loseLease({ lease }: World, nodeID: string): void {
   if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "", unclean: true });
 }
 
+/** A step in words, for the story of a history. */
 export function nameOf(step: AgentStep): string {
   if (step.do === "migrate") return step.step.do === "record" ? `record ${step.step.what}` : step.step.do;
   return step.do === "record" ? `record ${step.state}` : `${step.do} the device`;

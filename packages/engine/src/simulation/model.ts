@@ -8,6 +8,7 @@ export interface SimVolume extends Volume {
   opener: string;
 }
 
+/** What the simulated agent of a node does next. */
 export type AgentStep =
   | { do: "migrate"; step: SimMigrationStep }
   | { do: "open" }
@@ -23,6 +24,7 @@ export interface SimLease {
   unclean: boolean;
 }
 
+/** What it does next of a migration. */
 export type SimMigrationStep =
   | Exclude<MigrationStep, { do: "wait" }>
   | { do: "release-lease" | "renew-image" };
@@ -37,6 +39,7 @@ export interface Asker {
   expiresAfter?: number | undefined;
 }
 
+/** What a history is about: the volume, and who wants it. */
 export interface Plan {
   shared: boolean;
   /** A block volume that may be on two nodes while it moves. */

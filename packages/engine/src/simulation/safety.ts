@@ -162,6 +162,7 @@ function checkServed(before: Volume, from: string, seen: ArbiterView, live: Atta
   must(user === undefined || moves, "S10", `it was taken from "${from}", which serves it to "${user}"`);
 }
 
+/** True when the ticket's time is over. */
 export function expired(ticket: AttachmentTicket, now: Date): boolean {
   return ticket.expiresAt !== undefined && Date.parse(ticket.expiresAt) <= now.getTime();
 }

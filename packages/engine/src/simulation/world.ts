@@ -7,6 +7,7 @@ import type { ArbiterView } from "../cluster/arbiter/view.ts";
 import { SimKubernetes } from "./kubernetes.ts";
 import type { AgentStep, Plan, SimLease, SimVolume } from "./model.ts";
 
+/** The nodes of every history. */
 export const NODES = ["a", "b", "c"] as const;
 
 /** A machine as it is, and as the store believes it to be. */

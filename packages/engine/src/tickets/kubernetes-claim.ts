@@ -22,6 +22,7 @@ export function csiTicketId(volume: string, nodeID: string): string {
   return `csi-${createHash("sha256").update(`${volume}${DRIVER_NAME}${nodeID}`).digest("hex")}`;
 }
 
+/** The VolumeAttachment of Kubernetes that a ticket lives and dies with. */
 export function ownerOf({ name, uid }: KubernetesClaim): NonNullable<AttachmentTicket["owner"]> {
   return { ...KUBERNETES_OWNER, name, uid };
 }

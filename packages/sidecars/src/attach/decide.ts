@@ -21,6 +21,7 @@ export interface Published {
   secret?: SecretRef;
 }
 
+/** Arguments of ControllerPublishVolume, besides the secrets themselves. */
 export interface PublishArguments extends Published {
   capability: Capability;
   readonly: boolean;
@@ -33,6 +34,7 @@ export type AttachAnswer =
   | { kind: "unpublished" }
   | { kind: "failed"; message: string; code?: number };
 
+/** Everything that the next step for a VolumeAttachment depends on. */
 export interface AttachView {
   driver: DriverInfo;
   attachment: KubeVolumeAttachment | undefined;
@@ -48,6 +50,7 @@ export interface AttachView {
   pauseMs: number;
 }
 
+/** One visible change for a VolumeAttachment, or one call to the driver. */
 export type AttachStep =
   | { do: "mark-attached"; context: Record<string, string> }
   | { do: "add-finalizer-to-volume" }

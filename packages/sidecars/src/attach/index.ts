@@ -23,6 +23,7 @@ import { runReconciliation } from "./reconcile-published.ts";
 
 const volumeReleased = failpoint("sidecars/attach/volume-released");
 
+/** How volumes are attached. Times in milliseconds. */
 export interface AttachOptions {
   /** File system named in capabilities of volumes that name none. */
   defaultFsType: string;

@@ -40,6 +40,9 @@ export interface Answer {
   stale: boolean;
 }
 
+/**
+ * Everything that the next step for a slot depends on: the slot, the objects for it, the driver's last answer.
+ */
 export interface CapacityView {
   slot: Slot;
   /** The class is ours and its capacity matters, and the driver runs in the place. */
@@ -55,6 +58,7 @@ export interface CapacityView {
   now: number;
 }
 
+/** One visible change of the CSIStorageCapacities of a slot, or one GetCapacity. */
 export type CapacityStep =
   | { do: "delete-strangers"; objects: readonly CSIStorageCapacity[] }
   | { do: "delete-capacity"; object: CSIStorageCapacity }
@@ -87,12 +91,14 @@ export function capacityName(driver: string, { className, segments }: Slot): str
   return `csisc-${hash.digest("hex").slice(0, 20)}`;
 }
 
+/** What the driver says of a slot. */
 export interface Amount {
   /** Quantities. */
   capacity: string;
   maximumVolumeSize?: string;
 }
 
+/** The CSIStorageCapacity that says `amount` of a slot; it is not created here. */
 export function capacityFor(
   driver: string,
   namespace: string,

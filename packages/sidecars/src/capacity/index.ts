@@ -8,6 +8,7 @@ import { type CapacityStep, type CapacityView, decideCapacity } from "./decide.t
 import { readPlaces, readSlot } from "./read.ts";
 import { slotKey, slotOf } from "./slot.ts";
 
+/** Of which classes capacity is published, and how often the driver is asked. Times in milliseconds. */
 export interface CapacityOptions {
   /** Milliseconds between questions to the driver; default 60,000. */
   pollMs: number;

@@ -16,6 +16,7 @@ interface Pause {
   until: number;
 }
 
+/** Pauses between calls, by id; see {@link BackoffOptions}. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #pauses = new Map<string, Pause>();

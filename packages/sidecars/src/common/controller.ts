@@ -17,8 +17,10 @@ export type Rest =
   /** Look again after that many milliseconds, or when something changes; infinite: only then. */
   | { do: "wait"; ms: number };
 
+/** There is nothing more to do until something changes that was read. */
 export const DONE: Rest = { do: "done" };
 
+/** One controller of a driver: what it watches and reads, how it decides, and how it applies. */
 export interface SidecarController<View, Step extends { do: string }> {
   name: string;
   sources: readonly ControllerSource[];

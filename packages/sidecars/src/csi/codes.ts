@@ -1,5 +1,6 @@
 import { Code, CsiError, NOTHING_MADE } from "@mooring/csi";
 
+/** A call to the driver that failed. */
 export interface CallFailure {
   /** Absent when the failure did not come from the driver: nobody knows what happened. */
   code?: number;
@@ -33,6 +34,9 @@ export function isCreateVolumeUncertain({ code, nothingMade }: CallFailure): boo
   return !nothingMade && (code === undefined || UNCERTAIN.has(code));
 }
 
+/**
+ * The call may have had an effect, or may still get it; RESOURCE_EXHAUSTED may mean "too much at once" here.
+ */
 export function isUncertain(failure: CallFailure): boolean {
   if (failure.nothingMade) return false;
   return isCreateVolumeUncertain(failure) || failure.code === Code.RESOURCE_EXHAUSTED;

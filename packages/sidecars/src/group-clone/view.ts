@@ -16,8 +16,10 @@ export interface GroupCloneView {
   now: string;
 }
 
+/** The status of a VolumeGroupClone. */
 export type CloneStatus = NonNullable<VolumeGroupClone["status"]>;
 
+/** One visible change for a VolumeGroupClone. */
 export type GroupCloneStep =
   | { do: "guard" }
   | { do: "create-snapshot"; snapshot: VolumeGroupSnapshot }

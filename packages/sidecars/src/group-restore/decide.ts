@@ -17,6 +17,7 @@ interface RestoreEvent {
   message: string;
 }
 
+/** One visible change for a VolumeGroupRestore. */
 export type GroupRestoreStep =
   | { do: "write-status"; status: RestoreStatus; event: RestoreEvent | undefined }
   | { do: "create-group"; group: VolumeGroup }

@@ -4,6 +4,7 @@ import type { MemberStatus, RestorePhase, VolumeGroupRestore } from "../kube/gro
 import { isComplete, NO_VOLUME_YET } from "./assess.ts";
 import type { Obstacle } from "./obstacle.ts";
 
+/** The status of a VolumeGroupRestore. */
 export type RestoreStatus = NonNullable<VolumeGroupRestore["status"]>;
 
 /** One row per outcome: the phase that `kubectl get` shows, and the conditions that can be waited for. */

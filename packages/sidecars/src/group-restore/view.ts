@@ -15,6 +15,7 @@ export interface MemberView {
   content: VolumeSnapshotContent | undefined;
 }
 
+/** Everything that the next step for a VolumeGroupRestore depends on. */
 export interface GroupRestoreView {
   /** The driver that this process works for. */
   driver: string;

@@ -67,6 +67,9 @@ function recordSource({ claim, handle }: Source): [string, RecordedSource] {
   return [handle, { claim: claim.metadata.name, mode }];
 }
 
+/**
+ * The claims that the content was made for, by volume handle, as its annotation has them; empty without one.
+ */
 export function recordedSources({ metadata }: VolumeGroupSnapshotContent): Record<string, RecordedSource> {
   const record = metadata.annotations?.[GROUP_SOURCES];
   return record === undefined ? {} : (JSON.parse(record) as Record<string, RecordedSource>);

@@ -128,6 +128,7 @@ export function memberContentFor(
 /** A label's value has at most 63 characters: a longer name is found by the owner reference alone. */
 const LONGEST_LABEL = 63;
 
+/** The label by which the members of a group snapshot are listed. */
 export function memberLabels({ metadata: { name } }: VolumeGroupSnapshot): Record<string, string> {
   return name.length > LONGEST_LABEL ? {} : { [MEMBER_OF_LABEL]: name };
 }
@@ -139,6 +140,7 @@ export const MEMBER_FINALIZERS = [
   SNAPSHOT_IN_GROUP_FINALIZER,
 ] as const;
 
+/** The VolumeSnapshot of a member, bound to its content before either is there. */
 export function memberSnapshotFor(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,
@@ -165,6 +167,7 @@ export function memberSnapshotFor(
   };
 }
 
+/** What a member's content says, from what the driver said of the group. */
 export function memberContentStatus(
   content: VolumeGroupSnapshotContent,
   { info }: Member,
@@ -178,6 +181,7 @@ export function memberContentStatus(
   };
 }
 
+/** What a member's VolumeSnapshot says; `now` is RFC 3339. */
 export function memberStatus(
   group: VolumeGroupSnapshot,
   content: VolumeGroupSnapshotContent,

@@ -48,6 +48,7 @@ export function selectorOf(
   }
 }
 
+/** True when the group snapshot's selector selects the claim; never across namespaces. */
 export function selects(group: VolumeGroupSnapshot, claim: PersistentVolumeClaim): boolean {
   const selector = selectorOf(group);
   return (

@@ -37,8 +37,10 @@ export interface GroupSnapshotView {
   pauseMs: number;
 }
 
+/** Reasons of the events that a status brings with it. */
 export type GroupSnapshotEvent = "GroupSnapshotCreated" | "GroupSnapshotReady";
 
+/** One visible change for a VolumeGroupSnapshot. */
 export type GroupSnapshotStep =
   | { do: "add-finalizer" }
   /** For a freeze of the VolumeGroup, after an attempt that has failed. */
@@ -53,6 +55,9 @@ export type GroupSnapshotStep =
   | { do: "delete-content" }
   | { do: "release" };
 
+/**
+ * What an operator has to know: an event, the status's error, and events of the claims that are concerned.
+ */
 export interface ReportStep {
   do: "report";
   reason: string;
@@ -61,6 +66,7 @@ export interface ReportStep {
   ofClaims?: SourceProblem["ofClaims"];
 }
 
+/** A {@link ReportStep}. */
 export function report(
   reason: string,
   message: string,

@@ -9,6 +9,7 @@ import { listVolumes } from "../csi/list-volumes.ts";
 import { patchMetadata } from "../kube/patch.ts";
 import { type Condition, decideCondition } from "./decide.ts";
 
+/** How often the driver is asked whether it is alive, and about its volumes. Times in milliseconds. */
 export interface HealthOptions {
   /** Milliseconds between questions whether the driver is alive; default 10,000. */
   probeMs: number;

@@ -1,5 +1,6 @@
 import type { Informer, KubeObject, Resource } from "@mooring/store";
 
+/** Index name to the values under which an object is found. */
 export type Indexers<T> = Record<string, (object: T) => string[]>;
 
 /** A controller's picture of one kind. */

@@ -69,6 +69,7 @@ interface ClusterScope {
   logger: Logger;
 }
 
+/** Which objects of a kind are kept, and how they are indexed. */
 export interface CacheOptions<T extends KubeObject> {
   namespace?: string;
   labelSelector?: string;

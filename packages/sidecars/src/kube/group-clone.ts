@@ -34,6 +34,7 @@ export interface VolumeGroupClone extends KubeObject {
   };
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/namespaces/NAMESPACE/volumegroupclones`. */
 export const VolumeGroupClones = defineResource<VolumeGroupClone>({
   group: "storage.mooring.dev",
   version: "v1alpha1",

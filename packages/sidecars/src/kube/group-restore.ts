@@ -12,6 +12,7 @@ export interface ClaimOverrides {
   labels?: Record<string, string>;
 }
 
+/** What one member's claim gets instead of what all of them get. */
 export interface MemberOverrides extends ClaimOverrides {
   /** The source claim, or the VolumeSnapshot of a member that names no claim. */
   claim: string;
@@ -52,6 +53,7 @@ export interface MemberStatus {
   message: string;
 }
 
+/** How far a restore is; `Complete` has all claims, `Ready` has them bound. */
 export type RestorePhase = "Waiting" | "Restoring" | "Complete" | "Ready" | "Failed";
 
 /** A wish for all claims of a group snapshot at once. The claims it has made outlive it. */
@@ -85,6 +87,7 @@ export interface VolumeGroupRestore extends KubeObject {
   };
 }
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/namespaces/NAMESPACE/volumegrouprestores`. */
 export const VolumeGroupRestores = defineResource<VolumeGroupRestore>({
   group: "storage.mooring.dev",
   version: "v1alpha1",
@@ -95,4 +98,5 @@ export const VolumeGroupRestores = defineResource<VolumeGroupRestore>({
 
 /** On a restored claim: which restore made it. The label is for people, the annotation tells ours from others'. */
 export const RESTORE_LABEL = "storage.mooring.dev/group-restore";
+/** Label of a claim: the UID of the restore that made it. */
 export const RESTORE_UID = "storage.mooring.dev/group-restore-uid";

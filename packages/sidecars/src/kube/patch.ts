@@ -11,6 +11,7 @@ export interface MetadataChange {
   guarded?: boolean;
 }
 
+/** The key by which a store knows the object; without a namespace for what is cluster-wide. */
 export function objectKey(object: KubeObject): ObjectKey {
   const { name, namespace } = object.metadata;
   return namespace === undefined || namespace === "" ? { name } : { name, namespace };

@@ -16,6 +16,7 @@ export interface ModifyAnswer {
   target: string;
 }
 
+/** Everything that the next step for a claim's VolumeAttributesClass depends on. */
 export interface ModifyView {
   driver: DriverInfo;
   claim: PersistentVolumeClaim | undefined;
@@ -26,6 +27,7 @@ export interface ModifyView {
   pauseMs: number;
 }
 
+/** One visible change on the way to another VolumeAttributesClass, or one ControllerModifyVolume. */
 export type ModifyStep =
   /** Persisted before the call: from now on the volume may have the attributes of the class. */
   | { do: "announce"; target: string }

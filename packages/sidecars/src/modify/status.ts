@@ -5,6 +5,7 @@ import { withCondition } from "../common/conditions.ts";
 /** Conditions that stand for one change: they come and go together. */
 const MODIFY_CONDITIONS: ReadonlySet<string> = new Set(["ModifyingVolume", "ModifyVolumeError"]);
 
+/** What a step changes of a claim's `modifyVolumeStatus` and conditions. */
 export interface ModifyStatusChange {
   /** Absent: no change is under way. */
   progress?: { status: "Pending" | "InProgress" | "Infeasible"; target: string };

@@ -11,8 +11,10 @@ export interface NodeInfo {
   segments: Segments;
 }
 
+/** What a CSINode says of one driver. */
 export type CsiNodeEntry = CSINode["spec"]["drivers"][number];
 
+/** Everything that a node's registration depends on. */
 export interface RegistrationView {
   driver: string;
   nodeName: string;
@@ -26,6 +28,7 @@ export interface RegistrationView {
   knowsDriver: boolean;
 }
 
+/** One visible change of CSIDriver, CSINode or Node. */
 export type RegistrationStep =
   | { do: "create-csi-driver" }
   | { do: "create-csi-node"; drivers: CsiNodeEntry[] }

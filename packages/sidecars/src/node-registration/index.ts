@@ -10,6 +10,7 @@ import {
   type RegistrationView,
 } from "./decide.ts";
 
+/** What a registration says where the driver itself says nothing. */
 export interface RegistrationOptions {
   /** What the CSIDriver object says where it does not exist yet; the rest follows from the capabilities. */
   csiDriver: Overrides | ((driver: string) => Overrides);

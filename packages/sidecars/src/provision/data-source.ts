@@ -17,6 +17,7 @@ export interface SourceObjects {
   volume?: PersistentVolume;
 }
 
+/** The data that a new volume begins with, or why it cannot have them. */
 export type SourceResult =
   | { source: NonNullable<CreateVolumeArguments["source"]>; ref: SourceRef }
   /** `pending`: it is being made, or may be about to be. */

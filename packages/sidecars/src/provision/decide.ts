@@ -23,6 +23,7 @@ export type Answer =
   | { kind: "removed"; error?: string }
   | { kind: "failed"; failure: CallFailure };
 
+/** Everything that the next step for a claim's UID depends on. */
 export interface ProvisionView {
   driver: DriverInfo;
   /** The claim with the UID in question; absent when it is gone. */
@@ -43,6 +44,7 @@ export interface ProvisionView {
   pauseMs: number;
 }
 
+/** One visible change on the way to a PersistentVolume, or one call to the driver. */
 export type ProvisionStep =
   | { do: "announce-populator"; what: string }
   /** `pending`: time alone may help. */

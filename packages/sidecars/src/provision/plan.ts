@@ -37,6 +37,7 @@ export interface ProvisionOptions {
   preventVolumeModeConversion: boolean;
 }
 
+/** What external-provisioner does without flags. */
 export const PROVISION_DEFAULTS: ProvisionOptions = {
   volumeNamePrefix: "pvc",
   volumeNameUuidLength: -1,
@@ -48,6 +49,7 @@ export const PROVISION_DEFAULTS: ProvisionOptions = {
   preventVolumeModeConversion: true,
 };
 
+/** Everything that the arguments of CreateVolume follow from. */
 export interface PlanInput {
   claim: PersistentVolumeClaim;
   storageClass: StorageClass;
@@ -59,6 +61,7 @@ export interface PlanInput {
   attributesClass: VolumeAttributesClass | undefined;
 }
 
+/** The arguments of CreateVolume, or why there are none. */
 export type Plan =
   | { kind: "intent"; intent: Intent }
   /** `pending`: the data source is on its way; nothing has to be changed. */

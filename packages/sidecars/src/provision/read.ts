@@ -22,6 +22,9 @@ interface ClaimInput {
   requestKey: string;
 }
 
+/**
+ * What the decision about the claim of this UID depends on. `fresh`: the server is asked for the objects themselves.
+ */
 export async function readClaim(
   context: SidecarContext,
   options: ProvisionOptions,

@@ -3,6 +3,7 @@ import { DONE, type Rest } from "../common/controller.ts";
 import { PV_FINALIZER } from "../common/names.ts";
 import type { DriverInfo } from "../csi/driver-info.ts";
 
+/** Everything that the next step for a released volume depends on. */
 export interface ReclaimView {
   driver: DriverInfo;
   volume: PersistentVolume | undefined;
@@ -13,6 +14,7 @@ export interface ReclaimView {
   pauseMs: number;
 }
 
+/** One visible change for a released volume, or one DeleteVolume. */
 export type ReclaimStep =
   | { do: "add-finalizer" }
   | { do: "drop-finalizer" }

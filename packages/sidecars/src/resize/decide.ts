@@ -12,6 +12,7 @@ export type ResizeAnswer =
   | { kind: "expanded"; target: bigint; bytes: bigint; nodeExpansion: boolean }
   | { kind: "refused"; target: bigint };
 
+/** Everything that the next step for a claim's size depends on. */
 export interface ResizeView {
   driver: DriverInfo;
   claim: PersistentVolumeClaim | undefined;
@@ -22,6 +23,7 @@ export interface ResizeView {
   pauseMs: number;
 }
 
+/** Arguments of ControllerExpandVolume, besides the secrets themselves. `bytes` is what is required. */
 export interface ExpandArguments {
   handle: string;
   bytes: bigint;
@@ -29,6 +31,7 @@ export interface ExpandArguments {
   secret?: SecretRef;
 }
 
+/** One visible change on the way to a larger volume, or one ControllerExpandVolume. Sizes in bytes. */
 export type ResizeStep =
   /** Persisted before the call: from now on the volume may have that size. */
   | { do: "announce"; target: bigint }

@@ -1,5 +1,6 @@
 import { type PersistentVolume, type PersistentVolumeClaim, parseQuantity } from "@mooring/store";
 
+/** `status.allocatedResourceStatuses.storage` of a claim (KEP 1790); empty: no expansion is under way. */
 export type ResizeStatus =
   | "ControllerResizeInProgress"
   | "ControllerResizeInfeasible"
@@ -21,6 +22,7 @@ export interface Sizes {
   fileSystemPending: boolean;
 }
 
+/** The sizes that claim and volume say, in bytes. */
 export function sizesOf(claim: PersistentVolumeClaim, volume: PersistentVolume): Sizes {
   const { allocatedResources, allocatedResourceStatuses, capacity, conditions = [] } = claim.status ?? {};
   const allocated = allocatedResources?.storage;

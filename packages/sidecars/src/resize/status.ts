@@ -10,6 +10,7 @@ const RESIZE_CONDITIONS: ReadonlySet<string> = new Set([
   "NodeResizeError",
 ]);
 
+/** What a step changes of a claim's sizes and conditions. Sizes in bytes. */
 export interface ResizeStatusChange {
   condition?: { type: string; message: string };
   status?: Exclude<ResizeStatus, "">;

@@ -4,6 +4,7 @@
  */
 const REFERENCE = /\$\{([^}]*)\}|\$([A-Za-z0-9_]+|[*#$@!?-])/g;
 
+/** A class names a secret that cannot be: the message says which key is wrong. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
@@ -23,10 +24,12 @@ export function expandTemplate(template: string, tokens: Readonly<Record<string,
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
+/** RFC 1123 label: at most 63 lower-case letters, digits and hyphens. */
 export function isDnsLabel(text: string): boolean {
   return text.length <= 63 && LABEL.test(text);
 }
 
+/** RFC 1123 subdomain: labels with dots between them, at most 253 characters. */
 export function isDnsSubdomain(text: string): boolean {
   return text.length <= 253 && text.split(".").every((part) => LABEL.test(part));
 }

@@ -21,6 +21,7 @@ import {
   TemplateError,
 } from "../secrets/references.ts";
 
+/** The content's name follows from the snapshot's UID, so that a second attempt meets the first. */
 export function contentNameFor(snapshot: VolumeSnapshot): string {
   return `snapcontent-${snapshot.metadata.uid}`;
 }

@@ -21,6 +21,7 @@ import { TemplateError } from "../secrets/references.ts";
 import { contentFor, contentNameFor } from "./content-for.ts";
 import { sameStatus, statusFor } from "./status.ts";
 
+/** Everything that the next step for a VolumeSnapshot depends on. */
 export interface SnapshotView {
   driver: string;
   snapshot: VolumeSnapshot | undefined;
@@ -37,6 +38,7 @@ export interface SnapshotView {
   pauseMs: number;
 }
 
+/** One visible change for a VolumeSnapshot. */
 export type SnapshotStep =
   | { do: "set-class"; className: string }
   | { do: "add-finalizer"; finalizers: string[] }

@@ -15,6 +15,7 @@ export interface Requirement {
   preferred: Segments[];
 }
 
+/** What a volume's topology requirement follows from. */
 export interface TopologyInput {
   driver: string;
   claimName: string;
@@ -103,6 +104,7 @@ function firstKeys(input: TopologyInput): string[] {
   return best === undefined ? [] : (JSON.parse(best[0]) as string[]);
 }
 
+/** The keys that the driver has on this node, as its CSINode says. */
 export function topologyKeys(csiNode: CSINode, driver: string): readonly string[] {
   return csiNode.spec.drivers.find(({ name }) => name === driver)?.topologyKeys ?? [];
 }

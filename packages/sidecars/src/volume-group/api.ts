@@ -128,12 +128,15 @@ export interface VolumeGroupContent extends KubeObject {
 const kind = <T extends KubeObject>(name: string, plural: string, namespaced: boolean) =>
   defineResource<T>({ group: "storage.mooring.dev", version: "v1alpha1", kind: name, plural, namespaced });
 
+/** Served at `/apis/storage.mooring.dev/v1alpha1/namespaces/NAMESPACE/volumegroups`. */
 export const VolumeGroups = kind<VolumeGroup>("VolumeGroup", "volumegroups", true);
+/** Served at `/apis/storage.mooring.dev/v1alpha1/volumegroupcontents`; cluster-wide. */
 export const VolumeGroupContents = kind<VolumeGroupContent>(
   "VolumeGroupContent",
   "volumegroupcontents",
   false,
 );
+/** Served at `/apis/storage.mooring.dev/v1alpha1/volumegroupclasses`; cluster-wide. */
 export const VolumeGroupClasses = kind<VolumeGroupClass>("VolumeGroupClass", "volumegroupclasses", false);
 
 /** Members of one group where neither class nor content says how many. */

@@ -18,6 +18,7 @@ export type TicketResult =
   /** It cannot be a member. `handle`: it is held all the same, and has to be let go. */
   | { kind: "left-out"; reason: string; message: string; handle?: string };
 
+/** What says whether a claim may be in the group, besides the claim itself. */
 export interface Surroundings {
   group: VolumeGroup;
   driver: string;

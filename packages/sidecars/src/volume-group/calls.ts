@@ -10,6 +10,7 @@ interface CallOptions {
 /** How often a list is begun anew before the driver is believed to be unable to give one. */
 const MOST_STARTS = 5;
 
+/** What the driver said of a group. Throws when it names none. */
 export function answerOf(group: volumegroup.VolumeGroup | undefined): GroupAnswer {
   const { volumeGroupContext = {}, volumeGroupId = "", volumes = [] } = group ?? {};
   if (volumeGroupId === "") throw new Error("the driver answered without an id of the group");

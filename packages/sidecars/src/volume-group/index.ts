@@ -11,6 +11,7 @@ import type { VolumeGroupStep } from "./step.ts";
 import { StorageMemory } from "./storage-memory.ts";
 import type { VolumeGroupView } from "./view.ts";
 
+/** How often the storage system is asked what is in a group. */
 export interface VolumeGroupOptions {
   /** Milliseconds between two looks at what is in a group on the storage system; default 300,000. */
   driftMs: number;

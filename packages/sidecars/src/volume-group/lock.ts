@@ -12,11 +12,13 @@ interface Lock {
 /** Handles may contain anything, so they come last. */
 const LOCK = /^([^/]+)\/([^/]+)\/(.+)$/s;
 
+/** The group that a claim's annotation says keeps it; undefined: none. */
 export function lockOf({ metadata }: PersistentVolumeClaim): Lock | undefined {
   const [, name, uid, handle] = LOCK.exec(metadata.annotations?.[MEMBER_OF] ?? "") ?? [];
   return name === undefined || uid === undefined || handle === undefined ? undefined : { name, uid, handle };
 }
 
+/** The annotation with which a group keeps a claim while its volume, `handle`, is a member. */
 export function lockFor({ metadata }: VolumeGroup, handle: string): string {
   return `${metadata.name}/${metadata.uid}/${handle}`;
 }

@@ -25,6 +25,7 @@ interface Judged {
   result: TicketResult;
 }
 
+/** Which volumes are to be in the group, and which are. */
 export function membershipOf(
   view: VolumeGroupView,
   group: VolumeGroup,

@@ -20,6 +20,7 @@ export const FREEZE_ATTEMPT = `${PREFIX}freeze-attempt`;
 export const GROUP_DRIVER = `${PREFIX}volume-group-driver`;
 /** On a content: a CreateVolumeGroup call may have had an effect. Written before the call. */
 export const VOLUME_GROUP_BEING_CREATED = `${PREFIX}volume-group-being-created`;
+/** On a VolumeGroupClass: groups that name no class get this one. */
 export const DEFAULT_VOLUME_GROUP_CLASS = `${PREFIX}is-default-class`;
 
 /** Finalizers by which operators of other makers hold the members of their groups. */
@@ -28,6 +29,7 @@ export const FOREIGN_FINALIZERS = [
   "replication.storage.openshift.io",
 ] as const;
 
+/** The content's name follows from the group's UID, so that a second attempt meets the first. */
 export const contentNameOf = ({ metadata }: VolumeGroup): string => `vgcontent-${metadata.uid}`;
 /** What the driver knows a group by until it has given an id. */
 export const backendNameOf = (groupUid: string): string => `volumegroup-${groupUid}`;

@@ -2,6 +2,7 @@ import type { Condition } from "@mooring/store";
 import type { GroupMember } from "./api.ts";
 import type { GroupStatus } from "./status.ts";
 
+/** An event that a change of the status brings with it. */
 export interface News {
   /** A claim by name; absent: the group itself. */
   claimName?: string;

@@ -4,6 +4,7 @@ import { type Drift, driftIn, driftMessage, isNone, repairs } from "./drift.ts";
 import type { Membership } from "./membership.ts";
 import type { GroupAnswer } from "./view.ts";
 
+/** Writes to the content's status what the storage system has. */
 export interface RecordStep {
   do: "record";
   /** Fields of the content's status; null takes one away. */

@@ -7,6 +7,7 @@ import type { Membership } from "./membership.ts";
 import { setQuestion } from "./question.ts";
 import type { CallTrouble, StorageView, VolumeGroupView } from "./view.ts";
 
+/** The status of a VolumeGroup. */
 export type GroupStatus = NonNullable<VolumeGroup["status"]>;
 
 /** What a condition says. */
@@ -16,6 +17,7 @@ export interface Truth {
   message: string;
 }
 
+/** A condition, true or not, with its reason. */
 export const truth = (is: boolean, reason: string, message: string): Truth => ({ is, reason, message });
 
 /** `Expanded` only where the group asks for a size. */
@@ -44,6 +46,7 @@ export function beginning({ failures }: StorageView): Conditions {
   return { ...obstacle("Creating", message), Degraded: truth(false, "Creating", message) };
 }
 
+/** The conditions of a group that is bound to its content. */
 export function standing(
   view: VolumeGroupView,
   group: VolumeGroup,

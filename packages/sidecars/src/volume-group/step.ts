@@ -5,6 +5,7 @@ import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
 import type { GroupStatus } from "./status.ts";
 
+/** One visible change for a VolumeGroup, or one call to the driver. */
 export type VolumeGroupStep =
   | { do: "guard-group" }
   | { do: "create-content"; content: VolumeGroupContent }
@@ -22,4 +23,5 @@ export type VolumeGroupStep =
   | { do: "delete-group"; handle: string }
   | { do: "delete-content" | "release-content" | "release-group" };
 
+/** A step, or a rest. */
 export type Decision = VolumeGroupStep | Rest;

@@ -38,8 +38,10 @@ export interface StorageView {
   impossible: ReadonlySet<string>;
 }
 
+/** The calls about groups that pause apart from each other. */
 export type CallName = "create" | "look" | "modify" | "delete";
 
+/** The last failure of a call about a group. */
 export interface CallTrouble {
   /** What was asked: another question may be asked at once. */
   requestKey: string;
@@ -50,6 +52,7 @@ export interface CallTrouble {
   conclusive: boolean;
 }
 
+/** What the driver said of a group. */
 export interface GroupAnswer {
   handle: string;
   context: Record<string, string>;
@@ -57,6 +60,7 @@ export interface GroupAnswer {
   volumeHandles: string[];
 }
 
+/** Everything that the next step for a VolumeGroup depends on. */
 export interface VolumeGroupView {
   /** The driver that this process works for. */
   driver: string;

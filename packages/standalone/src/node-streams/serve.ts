@@ -31,7 +31,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   const token = randomBytes(32).toString("base64url");
   const { ca, pair } = await issue(host);
   const server = createServer({ ...pair, minVersion: "TLSv1.2" }, (request, response) => {
-    void answer(options, token, request, response);
+    void answer(options, token, request, { response });
   });
   server.on("tlsClientError", () => {});
   server.on("upgrade", (request, socket, head) => {
@@ -40,7 +40,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once("finish", () => socket.end());
-    void answer(options, token, request, response, { socket, head });
+    void answer(options, token, request, { response, upgrade: { socket, head } });
   });
   server.listen(0, host);
   await once(server, "listening");
@@ -76,8 +76,7 @@ async function answer(
   { kubelet, logger, signal }: StreamServerOptions,
   token: string,
   request: IncomingMessage,
-  response: ServerResponse,
-  upgrade?: Upgrade,
+  { response, upgrade }: { response: ServerResponse; upgrade?: Upgrade },
 ): Promise<void> {
   const over = new AbortController();
   response.on("error", () => {});

@@ -34,6 +34,7 @@ export function ineligible(view: ArbiterView, ticket: AttachmentTicket): TicketR
   return undefined;
 }
 
+/** True while nobody may have the volume but those who repair it. */
 export function isFaulted({ volume }: ArbiterView): boolean {
   return isVolumeFaulted(volume);
 }

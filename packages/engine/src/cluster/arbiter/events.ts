@@ -44,6 +44,7 @@ export function eventsOf(
   }
 }
 
+/** Emits the events of a write that is on disk; a kill before it loses them, and only them. */
 export function emitEvents(recorder: EventRecorder, view: ArbiterView, write: ArbiterWrite): void {
   for (const { type, reason, message } of eventsOf(view, write)) {
     recorder.event(view.attachment, type, reason, message);

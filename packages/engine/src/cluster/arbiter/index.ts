@@ -23,6 +23,7 @@ import { KubernetesWatch } from "./kubernetes/watch.ts";
 import { readArbiter } from "./read.ts";
 import { type ArbiterReading, type ArbiterStep, nextStep } from "./steps.ts";
 
+/** What an arbiter is started with. */
 export interface ArbiterOptions {
   store: ObjectStore;
   logger: Logger;
@@ -40,6 +41,7 @@ export interface ArbiterOptions {
 const DELETION_WAITS =
   "the tickets of a volume stay as long as the volume: this object goes when nobody holds a ticket, and is made again";
 
+/** An arbiter that decides. */
 export interface Arbiter {
   /** Settles when the last decision is written. */
   readonly done: Promise<void>;

@@ -29,6 +29,7 @@ export function repair(view: ArbiterView): Repair {
   return { add, own: rightOwners(view), ...defined({ metadata }) };
 }
 
+/** True when nothing has to be repaired. */
 export function isWhole({ add, own, metadata }: Repair): boolean {
   return metadata === undefined && Object.keys(add).length === 0 && Object.keys(own).length === 0;
 }

@@ -15,6 +15,7 @@ export type ArbiterReading =
   | { unmade: Volume }
   | { view: ArbiterView };
 
+/** One write of the arbiter. */
 export type ArbiterStep =
   | { do: "make-attachment"; volume: Volume }
   | { do: "release-attachment"; attachment: VolumeAttachment; lost: boolean }

@@ -32,6 +32,7 @@ export interface Placement {
   lastAttachedBy: string;
 }
 
+/** What the arbiter wants of a volume and its tickets; it is written one object at a time. */
 export interface Decision {
   /** What was lost and comes back. */
   repair: Repair;

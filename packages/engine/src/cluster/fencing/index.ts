@@ -24,6 +24,7 @@ import { decide, type FencingView } from "./decide.ts";
 /** A person's word that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 
+/** When silence counts, and for how long it is only suspicion. Times in milliseconds. */
 export interface FencingOptions {
   store: ObjectStore;
   clock: Clock;

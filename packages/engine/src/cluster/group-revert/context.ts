@@ -13,6 +13,7 @@ import type { NodeAgent } from "../../api/node-agent.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 
+/** What the controller of reverts watches. */
 export interface RevertInformers {
   reverts: Informer<VolumeGroupRevert>;
   groups: Informer<VolumeGroupSnapshot>;
@@ -25,6 +26,7 @@ export interface RevertInformers {
   pvs: Informer<PersistentVolume>;
 }
 
+/** What the controller of reverts works with. */
 export interface RevertContext {
   store: ObjectStore;
   logger: Logger;

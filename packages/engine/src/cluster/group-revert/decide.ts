@@ -12,6 +12,7 @@ import {
   type Told,
 } from "./view.ts";
 
+/** On a revert that has begun: it stays until its tickets are gone. */
 export const REVERT_FINALIZER = "storage.mooring.dev/group-revert";
 
 type Outcome = { do: "done" } | { do: "wait"; afterMs?: number };

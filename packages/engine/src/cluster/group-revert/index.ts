@@ -22,6 +22,7 @@ import { decide } from "./decide.ts";
 import { readRevert } from "./read.ts";
 import type { RevertStep, RevertView } from "./view.ts";
 
+/** What the controller of reverts is started with. */
 export interface GroupRevertOptions {
   store: ObjectStore;
   logger: Logger;

@@ -14,6 +14,7 @@ const TRUE: Readonly<Record<RevertPhase, readonly ConditionType[]>> = {
 };
 const TYPES: readonly ConditionType[] = ["Held", "Committed", "Complete", "Failed"];
 
+/** What a revert's status says. */
 export interface Saying {
   phase: RevertPhase;
   /** One word in CamelCase. */

@@ -26,6 +26,7 @@ export interface RevertView {
   now: Date;
 }
 
+/** The group snapshot that a revert goes back to, as far as it is there. */
 export interface SourceView {
   groupSnapshot: VolumeGroupSnapshot | undefined;
   content: VolumeGroupSnapshotContent | undefined;
@@ -33,11 +34,13 @@ export interface SourceView {
   claims: ReadonlyMap<string, { namespace: string; name: string }>;
 }
 
+/** An event that goes with a status. */
 export interface Told {
   type: "Normal" | "Warning";
   reason: string;
 }
 
+/** One visible change for a VolumeGroupRevert. */
 export type RevertStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
@@ -69,6 +72,7 @@ export function isBack(revert: VolumeGroupRevert, { object }: MemberView): boole
   return restore?.request === requestOf(revert) && restore.state === "Restored";
 }
 
+/** True once nothing more happens for the revert, well or not. */
 export function isOver({ status }: VolumeGroupRevert): boolean {
   return status?.phase === "Complete" || status?.phase === "Failed";
 }

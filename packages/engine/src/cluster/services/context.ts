@@ -8,6 +8,7 @@ import type { ShareManager } from "../../api/share-manager.ts";
 import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 
+/** What the data services watch; one set for all of them. */
 export interface ServiceInformers {
   volumes: Informer<Volume>;
   attachments: Informer<VolumeAttachment>;

@@ -19,6 +19,7 @@ import { runSalvages } from "./salvage/index.ts";
 import { runShares } from "./share/index.ts";
 import { runSnapshotTickets } from "./snapshot/index.ts";
 
+/** What the data services are started with. */
 export interface ServicesOptions {
   store: ObjectStore;
   logger: Logger;
@@ -28,6 +29,7 @@ export interface ServicesOptions {
   now?: () => Date;
 }
 
+/** Data services that run. */
 export interface Services {
   /** Settles when the last write is made. */
   readonly done: Promise<void>;

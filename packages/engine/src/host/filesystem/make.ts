@@ -3,6 +3,7 @@ import type { Exec } from "../host.ts";
 import { deviceSize, probe, probeEdges } from "./probe.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
+/** What decides whether a file system is made: it is made once, and never again. */
 export interface MakeFilesystem {
   device: string;
   type: FilesystemType;

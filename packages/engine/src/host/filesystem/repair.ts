@@ -9,6 +9,7 @@ export interface Mended {
   report: string;
 }
 
+/** A file system that is to be checked and repaired. */
 export interface FilesystemRepair {
   exec: Exec;
   mounts: Mounts;

@@ -1,6 +1,7 @@
 /** File systems that volumes may have. */
 export type FilesystemType = "ext4" | "xfs" | "btrfs";
 
+/** The file systems that volumes can have; the first is the default. */
 export const FILESYSTEM_TYPES: readonly FilesystemType[] = ["ext4", "xfs", "btrfs"];
 
 interface FilesystemTraits {

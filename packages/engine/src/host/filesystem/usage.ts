@@ -13,6 +13,7 @@ export interface FilesystemUsage {
   usedInodes: bigint;
 }
 
+/** Bytes and inodes of the file system that is mounted at `path` (`statfs`). */
 export async function filesystemUsage(path: string): Promise<FilesystemUsage> {
   const s = await statfs(path, { bigint: true });
   return {

@@ -12,6 +12,7 @@ export interface GroupView {
   session: Pick<Session, "attempt" | "phase" | "error" | "report"> | undefined;
 }
 
+/** One step of this node's part of a barrier. */
 export type GroupStep =
   | EndStep
   /** Ends the session; what it made and did not finish is removed. */

@@ -11,6 +11,7 @@ import { leakedMounts } from "./mounts.ts";
 import { strayPools } from "./pools.ts";
 import type { KnownPool } from "./records.ts";
 
+/** Where leaks are looked for; nothing is changed. */
 export interface FindLeaksOptions {
   store: ObjectStore;
   host: Host;

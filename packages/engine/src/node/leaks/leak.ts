@@ -1,5 +1,6 @@
 import type { MountEntry } from "../../host/host.ts";
 
+/** What can be left behind. */
 export type LeakKind =
   | "image-without-record"
   | "record-without-image"

@@ -2,11 +2,13 @@ import type { Snapshot } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import type { PoolLayout } from "../../pools/layout.ts";
 
+/** A pool of this node, open or not. */
 export interface KnownPool {
   name: string;
   layout: PoolLayout;
 }
 
+/** What the store says that there is, by name. */
 export interface Records {
   volumes: Map<string, Volume>;
   snapshots: Map<string, Snapshot>;

@@ -17,6 +17,7 @@ export interface MigrationView {
   targetReady: boolean;
 }
 
+/** The image's lease, as this node sees it. */
 export interface MigrationLease {
   /** This agent has it, and may open the image. */
   held: boolean;
@@ -28,6 +29,7 @@ export interface MigrationLease {
   unclean: boolean;
 }
 
+/** What a node writes to the volume of its part of a migration. */
 export type MigrationRecord =
   /** The target's device is open, and cut off. */
   | "target-ready"
@@ -40,6 +42,7 @@ export type MigrationRecord =
   /** The target has the volume. */
   | "moved";
 
+/** One step of a node's part of a live migration (decision 0012). */
 export type MigrationStep =
   | { do: "withhold-device" }
   | { do: "cut-off" }

@@ -29,6 +29,7 @@ export interface PoolView {
   now: Date;
 }
 
+/** One step for a pool of this node. */
 export type PoolStep =
   | EndStep
   | { do: "add-finalizer" }

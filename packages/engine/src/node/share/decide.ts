@@ -30,6 +30,7 @@ export interface ShareView {
   healthMs: number;
 }
 
+/** One step for a share that this node serves. */
 export type ShareStep =
   | EndStep
   | { do: "mount" }

@@ -33,6 +33,7 @@ export interface SnapshotView {
 
 type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
 
+/** One step for a snapshot whose volume this node is responsible for. */
 export type SnapshotStep =
   | EndStep
   | { do: "add-finalizer" }

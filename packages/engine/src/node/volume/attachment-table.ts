@@ -3,6 +3,7 @@ import type { VolumeState } from "../../api/volume.ts";
 /** A node as this agent sees it. */
 export type Place = "nowhere" | "here" | "elsewhere";
 
+/** The states in which a volume's device is opened and closed. */
 export type AttachmentState = Exclude<VolumeState, "creating" | "deleting">;
 
 /** What the attachment machine does next. `keep`: hold the device open; `rest`: hold it closed. */
@@ -40,6 +41,7 @@ export const ATTACHMENT_TABLE: Readonly<Record<Place, Readonly<Record<Place, Row
   },
 };
 
+/** Where a node is, seen from this one. */
 export function placeOf(node: string | undefined, thisNode: string): Place {
   if (node === undefined || node === "") return "nowhere";
   return node === thisNode ? "here" : "elsewhere";

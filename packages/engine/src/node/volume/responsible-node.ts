@@ -1,6 +1,7 @@
 import { isFencedNode, type NodeAgent } from "../../api/node-agent.ts";
 import type { Volume } from "../../api/volume.ts";
 
+/** What decides which node takes care of a volume. */
 export interface ResponsibilityView {
   volume: {
     spec: Pick<Volume["spec"], "nodeID">;
@@ -28,6 +29,7 @@ export function responsibleNode({ volume, poolNodes, agents }: ResponsibilityVie
   return poolNodes.filter((node) => state(node) === "Ready").sort()[0];
 }
 
+/** True when this node takes care of the volume now: at any time, just one does. */
 export function isResponsible(view: ResponsibilityView): boolean {
   return responsibleNode(view) === view.nodeID;
 }

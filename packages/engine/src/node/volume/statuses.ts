@@ -98,10 +98,12 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
   "let-go": (status) => change(status, { ownerID: "" }, ["error"]),
 };
 
+/** The step that writes what has become of a volume. */
 export function record(what: VolumeRecord, view: VolumeView): VolumeStep {
   return { do: "record", what, status: statusAfter(what, view) };
 }
 
+/** The volume's status with that in it. */
 export function statusAfter(what: VolumeRecord, view: VolumeView): VolumeStatus {
   return NEXT[what]({ ...(view.volume.status ?? NEW), ownerID: view.nodeID }, view);
 }

@@ -71,6 +71,7 @@ export type JobStep =
   /** A file system that cannot grow while it is mounted. */
   | { do: "grow-filesystem" };
 
+/** One step for a volume that this node is responsible for. */
 export type VolumeStep =
   | JobStep
   | EndStep

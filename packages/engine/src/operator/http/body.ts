@@ -13,6 +13,7 @@ export function bodyOf(value: unknown): Body {
   return value as Body;
 }
 
+/** A field that is a string; undefined when absent or empty. Throws INVALID_ARGUMENT for anything else. */
 export function text(body: Body, field: string): string | undefined {
   const value = body[field];
   if (value === undefined || value === null || value === "") return undefined;
@@ -20,6 +21,7 @@ export function text(body: Body, field: string): string | undefined {
   return value;
 }
 
+/** A field that is true or false; absent is false. Throws INVALID_ARGUMENT for anything else. */
 export function flag(body: Body, field: string): boolean {
   const value = body[field];
   if (value === undefined || value === null) return false;
@@ -37,6 +39,7 @@ export function time(body: Body, field: string): Date | undefined {
   return date;
 }
 
+/** A field that is a map of strings; absent is empty. Throws INVALID_ARGUMENT for anything else. */
 export function labels(body: Body, field: string): Record<string, string> {
   const value = body[field] ?? {};
   const fits =

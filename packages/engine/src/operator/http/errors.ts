@@ -4,6 +4,7 @@ import { BlockedByTickets } from "../blocked.ts";
 import type { ErrorResource } from "./resources.ts";
 import { ticketResource } from "./volume-resource.ts";
 
+/** HTTP status and JSON body. */
 export interface RestAnswer {
   status: number;
   body: object;
@@ -33,6 +34,7 @@ const REASON: Readonly<Record<number, string>> = {
 
 type More = Pick<ErrorResource, "reason" | "detail" | "blockedBy">;
 
+/** An error in the form that clients of this API know. */
 export function failure(status: number, message: string, more: More = {}): RestAnswer {
   const body: ErrorResource = { type: "error", status, code: REASON[status] ?? "Error", message, ...more };
   return { status, body };

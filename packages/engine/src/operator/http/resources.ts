@@ -81,6 +81,7 @@ export interface SnapshotResource {
   readyToUse: boolean;
 }
 
+/** A list in the form that clients of this API know. */
 export interface CollectionResource<T> {
   type: "collection";
   resourceType: string;

@@ -5,6 +5,7 @@ import { ticketStatus } from "../../tickets/tickets.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
 import type { AttachmentsResource, ControllerResource, TicketResource, VolumeResource } from "./resources.ts";
 
+/** Names of the actions that a volume's links offer. */
 export const ACTIONS = [
   "attach",
   "detach",

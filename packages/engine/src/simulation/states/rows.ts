@@ -15,8 +15,10 @@ import { type LifeAction, liveOn } from "./life.ts";
 
 /** The node whose agent is looked at, and one that is not. */
 export const HERE = "here";
+/** Name of the other node. */
 export const ELSEWHERE = "elsewhere";
 
+/** Where a volume can be, seen from one node. */
 export const PLACES: readonly Place[] = ["nowhere", "here", "elsewhere"];
 const ATTACHMENT_STATES: readonly AttachmentState[] = ["detached", "attaching", "attached", "detaching"];
 /** In the order of a volume's life. */
@@ -28,6 +30,7 @@ export const CASES = {
   here: [HERE],
   elsewhere: [ELSEWHERE],
 } as const satisfies Record<string, readonly string[]>;
+/** One of the cases that are gone through. */
 export type Case = keyof typeof CASES;
 
 /** What the arbiter does to `spec.nodeID`, and what it tells a ticket for the case's node. */

@@ -53,6 +53,7 @@ export function hindrance(view: ArbiterView, tickets: Tickets): string | undefin
   return undefined;
 }
 
+/** The tickets of workloads on this node. */
 export function workloadsOn(nodeID: string, tickets: Tickets): AttachmentTicket[] {
   return tickets.filter((t) => t.type === "csi-attacher" && t.nodeID === nodeID && wantsDevice(t));
 }

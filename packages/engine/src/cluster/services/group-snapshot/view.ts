@@ -36,6 +36,7 @@ export type GroupRecord =
   | "failed"
   | "deleting";
 
+/** One visible change of a GroupSnapshot by its coordinator. */
 export type CoordinatorStep =
   | EndStep
   | { do: "add-finalizer" }

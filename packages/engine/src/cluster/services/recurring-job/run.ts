@@ -22,10 +22,12 @@ export function beginRun({ job, members, schedule, now }: JobView, due: string):
   };
 }
 
+/** The status after moments up to `due` for which no run is begun: all of them count as skipped. */
 export function skipMoments({ job: { status = {} }, schedule }: JobView, due: string): RecurringJobStatus {
   return { ...status, lastScheduleTime: due, skipped: (status.skipped ?? 0) + schedule.missed };
 }
 
+/** The status after a run whose tasks have all ended. */
 export function finishRun({ job: { status = {} }, now }: JobView, run: JobRun): RecurringJobStatus {
   const { active: _, ...rest } = status;
   const failed = run.tasks.filter(({ state }) => state === "Failed").length;

@@ -14,6 +14,7 @@ export function snapshotNameFor(job: RecurringJob, scheduledAt: string, volume: 
   return `s-${createHash("sha256").update(identity).digest("hex").slice(0, 32)}`;
 }
 
+/** The snapshot that a run makes of one volume; its name follows from job, moment and volume. */
 export function snapshotFor(job: RecurringJob, scheduledAt: string, volume: Volume, now: Date): Snapshot {
   return {
     apiVersion: MOORING_API_VERSION,

@@ -17,6 +17,7 @@ export interface JobView {
   now: Date;
 }
 
+/** One visible change for a RecurringJob. */
 export type JobStep =
   | EndStep
   | {

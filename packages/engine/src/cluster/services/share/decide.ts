@@ -20,6 +20,7 @@ interface ShareView {
   sharedBy?: readonly string[];
 }
 
+/** What a shared volume needs: tickets, and what its ShareManager says. */
 export interface SharePlan extends TicketPlan {
   /** What the ShareManager is to say; absent: the volume needs none. */
   share?: { nodeID: string; users: string[] };
@@ -44,6 +45,7 @@ export function decide(view: ShareView): SharePlan {
   return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
 }
 
+/** One visible change of a ShareManager. */
 export type ShareStep = { do: "record-share" } | { do: "remove-share" };
 
 /** What to do with the ShareManager, before any ticket: it says who serves whom. Pure. */

@@ -9,6 +9,7 @@ import type { ServicesContext } from "../context.ts";
 import type { Absences } from "./absences.ts";
 import { decide, type SharePlan } from "./decide.ts";
 
+/** A plan with the objects that it is about. */
 export interface PlannedShare extends SharePlan {
   key: string;
   /** Undefined: it is gone. */

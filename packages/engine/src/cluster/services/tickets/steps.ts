@@ -9,6 +9,7 @@ export interface TicketFailpoints {
   released: () => void;
 }
 
+/** Takes or releases one ticket. */
 export type TicketStep =
   | { do: "take-ticket"; volume: string; ticket: TicketRequest }
   | { do: "release-ticket"; hold: WantedTicket };

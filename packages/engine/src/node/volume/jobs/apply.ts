@@ -27,6 +27,7 @@ const WORK: Readonly<Record<JobStep["do"], Work>> = {
   "grow-filesystem": growFilesystem,
 };
 
+/** Makes one step of a job on a volume that is attached to this node. */
 export function applyJob(
   context: AgentContext,
   step: JobStep,

@@ -78,6 +78,7 @@ export const FILLS: readonly Fill[] = ["xfs", "btrfs"].flatMap((pool) =>
     }),
 );
 
+/** The row in words, as its test is called. */
 export function fillName({ pool, on, writer, user, kill, room }: Fill): string {
   const killed = kill === "nothing" ? "" : `, ${kill} killed`;
   return `${writer} writer, ${user}, on ${on} in ${pool}${killed}, then ${room}`;
