@@ -91,3 +91,22 @@ test("a patch cannot reach a prototype", () => {
   assert.throws(() => applyJsonPatch({}, [{ op: "add", path: "/__proto__/polluted", value: true }]));
   assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
 });
+
+test("a JSON patch that leads into a text does not fit, and copies do not fill the memory", () => {
+  for (const path of ["/a/9", "/a/b", "/a/-", "/n/x", "/list/99999999999"])
+    assert.throws(
+      () => applyJsonPatch({ a: "text", n: 1, list: [] }, [{ op: "add", path, value: 1 }]),
+      (error) => isStatus(error, "Invalid"),
+      path,
+    );
+  const doubling = Array.from({ length: 40 }, (_, at) => ({ op: "copy", from: "", path: `/c${at}` }));
+  assert.throws(
+    () => applyJsonPatch({ a: 1 }, doubling),
+    (error) => isStatus(error, "RequestEntityTooLarge"),
+  );
+  const many = Array.from({ length: 10_001 }, () => ({ op: "test", path: "/a", value: 1 }));
+  assert.throws(
+    () => applyJsonPatch({ a: 1 }, many),
+    (error) => isStatus(error, "RequestEntityTooLarge"),
+  );
+});

@@ -6,6 +6,7 @@ import { type Admit, escalationCheck } from "./escalation.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 import { namespaceSecurity, podSecurity } from "./pod-security/admit.ts";
 import { podAdmission } from "./pods.ts";
+import { sizeCheck } from "./size.ts";
 
 /**
  * What a write has to pass beyond the rules of its kind, because of who asks or of other objects. What takes time is read
@@ -20,6 +21,7 @@ export async function admission(call: Call, target: Target, api: Api): Promise<A
     podAdmission(target),
     podSecurity(call, target, api),
     await namespaceSecurity(call, target, api),
+    sizeCheck(call),
   ].filter((check) => check !== undefined);
   return (next, old) => {
     for (const check of checks) check(next, old);

@@ -1,33 +1,20 @@
-/** Random numbers that a seed repeats (mulberry32). */
-class Dice {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let t = this.#state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  }
-
-  below(limit: number): number {
-    return Math.floor(this.next() * limit);
-  }
-
-  of<T>(list: readonly T[]): T {
-    const found = list[this.below(list.length)];
-    if (found === undefined) throw new Error("nothing to choose from");
-    return found;
-  }
-
-  chance(part: number): boolean {
-    return this.next() < part;
-  }
-}
+import { Dice } from "./dice.ts";
+import { EXAMPLES } from "./examples.ts";
+import {
+  ACCEPTS,
+  BODY_TYPES,
+  HEADERS,
+  METHODS,
+  NAMES,
+  ODD_ACCEPTS,
+  ODD_METHODS,
+  ODD_TYPES,
+  PATCH_TYPES,
+  QUERY,
+  SUBRESOURCES,
+} from "./queries.ts";
+import { rawBody, yamlBody } from "./raw-bodies.ts";
+import { anyValue, mutated, pointersOf } from "./values.ts";
 
 /** One request as it goes over the wire. */
 export interface FuzzRequest {
@@ -37,221 +24,131 @@ export interface FuzzRequest {
   body?: string | Buffer;
 }
 
-const METHODS = ["GET", "POST", "PUT", "PATCH", "PATCH", "DELETE", "HEAD", "OPTIONS"];
-const TYPES = [
-  "application/json",
-  "application/json",
-  "application/yaml",
-  "application/merge-patch+json",
-  "application/json-patch+json",
-  "application/strategic-merge-patch+json",
-  "application/apply-patch+yaml",
-  "application/vnd.kubernetes.protobuf",
-  "__proto__",
-  "constructor",
-  "text/plain",
-  "application/json; charset=utf-8",
+/** A kind that is served. */
+export interface Collection {
+  /** `/api/v1/namespaces/default/pods` */
+  path: string;
+  apiVersion: string;
+  kind: string;
+  /** Names of fields, of any depth. */
+  fields: readonly string[];
+}
+
+const OTHER_PATHS = [
+  ...["/api", "/apis", "/apis/apps", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/__proto__", "/version"],
+  ...["/healthz", "/readyz?verbose", "/livez/x", "/metrics", "/v1/volumes", "/v1/volumes/x", "/join"],
+  ...[
+    "/api/v1",
+    "/apis/__proto__/v1",
+    "/api/v1/__proto__",
+    "/apis/a/b/c/d/e/f/g/h",
+    "/api/v1/namespaces/a/b/c",
+  ],
 ];
-const NAMES = [
-  "a",
-  "b",
-  "default",
-  "__proto__",
-  "constructor",
-  "..",
-  "%2e%2e",
-  "%00",
-  "A_b",
-  "x".repeat(300),
-  "%zz",
-  "é",
-];
-const SUBRESOURCES = [
-  "status",
-  "scale",
-  "log",
-  "token",
-  "binding",
-  "eviction",
-  "finalize",
-  "exec",
-  "nothing",
-];
-const QUERY = [
-  "dryRun=All",
-  "dryRun=No",
-  "fieldManager=f",
-  `fieldManager=${"x".repeat(200)}`,
-  "force=true",
-  "fieldValidation=Strict",
-  "fieldValidation=x",
-  "labelSelector=a%3D%3D",
-  "labelSelector=a+in+(",
-  "labelSelector=%21%21a",
-  "fieldSelector=metadata.name%3Da",
-  "fieldSelector=x%3D%3D%3D",
-  "limit=1",
-  "limit=-1",
-  "limit=1e300",
-  "continue=%22%7B",
-  "resourceVersion=abc",
-  "resourceVersion=99999999999999999999",
-  "resourceVersionMatch=Exact",
-  "gracePeriodSeconds=99999999999",
-  "propagationPolicy=x",
-  "timeoutSeconds=0",
-];
-const ACCEPTS = [
-  "application/json",
-  "application/yaml",
-  "application/json;as=Table;g=meta.k8s.io;v=v1",
-  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-  "__proto__",
-  ";;;q=",
-  "*/*;q=1e999",
-];
-const HEADERS: readonly (readonly [string, string])[] = [
-  ["impersonate-user", "somebody"],
-  ["impersonate-group", "g"],
-  ["impersonate-uid", "1"],
-  ["impersonate-extra-%zz", "v"],
-  ["impersonate-extra-__proto__", "v"],
-  ["authorization", "Bearer a.b.c"],
-  ["authorization", "Bearer ey.ey.ey"],
-  ["accept-encoding", "gzip"],
-  ["user-agent", "\u00ff/1"],
+const REVIEWS = [
+  ...["authorization.k8s.io/v1/selfsubjectaccessreviews", "authorization.k8s.io/v1/subjectaccessreviews"],
+  ...["authorization.k8s.io/v1/selfsubjectrulesreviews", "authentication.k8s.io/v1/tokenreviews"],
+  "authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews",
+].map((path) => `/apis/${path}`);
+const REVIEW_FIELDS = [
+  ...["spec", "user", "groups", "resourceAttributes", "nonResourceAttributes", "namespace", "verb", "token"],
+  ...["audiences", "resource", "path", "labelSelector", "fieldSelector", "requirements"],
 ];
 
-/** Makes requests for these collections (`/api/v1/namespaces/default/pods`, ...) and kinds, most of them wrong somewhere. */
-export class Requests {
-  readonly #dice: Dice;
-  readonly #collections: readonly {
-    path: string;
-    apiVersion: string;
-    kind: string;
-    fields: readonly string[];
-  }[];
+/** The request with this number: the same for the same seed and kinds, whatever was asked before. */
+export function requestOf(seed: number, number: number, collections: readonly Collection[]): FuzzRequest {
+  const dice = new Dice(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
+  for (let warm = 0; warm < 3; warm++) dice.next();
+  const target = dice.of(collections);
+  const method = dice.chance(0.03) ? dice.of(ODD_METHODS) : dice.of(METHODS);
+  const headers = headersOf(dice);
+  const path = pathOf(dice, target, method);
+  if (method === "GET" || method === "HEAD" || method === "TRACE") return { method, path, headers };
+  const type = dice.chance(0.1) ? dice.of(ODD_TYPES) : dice.of(method === "PATCH" ? PATCH_TYPES : BODY_TYPES);
+  headers["content-type"] = type;
+  if (method === "DELETE") return { method, path, headers, ...deletion(dice, target) };
+  return { method, path, headers, body: bodyOf(dice, target, type) };
+}
 
-  constructor(seed: number, collections: Requests["collections"]) {
-    this.#dice = new Dice(seed);
-    this.#collections = collections;
+function headersOf(dice: Dice): Record<string, string> {
+  const headers: Record<string, string> = { accept: dice.of(dice.chance(0.07) ? ODD_ACCEPTS : ACCEPTS) };
+  const user = dice.chance(0.85) ? "stranger" : dice.of(["someone", "system:node:seed"]);
+  headers["impersonate-user"] = user;
+  if (user.startsWith("system:node")) headers["impersonate-group"] = "system:nodes";
+  if (dice.chance(0.1)) {
+    const [name, value] = dice.of(HEADERS);
+    headers[name] = value;
   }
+  return headers;
+}
 
-  get collections(): readonly {
-    path: string;
-    apiVersion: string;
-    kind: string;
-    fields: readonly string[];
-  }[] {
-    return this.#collections;
-  }
+function pathOf(dice: Dice, target: Collection, method: string): string {
+  let path = dice.chance(0.03) ? dice.of(OTHER_PATHS) : dice.chance(0.03) ? dice.of(REVIEWS) : target.path;
+  const one = dice.chance(method === "POST" ? 0.1 : 0.85);
+  if (one) path += `/${dice.chance(0.8) ? "seed" : dice.of(NAMES)}`;
+  if (dice.chance(0.12)) path += `/${dice.of(SUBRESOURCES)}`;
+  const query = Array.from({ length: dice.below(3) }, () => dice.of(QUERY));
+  // Everything is tried and hardly anything is kept: what a run leaves would slow the rest of it down, and what is needed stays.
+  const kept = method === "DELETE" ? 0 : 0.2;
+  if (!dice.chance(kept)) query.push("dryRun=All");
+  return query.length === 0 ? path : `${path}${path.includes("?") ? "&" : "?"}${query.join("&")}`;
+}
 
-  next(): FuzzRequest {
-    const dice = this.#dice;
-    const target = dice.of(this.#collections);
-    const method = dice.of(METHODS);
-    let path = target.path;
-    if (dice.chance(0.6)) path += `/${dice.of(NAMES)}`;
-    if (dice.chance(0.2)) path += `/${dice.of(SUBRESOURCES)}`;
-    const query = Array.from({ length: dice.below(3) }, () => dice.of(QUERY));
-    // Everything is tried and hardly anything is kept: what a run leaves would slow the rest of it down.
-    if (!query.includes("dryRun=No") && dice.chance(0.8)) query.push("dryRun=All");
-    const headers: Record<string, string> = { accept: dice.of(ACCEPTS) };
-    if (dice.chance(0.15)) {
-      const [name, value] = dice.of(HEADERS);
-      headers[name] = value;
-    }
-    const request: FuzzRequest = { method, path: `${path}?${query.join("&")}`, headers };
-    if (method === "GET" || method === "HEAD") return request;
-    headers["content-type"] = dice.of(TYPES);
-    return { ...request, body: this.#body(target) };
-  }
+function bodyOf(dice: Dice, target: Collection, type: string): string | Buffer {
+  const fields = [...target.fields, ...REVIEW_FIELDS];
+  const kind = dice.below(20);
+  if (kind < 3) return rawBody(dice);
+  if (type.includes("yaml") && kind < 8) return yamlBody(dice);
+  const [group] = target.apiVersion.includes("/") ? target.apiVersion.split("/") : [""];
+  const example = { ...EXAMPLES[`${group}/${target.kind}`] };
+  const named = { apiVersion: target.apiVersion, kind: target.kind, ...example };
+  if (type.includes("json-patch")) return JSON.stringify(jsonPatch(dice, named, fields));
+  if (kind < 6) return JSON.stringify(anyValue(dice, fields, 5));
+  if (kind < 9)
+    return JSON.stringify({
+      ...named,
+      spec: anyValue(dice, fields, 5),
+      ...(dice.chance(0.3) ? { metadata: anyValue(dice, fields, 3) } : {}),
+    });
+  return JSON.stringify(mutated(dice, named, fields));
+}
 
-  #body(target: { apiVersion: string; kind: string; fields: readonly string[] }): string | Buffer {
-    const dice = this.#dice;
-    const kind = dice.below(20);
-    if (kind === 0) return "";
-    if (kind === 1) return "{".repeat(dice.below(3_000));
-    if (kind === 2) return `${'{"spec":'.repeat(900)}1${"}".repeat(900)}`;
-    if (kind === 3) return Buffer.from(Array.from({ length: dice.below(300) }, () => dice.below(256)));
-    if (kind === 4) return `a: &a [*a]\nb: {<<: *a}\n- !!js ${"x".repeat(dice.below(100))}`;
-    if (kind === 5) return JSON.stringify(this.#value(4));
-    if (kind === 6)
-      return `{"metadata":{"name":"a","name":"b"},"spec":{${'"a":1,'.repeat(dice.below(2_000))}"a":1}}`;
-    if (kind === 7)
-      return JSON.stringify([
-        { op: dice.of(["add", "test", "move", "x"]), path: "/spec/__proto__", value: this.#value(2) },
-      ]);
-    const body: Record<string, unknown> = {
-      apiVersion: dice.chance(0.95) ? target.apiVersion : this.#value(1),
-      kind: dice.chance(0.95) ? target.kind : this.#value(1),
-      metadata: dice.chance(0.9) ? this.#metadata() : this.#value(2),
-    };
-    for (let count = dice.below(5); count > 0; count--) body[dice.of(target.fields)] = this.#value(5);
-    return JSON.stringify(body);
-  }
+/** Options in the body stand for those of the query: without `dryRun` there, a collection would be gone. */
+function deletion(dice: Dice, target: Collection): { body?: string } {
+  if (dice.chance(0.4)) return {};
+  const options = {
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    gracePeriodSeconds: 1,
+    preconditions: { uid: "u" },
+  };
+  const asked = mutated(
+    dice,
+    { ...options, propagationPolicy: "Orphan", orphanDependents: true },
+    target.fields,
+  );
+  return { body: JSON.stringify({ ...(asked as object), dryRun: ["All"] }) };
+}
 
-  #metadata(): Record<string, unknown> {
-    const dice = this.#dice;
-    const metadata: Record<string, unknown> = { name: dice.of(["a", "b", "c", dice.of(NAMES)]) };
-    const fields = [
-      "labels",
-      "annotations",
-      "finalizers",
-      "ownerReferences",
-      "managedFields",
-      "uid",
-      "generateName",
+function jsonPatch(dice: Dice, example: object, fields: readonly string[]): unknown {
+  const operations = Array.from({ length: 1 + dice.below(dice.chance(0.02) ? 2_000 : 4) }, () => {
+    const pointers = [
+      ...pointersOf(example),
+      "",
+      "/",
+      "/spec/__proto__/x",
+      "/metadata/labels/~1~0~2",
+      "/-",
+      "x",
     ];
-    if (dice.chance(0.3)) metadata[dice.of(fields)] = this.#value(3);
-    return metadata;
-  }
-
-  #value(depth: number): unknown {
-    const dice = this.#dice;
-    const kind = dice.below(depth > 0 ? 14 : 9);
-    switch (kind) {
-      case 0:
-        return null;
-      case 1:
-        return dice.chance(0.5);
-      case 2:
-        return dice.of([0, -1, 1, 2 ** 31, 2 ** 53, 1e300, -1e300, 0.5]);
-      case 3:
-        return "x".repeat(dice.below(2_000));
-      case 4:
-        return dice.of([
-          "",
-          "1Gi",
-          "1e999",
-          "-5",
-          "2026-01-01T00:00:00Z",
-          "\u0000",
-          "../..",
-          "ReadWriteOnce",
-        ]);
-      case 5:
-        return {};
-      case 6:
-        return [];
-      case 7:
-        return dice.of(["__proto__", "constructor", "toString"]);
-      case 8:
-        return "a";
-      case 9:
-      case 10:
-        return Array.from({ length: dice.below(6) }, () => this.#value(depth - 1));
-      default:
-        return Object.fromEntries(
-          Array.from({ length: dice.below(6) }, () => [this.#field(), this.#value(depth - 1)]),
-        );
-    }
-  }
-
-  #field(): string {
-    const { fields } = this.#dice.of(this.#collections);
-    return this.#dice.chance(0.9)
-      ? this.#dice.of(fields)
-      : this.#dice.of(["__proto__", "constructor", "", "a.b", "é"]);
-  }
+    return {
+      op: dice.of(["add", "add", "replace", "remove", "move", "copy", "test", "x"]),
+      path: dice.chance(0.8)
+        ? dice.of(pointers)
+        : `${dice.of(pointers)}/${dice.of(["-", "0", "99999999999", "a"])}`,
+      from: dice.of(pointers),
+      value: anyValue(dice, fields, 3),
+    };
+  });
+  return dice.chance(0.95) ? operations : anyValue(dice, fields, 2);
 }

@@ -1,4 +1,5 @@
 import { StatusError } from "@mooring/store";
+import { nodeOf } from "../auth/node-name.ts";
 import { PROTOBUF } from "../protobuf/envelope.ts";
 import type { Call } from "./call.ts";
 import type { Body, BodyFormat } from "./parse/body.ts";
@@ -81,7 +82,9 @@ async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Bo
   return call.parser.parse(call.user.username, { format, bytes, most });
 }
 
-function mostValues({ user, segments }: Call): number {
+/** How many values whoever asks may send, and leave in an object. */
+export function mostValues({ user, segments }: Pick<Call, "user" | "segments">): number {
   const trusted = user.groups.includes("system:masters") || segments[1] === "apiextensions.k8s.io";
-  return trusted ? MOST_VALUES.administrator : MOST_VALUES.stranger;
+  if (trusted) return MOST_VALUES.administrator;
+  return nodeOf(user) === undefined ? MOST_VALUES.stranger : MOST_VALUES.node;
 }

@@ -1,5 +1,5 @@
 import { badRequest } from "@mooring/store";
-import { isMap, isPair, isScalar, parseDocument, visit } from "yaml";
+import { isAlias, isMap, isPair, isScalar, parseDocument, visit } from "yaml";
 import type { Body } from "./body.ts";
 import { MOST_COMPLAINTS, MOST_DEPTH } from "./limits.ts";
 import { checkMeasure } from "./measure.ts";
@@ -7,7 +7,9 @@ import { checkMeasure } from "./measure.ts";
 /** A YAML document as JSON. Keys that occur twice are looked for here: the parser compares each with each. */
 export function readYaml(text: string, most: number): Body {
   checkIndentation(text);
-  const document = parseDocument(text, { uniqueKeys: false, merge: true, prettyErrors: false });
+  const document = parseDocument(text, {
+    ...{ uniqueKeys: false, merge: true, prettyErrors: false, logLevel: "error" },
+  });
   const [problem] = document.errors;
   if (problem !== undefined)
     throw badRequest(`error converting YAML to JSON: yaml: ${problem.message.split("\n", 1)[0]}`);
@@ -18,6 +20,9 @@ export function readYaml(text: string, most: number): Body {
       const seen = new Set<string>();
       for (const pair of map.items) {
         const key = isPair(pair) && isScalar(pair.key) ? String(pair.key.value) : undefined;
+        // JSON has no such thing; the library would make a text of it, and warn of each on stderr.
+        if (isPair(pair) && pair.key !== null && !isScalar(pair.key) && !isAlias(pair.key))
+          throw badRequest("error converting YAML to JSON: yaml: a key of a map must be a text");
         if (key === undefined || key === "<<") continue;
         if (seen.has(key) && duplicates.length < MOST_COMPLAINTS)
           duplicates.push(`yaml: key ${JSON.stringify(key.slice(0, 100))} already set in map`);

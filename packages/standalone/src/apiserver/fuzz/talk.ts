@@ -1,0 +1,20 @@
+import type { Collection } from "./requests.ts";
+
+/** What the server of a fuzz is told. */
+export type Told = { do: "start"; parseThread: string | undefined } | { do: "begin" | "report" | "stop" };
+
+export interface Report {
+  is: "report";
+  /** Milliseconds of processor time that the server's first thread had in one turn: a busy machine does not change them. */
+  worst: number;
+  /** Milliseconds on the wall, as `monitorEventLoopDelay` has them. */
+  wall: number;
+  stalls: { ms: number; requests: string[] }[];
+  /** Bytes. */
+  memory: number;
+}
+
+/** What it says. */
+export type Said =
+  | { is: "up"; url: string; caPem: string; token: string; collections: Collection[] }
+  | Report;
