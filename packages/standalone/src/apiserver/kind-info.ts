@@ -10,6 +10,7 @@ export interface ColumnHeader {
   priority?: number;
 }
 
+/** A value in a table. */
 export type Cell = string | number | boolean | null;
 
 /**
@@ -58,7 +59,9 @@ export interface KindInfo {
   verbs?: readonly Verb[];
 }
 
+/** What can be done with a kind by way of its path. */
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+/** What can be done with most kinds. */
 export const ALL_VERBS: readonly Verb[] = [
   "create",
   "delete",

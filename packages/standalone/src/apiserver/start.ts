@@ -20,6 +20,7 @@ const RENEW_CHECK_MS = 12 * 3600_000;
 /** How long answers that have begun may take to end once the server stops. */
 const GRACE_MS = 1_000;
 
+/** What an API server is started with. */
 export interface ApiServerOptions {
   store: LocalStore;
   kinds: KindRegistry;
@@ -37,6 +38,7 @@ export interface ApiServerOptions {
   openapi?: OpenApiDocuments;
 }
 
+/** An API server that answers. */
 export interface ApiServer {
   /** `https://127.0.0.1:6443` */
   url: string;

@@ -23,6 +23,7 @@ export interface BuiltinKind {
 
 type Reader = (object: UnstructuredObject, now: Date) => Cell;
 
+/** A column of the table that kubectl prints. */
 export function column(name: string, read: Reader, options: Partial<Column> = {}): Column {
   return {
     name,
@@ -38,6 +39,7 @@ export const wide = (name: string, read: Reader): Column => column(name, read, {
 export const text = (value: unknown, fallback = "<none>"): string =>
   value === undefined || value === null || value === "" ? fallback : String(value);
 
+/** The age, as most kinds have it last. */
 export const ageColumn: Column = column("Age", (object, now) => age(object.metadata.creationTimestamp, now));
 
 /** Like `a.b.c` on an object whose shape is not known; undefined where anything is missing. */
@@ -49,20 +51,24 @@ export function dig(value: unknown, ...path: (string | number)[]): unknown {
   }
   return at;
 }
+/** The object at the end of a path; empty when there is none. */
 export function digObject(value: unknown, ...path: (string | number)[]): Record<string, unknown> {
   const found = dig(value, ...path);
   return typeof found === "object" && found !== null && !Array.isArray(found)
     ? (found as Record<string, unknown>)
     : {};
 }
+/** The objects of the list at the end of a path; empty when there is none. */
 export function digList(value: unknown, ...path: (string | number)[]): Record<string, unknown>[] {
   const found = dig(value, ...path);
   return Array.isArray(found) ? (found as Record<string, unknown>[]) : [];
 }
+/** The string at the end of a path; empty when there is none. */
 export function digText(value: unknown, ...path: (string | number)[]): string {
   const found = dig(value, ...path);
   return found === undefined || found === null ? "" : String(found);
 }
+/** The strings of the list at the end of a path; empty when there is none. */
 export function digStrings(value: unknown, ...path: (string | number)[]): string[] {
   const found = dig(value, ...path);
   return Array.isArray(found) ? found.map(String) : [];
@@ -74,6 +80,7 @@ const MODES: Readonly<Record<string, string>> = {
   ReadWriteMany: "RWX",
   ReadWriteOncePod: "RWOP",
 };
+/** Access modes as kubectl prints them: `RWO,ROX`. */
 export function accessModes(modes: readonly string[]): string {
   const unique = [...new Set(modes)];
   return Object.keys(MODES)

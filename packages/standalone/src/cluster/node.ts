@@ -34,6 +34,7 @@ export interface ClusterNodeOptions {
   onOwned?(): Promise<void>;
 }
 
+/** The parts of a node that serve a cluster. */
 export interface ClusterNode {
   /** Absolute path of the driver's socket. */
   socket: string;

@@ -9,10 +9,12 @@ type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
  */
 export const FENCED_CONDITION = "storage.mooring.dev/Fenced";
 
+/** A condition of the node by type; undefined when it has none. */
 export function conditionOf(node: Node | undefined, type: string): Condition | undefined {
   return (node?.status?.conditions ?? []).find((condition) => condition.type === type);
 }
 
+/** True when the node's condition `Ready` is True. */
 export function isReady(node: Node | undefined): boolean {
   return conditionOf(node, "Ready")?.status === "True";
 }

@@ -61,6 +61,7 @@ interface TopologyTerm {
   matchLabelExpressions?: { key: string; values: string[] }[];
 }
 
+/** True when one of the terms allows the node; no terms allow all. */
 export function allowsTopology(terms: readonly TopologyTerm[] | undefined, node: NodeLike): boolean {
   if (terms === undefined || terms.length === 0) return true;
   const labels = node.metadata.labels ?? {};

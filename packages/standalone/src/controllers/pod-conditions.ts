@@ -1,5 +1,6 @@
 import type { Pod } from "@mooring/store";
 
+/** A condition of a pod. */
 export type PodCondition = NonNullable<NonNullable<Pod["status"]>["conditions"]>[number];
 
 /** The list with this condition in it; its transition time changes only with its status. */

@@ -14,6 +14,7 @@ interface CustomKind {
   info: KindInfo;
 }
 
+/** A definition as a kind that the server can serve. */
 export function customKind(crd: CustomResourceDefinition): CustomKind {
   const { group, names, scope, versions } = crd.spec;
   const storage = versions.find((version) => version.storage) ?? versions[0];

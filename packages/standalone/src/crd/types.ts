@@ -1,6 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import type { Schema } from "../schema/model.ts";
 
+/** The names of a kind, as in `apiextensions.k8s.io/v1`. */
 export interface CrdNames {
   plural: string;
   singular?: string;
@@ -19,6 +20,7 @@ interface CrdColumn {
   jsonPath: string;
 }
 
+/** One version of a kind, as in `apiextensions.k8s.io/v1`. */
 export interface CrdVersion {
   name: string;
   served: boolean;
@@ -51,6 +53,7 @@ export interface CustomResourceDefinition extends KubeObject {
   };
 }
 
+/** Served at `/apis/apiextensions.k8s.io/v1/customresourcedefinitions`. */
 export const CustomResourceDefinitions = defineResource<CustomResourceDefinition>({
   group: "apiextensions.k8s.io",
   version: "v1",

@@ -5,6 +5,7 @@ import { jsonEqual } from "../schema/model.ts";
 import type { CrdNames, CrdVersion, CustomResourceDefinition } from "./types.ts";
 import { validateStructure } from "./validate-structure.ts";
 
+/** The object by its type: only for what has passed the schema. */
 export function asDefinition(object: UnstructuredObject): CustomResourceDefinition {
   return object as unknown as CustomResourceDefinition;
 }
@@ -176,6 +177,7 @@ export function validateDefinitionUpdate(
   return errors;
 }
 
+/** True when the definition's condition `Established` is True: the kind is served. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
   return definition.status?.conditions?.some((c) => c.type === "Established" && c.status === "True") === true;
 }

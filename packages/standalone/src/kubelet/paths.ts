@@ -19,6 +19,7 @@ export interface KubeletPaths {
   stageTarget(driver: string, handle: string, volume: string, block: boolean): string;
 }
 
+/** Where the kubelet keeps what, as upstream does; `root` is absolute. */
 export function kubeletPaths(root: string): KubeletPaths {
   const pods = join(root, "pods");
   const devices = join(root, "plugins/kubernetes.io/csi");

@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { badRequest, type Pod, Pods } from "@mooring/store";
 import { notHere, type Place } from "./exec.ts";
 
+/** A port of a pod that somebody wants to reach. */
 export interface ForwardRequest {
   namespace: string;
   pod: string;

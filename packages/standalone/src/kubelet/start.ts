@@ -24,6 +24,7 @@ import { traceClaim } from "./volumes/csi-volume.ts";
 import { startVolumeManager, type VolumeManager } from "./volumes/index.ts";
 import { type IssueToken, PodTokens } from "./volumes/tokens.ts";
 
+/** What a kubelet is started with. */
 export interface KubeletOptions {
   store: ObjectStore;
   /** Shared with the controllers; opened when absent. */
@@ -44,6 +45,7 @@ export interface KubeletOptions {
   signal: AbortSignal;
 }
 
+/** A kubelet that runs, as the API server needs it. */
 export interface Kubelet {
   logs(request: LogRequest): AsyncIterable<Uint8Array>;
   /** Starts a program in a container of this node. */

@@ -7,6 +7,9 @@ import { allows, type PolicyRule } from "../auth/rules.ts";
 import type { User } from "../http/call.ts";
 import type { Target } from "../resources/target.ts";
 
+/**
+ * Looks at an object before it is written; `old` is undefined when it is created. Throws what stands against it.
+ */
 export type Admit = (next: UnstructuredObject, old: UnstructuredObject | undefined) => void;
 
 const EVERYTHING: readonly PolicyRule[] = [

@@ -6,6 +6,7 @@ import { forbiddenLabels } from "./node-labels.ts";
 
 const IMAGE_LABEL = "storage.mooring.dev/image";
 
+/** An object that a node writes, and what it was before. */
 export interface Objects {
   next: UnstructuredObject;
   /** Undefined: it is made. */
@@ -21,8 +22,10 @@ export type Check = (
 
 export const same = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+/** The fields of an object of unknown shape; none for anything else. */
 export const fields = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
+/** Why not, when the write changes more than metadata and status. */
 export function unchangedSpec(
   next: UnstructuredObject,
   old: UnstructuredObject | undefined,
@@ -30,6 +33,7 @@ export function unchangedSpec(
   return old !== undefined && same(next.spec, old.spec) ? undefined : "a node does not say what is wanted";
 }
 
+/** Why not, when the object is not called as the node is. */
 export function ownName(node: string, { next }: Objects): string | undefined {
   return next.metadata.name === node
     ? undefined
@@ -54,6 +58,7 @@ export function ownNode(node: string, { next, old }: Objects): string | undefine
   return refused.length === 0 ? undefined : `is not allowed to modify labels: ${refused.join(", ")}`;
 }
 
+/** Why not, when the pod is not on this node. */
 export function ownPod(node: string, { next, old }: Objects): string | undefined {
   if (old === undefined) return "makes no pods";
   if (fields(old.spec).nodeName !== node) return "can only update pods with spec.nodeName set to itself";
@@ -64,6 +69,7 @@ export function ownPod(node: string, { next, old }: Objects): string | undefined
     : "cannot update labels through pod status";
 }
 
+/** Why not, when the lease is not the node's own. */
 export function ownLease(node: string, { next, old }: Objects): string | undefined {
   if (next.metadata.namespace === "kube-node-lease") return ownName(node, { next, old });
   const ofImage = (lease: UnstructuredObject) => lease.metadata.labels?.[IMAGE_LABEL] !== undefined;

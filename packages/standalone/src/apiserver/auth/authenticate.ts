@@ -8,6 +8,7 @@ const ADMIN: User = {
   username: "mooring-admin",
   groups: ["system:masters", "system:authenticated"],
 };
+/** Who sends no credentials. */
 export const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /** Knows the user behind a bearer token, for the server itself or for these audiences; undefined when there is none. */

@@ -9,6 +9,7 @@ export async function authorize(call: Call, authorizer: Authorizer): Promise<voi
   if (!(await authorizer.allowed(call.user, attributes))) throw forbidden(call.user, attributes);
 }
 
+/** Forbidden (403), in the words that Kubernetes uses. */
 export function forbidden({ username }: User, attributes: Attributes): StatusError {
   const who = `User ${JSON.stringify(username)}`;
   if (attributes.type === "path") {

@@ -5,6 +5,7 @@ import { nodeMay } from "./node-authorizer.ts";
 import { nodeOf } from "./node-name.ts";
 import { allows, GROUP_RULES, type PolicyRule } from "./rules.ts";
 
+/** The API group of roles and bindings. */
 export const RBAC_GROUP = "rbac.authorization.k8s.io";
 const define = (kind: string, namespaced: boolean) =>
   defineResource<UnstructuredObject>({
@@ -14,8 +15,10 @@ const define = (kind: string, namespaced: boolean) =>
     plural: `${kind.toLowerCase()}s`,
     namespaced,
   });
+/** Served at `/apis/rbac.authorization.k8s.io/v1/namespaces/NAMESPACE/roles`. */
 export const Roles = define("Role", true);
 const RoleBindings = define("RoleBinding", true);
+/** Served at `/apis/rbac.authorization.k8s.io/v1/clusterroles`. */
 export const ClusterRoles = define("ClusterRole", false);
 const ClusterRoleBindings = define("ClusterRoleBinding", false);
 

@@ -42,6 +42,7 @@ interface Claims {
   };
 }
 
+/** A token that somebody asks for. */
 export interface TokenOrder {
   namespace: string;
   account: Reference;

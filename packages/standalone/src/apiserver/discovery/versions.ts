@@ -40,6 +40,7 @@ export function servedGroups(kinds: KindRegistry): ServedGroup[] {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** The kinds that are stored and served in this version. */
 export function kindsOf(kinds: KindRegistry, { group, version }: GroupVersion): KindInfo[] {
   return kinds
     .all()
@@ -47,6 +48,7 @@ export function kindsOf(kinds: KindRegistry, { group, version }: GroupVersion): 
     .sort((a, b) => (a.resource.plural < b.resource.plural ? -1 : 1));
 }
 
+/** The kinds of this version that are answered and never stored. */
 export function virtualKindsOf({ group, version }: GroupVersion): VirtualKind[] {
   return VIRTUAL_KINDS.filter((kind) => kind.group === group && kind.version === version);
 }

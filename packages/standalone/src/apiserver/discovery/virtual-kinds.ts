@@ -17,6 +17,7 @@ const review = (base: typeof AUTHENTICATION, kind: string, plural: string) => ({
   singular: kind.toLowerCase(),
 });
 
+/** Kinds that are answered and never stored, such as reviews. */
 export const VIRTUAL_KINDS: readonly VirtualKind[] = [
   review(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
   review(AUTHENTICATION, "TokenReview", "tokenreviews"),
@@ -53,6 +54,7 @@ const SPECIAL_SUBRESOURCES: readonly SpecialSubresource[] = [
   },
 ];
 
+/** Subresources besides `status` and `scale`, such as `pods/exec`. */
 export function specialSubresources(group: string, plural: string): SpecialSubresource[] {
   return SPECIAL_SUBRESOURCES.filter((entry) => entry.of === `${group}/${plural}`);
 }

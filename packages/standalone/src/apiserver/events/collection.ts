@@ -16,6 +16,7 @@ import {
 import { type Collection, storedCollection } from "../resources/collection.ts";
 import { coreFieldSelector, fromCoreEvent, toCoreEvent } from "./convert.ts";
 
+/** The newer of the two groups in which events are served; they are stored in core. */
 export const EVENTS_GROUP = "events.k8s.io";
 
 /** events.k8s.io/v1 Events: the core/v1 Events of the store in their newer form, both ways. */

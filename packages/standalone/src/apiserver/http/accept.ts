@@ -27,6 +27,7 @@ export type Format = "json" | "yaml";
 /** What the objects are turned into before they are written. */
 export type Shape = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
 
+/** In which format an answer is, and whether it is the object itself, a table or its metadata. */
 export interface Representation {
   format: Format;
   shape: Shape;

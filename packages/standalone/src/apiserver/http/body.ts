@@ -46,6 +46,7 @@ export function contentType(call: Call): string {
   );
 }
 
+/** UnsupportedMediaType (415), with the types that are taken. */
 export function unsupportedMediaType(accepted: readonly string[]): StatusError {
   const list = accepted.join(", ");
   return new StatusError(

@@ -9,6 +9,7 @@ import type { Call } from "./call.ts";
 export const GZIP_FROM_BYTES = 128 * 1024;
 const compress = promisify(gzip);
 
+/** True when the client takes gzip. */
 export function acceptsGzip(call: Call): boolean {
   return /\bgzip\b/.test(String(call.request.headers["accept-encoding"] ?? ""));
 }
@@ -20,6 +21,7 @@ export async function send(call: Call, code: number, value: unknown, format: For
   await sendBytes(call, code, Buffer.from(text), `application/${format}`);
 }
 
+/** Sends bytes, compressed where the client takes it and they are many. */
 export async function sendBytes(call: Call, code: number, bytes: Buffer, type: string): Promise<void> {
   const { response } = call;
   let content = bytes;
@@ -34,6 +36,7 @@ export async function sendBytes(call: Call, code: number, bytes: Buffer, type: s
   response.end(call.method === "HEAD" ? undefined : content);
 }
 
+/** Sends plain text. */
 export function sendText(call: Call, code: number, text: string): void {
   const { response } = call;
   response.statusCode = code;

@@ -1,6 +1,7 @@
 import { defined } from "@mooring/store";
 import { isObject, type JsonObject, type Schema } from "../../schema/model.ts";
 
+/** Of the documents in which clients read the schema. */
 export type OpenApiVersion = "v2" | "v3";
 
 /** Published types by name; filled while schemas are published. */

@@ -25,6 +25,7 @@ function kubeconfigText({ url, caPem, token }: KubeconfigInput): string {
   });
 }
 
+/** Writes a kubeconfig that its owner alone can read; whole or not at all. */
 export async function writeKubeconfig(path: string, input: KubeconfigInput): Promise<void> {
   await writePrivateFile(path, kubeconfigText(input));
 }

@@ -55,6 +55,7 @@ function repeated(bytes: Uint8Array, wanted: number): Uint8Array[] {
   return found;
 }
 
+/** How each scalar type of protobuf is read. */
 export const SCALARS: Readonly<Record<string, Scalar>> = {
   string: { wire: WireType.LengthDelimited, read: (reader) => reader.string() },
   bool: { wire: WireType.Varint, read: (reader) => reader.bool() },

@@ -12,6 +12,7 @@ export function itemRepresentation(call: Call): Representation {
   return negotiate(call.request.headers.accept, ITEM_SHAPES);
 }
 
+/** What of each object a table has: `includeObject` of the request. */
 export function includeObject(call: Call): IncludeObject {
   const value = call.query.get("includeObject") ?? "Metadata";
   if (value === "" || value === "Metadata") return "Metadata";

@@ -12,6 +12,7 @@ export interface Expected {
   defaulted: boolean;
 }
 
+/** What an object that comes to this path must be. */
 export function expectedOf(target: Target): Expected {
   return {
     apiVersion: apiVersionOf(target.resource),

@@ -38,6 +38,7 @@ interface Deletion extends DeleteOptions {
   orphanDependents?: boolean;
 }
 
+/** DELETE of one object. */
 export async function handleDelete(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const representation = itemRepresentation(call);
   const options = await readDeleteOptions(call);

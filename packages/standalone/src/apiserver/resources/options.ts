@@ -1,6 +1,7 @@
 import { invalid, type ListOptions, type StatusCause, type WriteOptions } from "@mooring/store";
 import { type Call, flag } from "../http/call.ts";
 
+/** What becomes of fields that the kind does not have. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
 interface RequestWriteOptions extends WriteOptions {
@@ -44,6 +45,7 @@ function managerFromAgent(call: Call): string {
   return agent === "" ? "unknown" : agent.slice(0, 128);
 }
 
+/** True for `dryRun=All`; throws BadRequest for anything else that is given. */
 export function dryRunOf(values: readonly string[], kind: string): boolean {
   const given = values.filter((value) => value !== "");
   const wrong = given.find((value) => value !== "All");
@@ -52,6 +54,7 @@ export function dryRunOf(values: readonly string[], kind: string): boolean {
   throw optionsInvalid(kind, "dryRun", "FieldValueNotSupported", message);
 }
 
+/** `fieldValidation` of the request; `Warn` where it says nothing. */
 export function fieldValidation(call: Call, kind: string): FieldValidation {
   const value = call.query.get("fieldValidation");
   switch (value) {

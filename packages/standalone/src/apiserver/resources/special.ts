@@ -25,6 +25,7 @@ const HANDLERS: Readonly<Record<string, Readonly<Record<string, Handler>>>> = {
   "/serviceaccounts/token": { POST: handleToken },
 };
 
+/** A subresource of its own: exec, log, eviction, binding, token and the like. */
 export async function handleSpecial(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const path = `${target.group}/${target.plural}/${target.subresource ?? ""}`;
   const handlers = Object.hasOwn(HANDLERS, path) ? HANDLERS[path] : undefined;

@@ -59,16 +59,19 @@ export function fitsScope(path: ResourcePath, kind: KindInfo): boolean {
   return path.namespace !== undefined || path.name === undefined;
 }
 
+/** The key by which the store knows the object. */
 export function keyOfTarget(target: ItemTarget): ObjectKey {
   return target.namespace === undefined
     ? { name: target.name }
     : { namespace: target.namespace, name: target.name };
 }
 
+/** True when the path names one object. */
 export function isItem(target: Target): target is ItemTarget {
   return target.name !== undefined;
 }
 
+/** MethodNotAllowed (405). */
 export function methodNotAllowed(): StatusError {
   return new StatusError(
     "MethodNotAllowed",
@@ -76,6 +79,7 @@ export function methodNotAllowed(): StatusError {
   );
 }
 
+/** NotFound (404) for a path that nothing is served at. */
 export function pathNotFound(): StatusError {
   return new StatusError("NotFound", "the server could not find the requested resource");
 }

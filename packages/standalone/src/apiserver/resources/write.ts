@@ -11,6 +11,7 @@ import { requireLiveNamespace } from "./namespace-check.ts";
 import { fieldValidation, optionsInvalid, writeOptions } from "./options.ts";
 import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
 
+/** POST to a collection. */
 export async function handleCreate(call: Call, target: Target, api: Api): Promise<void> {
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "CreateOptions");
@@ -46,6 +47,7 @@ const PATCH_TYPES: Readonly<Record<string, Patch["type"]>> = {
   "application/apply-patch+yaml": "apply",
 };
 
+/** PATCH of an object or of its status, server-side apply among the types. */
 export async function handlePatch(call: Call, target: ItemTarget, api: Api): Promise<void> {
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "PatchOptions");

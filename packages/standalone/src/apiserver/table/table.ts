@@ -27,6 +27,7 @@ const DEFAULT_COLUMNS: readonly Column[] = [
   },
 ];
 
+/** The columns that kubectl prints for the kind. */
 export function columnsOf(kind: KindInfo, version: string): readonly Column[] {
   const columns = kind.columns[version] ?? [];
   return columns.length === 0 ? DEFAULT_COLUMNS : columns;
@@ -43,6 +44,7 @@ export function columnDefinitions(columns: readonly Column[]): object[] {
   }));
 }
 
+/** An object as a row of a table; `now` is what ages are counted to. */
 export function tableRow(
   object: KubeObject,
   columns: readonly Column[],

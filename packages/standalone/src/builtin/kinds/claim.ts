@@ -21,6 +21,7 @@ import { claimTypes } from "../types/claim.ts";
 
 const ACCESS_MODES = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
+/** What is wrong with a list of access modes. */
 export function accessModeErrors(modes: readonly string[], path: string): FieldError[] {
   const errors: FieldError[] = modes
     .filter((mode) => !ACCESS_MODES.includes(mode))
@@ -147,6 +148,7 @@ function expansionRefusal(
   );
 }
 
+/** PersistentVolumeClaims as this server serves them. */
 export const persistentVolumeClaims: BuiltinKind = {
   resource: PersistentVolumeClaims,
   schema: claimTypes.get("PersistentVolumeClaim"),

@@ -88,4 +88,5 @@ const nodes: BuiltinKind = {
   },
 };
 
+/** Kinds of the cluster itself. */
 export const clusterKinds: readonly BuiltinKind[] = [namespaces, nodes];

@@ -114,4 +114,5 @@ const serviceAccounts: BuiltinKind = {
   columns: [column("Secrets", (sa) => digList(sa, "secrets").length), ageColumn],
 };
 
+/** Kinds with which pods are configured. */
 export const configKinds: readonly BuiltinKind[] = [configMaps, secrets, serviceAccounts];

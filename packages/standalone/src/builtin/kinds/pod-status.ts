@@ -10,6 +10,7 @@ interface PodSummary {
   restarts: string;
 }
 
+/** What kubectl prints of a pod: how many are ready, its status in a word, and its restarts. */
 export function summarizePod(pod: UnstructuredObject, now: Date): PodSummary {
   const statuses = digList(pod, "status", "containerStatuses");
   const sidecars = sidecarNames(pod);

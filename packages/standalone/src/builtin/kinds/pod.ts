@@ -77,6 +77,7 @@ function readinessGates(pod: UnstructuredObject): string {
   return `${met.length}/${gates.length}`;
 }
 
+/** Pods as this server serves them. */
 export const pods: BuiltinKind = {
   resource: Pods,
   schema: podTypes.get("Pod"),

@@ -200,6 +200,7 @@ const volumeAttributesClasses: BuiltinKind = {
   },
 };
 
+/** Kinds of storage.k8s.io. */
 export const storageKinds: readonly BuiltinKind[] = [
   storageClasses,
   volumeAttachments,

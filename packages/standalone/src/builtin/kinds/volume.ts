@@ -100,6 +100,7 @@ function claimOf(pv: UnstructuredObject): string {
   return claim.name === undefined ? "" : `${digText(claim, "namespace")}/${digText(claim, "name")}`;
 }
 
+/** PersistentVolumes as this server serves them. */
 export const persistentVolumes: BuiltinKind = {
   resource: PersistentVolumes,
   schema: volumeKindTypes.get("PersistentVolume"),

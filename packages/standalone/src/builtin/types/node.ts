@@ -2,6 +2,7 @@ import { TypeTable } from "../../schema/dsl.ts";
 import { metaTypes } from "../../schema/object-meta.ts";
 import { sharedTypes } from "./shared.ts";
 
+/** The schema of Nodes. */
 export const nodeTypes = new TypeTable(
   "io.k8s.api.core.v1",
   `

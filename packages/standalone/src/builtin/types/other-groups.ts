@@ -7,6 +7,7 @@ const HEAD = `
   kind: string -- Kind of the object.
   metadata: ObjectMeta -- Identity and bookkeeping.`;
 
+/** The schema of Leases. */
 export const coordinationTypes = new TypeTable(
   "io.k8s.api.coordination.v1",
   `
@@ -24,6 +25,7 @@ type Lease "A lock that must be renewed."${HEAD}
   [metaTypes],
 );
 
+/** The schema of events. */
 export const eventTypes = new TypeTable(
   "io.k8s.api.events.v1",
   `
@@ -52,6 +54,7 @@ type Event "Something that happened to an object."${HEAD}
   [metaTypes, sharedTypes],
 );
 
+/** The schema of roles and bindings. */
 export const rbacTypes = new TypeTable(
   "io.k8s.api.rbac.v1",
   `

@@ -4,6 +4,7 @@ import { containerTypes } from "./container.ts";
 import { sharedTypes } from "./shared.ts";
 import { volumeTypes } from "./volume-sources.ts";
 
+/** The schema of Pods. */
 export const podTypes = new TypeTable(
   "io.k8s.api.core.v1",
   `

@@ -8,6 +8,7 @@ const HEAD = `
   kind: string -- Kind of the object.
   metadata: ObjectMeta -- Identity and bookkeeping.`;
 
+/** The schema of storage.k8s.io. */
 export const storageTypes = new TypeTable(
   "io.k8s.api.storage.v1",
   `

@@ -31,6 +31,7 @@ interface AttachDetachEffects {
   reported: ReportedProblems;
 }
 
+/** Makes one visible change of a node's attachments. */
 export async function applyStep(
   step: AttachDetachStep,
   { node, nodeName }: NodeView,

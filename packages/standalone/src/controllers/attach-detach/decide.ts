@@ -7,6 +7,7 @@ import { type Problem, problemsOf } from "./problems.ts";
 /** Annotation on our attachments: the volume's handle, which no field of the object holds. */
 export const VOLUME_NAME_ANNOTATION = "storage.mooring.dev/unique-volume-name";
 
+/** Everything that a node's attachments depend on. */
 export interface NodeView {
   nodeName: string;
   /** Undefined when the Node object is gone: then there is no kubelet to wait for either. */
@@ -65,6 +66,7 @@ export function decideNode(view: NodeView): NodePlan {
   return plan;
 }
 
+/** One visible change of a node's attachments. */
 export type AttachDetachStep =
   /** Tells the pods on the node what keeps their volumes from being attached. */
   | { do: "report-problems"; problems: readonly Problem[] }

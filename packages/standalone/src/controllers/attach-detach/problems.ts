@@ -6,6 +6,7 @@ export interface Problem {
   message: string;
 }
 
+/** What keeps volumes from being attached, a sentence for each pod's volume. */
 export function problemsOf({ blocked, failed }: Pick<NodePlan, "blocked" | "failed">): Problem[] {
   const elsewhere = blocked.map(({ wanted: { volume }, nodes }): Problem => {
     const where = nodes.map((node) => `"${node}"`).join(", ");

@@ -21,6 +21,7 @@ interface AttachDetachReads {
   reported: ReportedProblems;
 }
 
+/** What was read of a node, and what pods were told already. */
 export type ReadNode = NodeView & { isReported: (problem: Problem) => boolean };
 
 const SETTLE_MS = 10;

@@ -57,6 +57,7 @@ export function podsUsing(
     .filter((pod) => pod.spec?.nodeName === nodeName && !isFinished(pod));
 }
 
+/** The nodes besides `except` that have an attachment of the volume, whatever has become of it. */
 export function nodesHolding(view: Pick<Caches, "attachments">, volume: string, except: string): string[] {
   const nodes = view.attachments.byIndex("volume", volume).map(({ spec }) => spec?.nodeName ?? "");
   return nodes.filter((node) => node !== except);

@@ -27,6 +27,7 @@ const passed = {
   "reset-reservation": failpoint("standalone/binder/reservation-reset"),
 };
 
+/** What the binder's steps are made with. */
 export interface BinderEffects {
   store: ObjectStore;
   events: EventRecorder;
@@ -84,6 +85,7 @@ export async function applyClaimStep(
   passed[step.do]();
 }
 
+/** Makes one visible change of a volume. */
 export async function applyVolumeStep(
   { store, volumes }: BinderEffects,
   volume: PersistentVolume,

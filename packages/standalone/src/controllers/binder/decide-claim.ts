@@ -7,6 +7,7 @@ import {
 import { findVolume, isReservedFor, mismatch } from "./match.ts";
 import * as names from "./names.ts";
 
+/** Everything that the next step for a claim depends on. */
 export interface ClaimView {
   claim: PersistentVolumeClaim;
   /** Free volumes of the claim's class, and those reserved for it. */
@@ -19,6 +20,7 @@ export interface ClaimView {
   defaultClass: StorageClass | undefined;
 }
 
+/** An event for the claim. */
 export interface Notice {
   type: "Normal" | "Warning";
   reason: string;
@@ -52,6 +54,7 @@ export function decideClaimAndReport(
   return notice === undefined || view.isReported(notice) ? { do: "wait" } : { do: "report", notice };
 }
 
+/** The next step for a claim. Pure. */
 export function decideClaim(view: ClaimView): ClaimStep {
   const { claim } = view;
   const step = isComplete(claim) ? decideBound(view) : decideUnbound(view);
@@ -62,6 +65,7 @@ export function decideClaim(view: ClaimView): ClaimStep {
   return step;
 }
 
+/** True when the claim is bound, and says all that a bound claim says. */
 export function isComplete(claim: PersistentVolumeClaim): boolean {
   return claim.metadata.annotations?.[names.BIND_COMPLETED] !== undefined;
 }

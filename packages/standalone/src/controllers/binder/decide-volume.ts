@@ -1,12 +1,14 @@
 import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
 import * as names from "./names.ts";
 
+/** Everything that the next step for a volume depends on. */
 export interface VolumeView {
   volume: PersistentVolume;
   /** The claim that claimRef names; another one of the same name does not count. */
   claim: PersistentVolumeClaim | undefined;
 }
 
+/** One visible change of a volume. */
 export type VolumeStep =
   | { do: "set-phase"; phase: "Available" | "Bound" | "Released" }
   /** Takes back a reservation that this controller made, so that another claim may have the volume. */

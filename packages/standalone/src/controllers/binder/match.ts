@@ -8,6 +8,7 @@ import {
 } from "@mooring/store";
 import { selectsNode } from "../node-selector.ts";
 
+/** The size that a claim asks for, in bytes; 0 when it asks for none. */
 export function requestedBytes(claim: PersistentVolumeClaim): bigint {
   return parseQuantity(claim.spec?.resources?.requests?.storage ?? "0");
 }

@@ -20,6 +20,7 @@ interface BinderReads {
   reports: Reports;
 }
 
+/** What was read of a claim, and what it was told already. */
 export type ReadClaim = ClaimView & { isReported: (notice: Notice) => boolean };
 
 /** A claim, and what it may be bound to. Where something is to be done the store itself is asked. */

@@ -2,6 +2,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from "@mooring/store";
 import { defined } from "@mooring/store";
 import * as names from "./names.ts";
 
+/** A copy of the object with more annotations. */
 export function annotated<T extends PersistentVolume | PersistentVolumeClaim>(
   object: T,
   more: Record<string, string>,

@@ -22,6 +22,7 @@ const released = failpoint("standalone/garbage-collector/dependent-released");
 const referencesDropped = failpoint("standalone/garbage-collector/references-dropped");
 const finalizerRemoved = failpoint("standalone/garbage-collector/finalizer-removed");
 
+/** What the steps are made with. */
 export interface ApplyContext {
   store: ObjectStore;
   events: EventRecorder;

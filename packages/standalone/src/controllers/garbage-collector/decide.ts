@@ -22,6 +22,7 @@ export interface View {
   foreign?: readonly OwnerReference[];
 }
 
+/** One visible change of an object whose owners are gone, or are being deleted. */
 export type Step =
   | { do: "done" }
   /** The finalizer has done its part. */

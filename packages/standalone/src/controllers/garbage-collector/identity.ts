@@ -6,9 +6,12 @@ export interface Identity extends KubeObject {
   metadata: KubeObject["metadata"] & { uid: string };
 }
 
+/** Finalizer of an owner whose dependents are deleted first. */
 export const FOREGROUND = "foregroundDeletion";
+/** Finalizer of an owner whose dependents are to stay. */
 export const ORPHAN = "orphan";
 
+/** By what an object is known as an owner or dependent. */
 export function identityOf(object: KubeObject): Identity {
   const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } =
     object.metadata;
@@ -23,6 +26,7 @@ export function identityOf(object: KubeObject): Identity {
   };
 }
 
+/** The owner references of an object; empty when it has none. */
 export const ownersOf = (object: KubeObject): readonly OwnerReference[] =>
   object.metadata.ownerReferences ?? [];
 
@@ -32,6 +36,7 @@ export function isDeletingWith(object: KubeObject, finalizer: string): boolean {
   return deletionTimestamp !== undefined && finalizers?.includes(finalizer) === true;
 }
 
+/** The key by which a store knows the object. */
 export function objectKey({ metadata }: KubeObject): ObjectKey {
   const { name, namespace } = metadata;
   return namespace === undefined ? { name } : { namespace, name };

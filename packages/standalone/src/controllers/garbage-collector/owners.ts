@@ -10,6 +10,7 @@ import type { OwnerState } from "./decide.ts";
 import type { OwnerGraph } from "./graph.ts";
 import { FOREGROUND, type Identity, isDeletingWith } from "./identity.ts";
 
+/** Where owners are looked for: the graph first, then the server. */
 export interface OwnerLookup {
   store: ObjectStore;
   kinds: KindRegistry;

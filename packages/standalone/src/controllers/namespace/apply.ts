@@ -31,6 +31,7 @@ const finalized = failpoint("standalone/namespace/finalized");
 /** Deletes side by side: enough to share trips to the disk, few enough to let others in between. */
 const BATCH = 64;
 
+/** What the steps are made with. */
 export interface ApplyContext {
   store: ObjectStore;
   signal: AbortSignal;

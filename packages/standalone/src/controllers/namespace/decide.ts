@@ -2,7 +2,9 @@ import type { Condition, KubeObject, Namespace, ObjectKey, Resource } from "@moo
 
 /** The namespace controller's own finalizer, in `spec.finalizers`. */
 export const KUBERNETES_FINALIZER = "kubernetes";
+/** The ConfigMap in every namespace by which pods know the API server. */
 export const ROOT_CA = "kube-root-ca.crt";
+/** The ServiceAccount of pods that name none. */
 export const DEFAULT_ACCOUNT = "default";
 
 const MIN_WAIT_MS = 100;
@@ -17,6 +19,7 @@ export interface Remnant {
   finalizers: readonly string[];
 }
 
+/** Everything that the next step for a namespace depends on. */
 export interface View {
   namespace: Namespace;
   hasRootCa: boolean;
@@ -27,6 +30,7 @@ export interface View {
   deletingMs?: number;
 }
 
+/** One visible change of a namespace or of what is in it. */
 export type Step =
   | { do: "done" }
   | { do: "create-root-ca" }
@@ -38,6 +42,7 @@ export type Step =
   | { do: "wait"; afterMs: number }
   | { do: "finalize" };
 
+/** A condition without its time. */
 export type ConditionState = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** The next thing to do about one namespace. */
@@ -56,6 +61,7 @@ export function decide({ namespace, hasRootCa, hasDefaultAccount, remnants, dele
     : { do: "report", conditions };
 }
 
+/** The finalizers in the spec, which are not those of the metadata. */
 export function finalizersOf(namespace: Namespace): string[] {
   return namespace.spec?.finalizers ?? [];
 }
@@ -113,6 +119,7 @@ function isReported(namespace: Namespace, conditions: readonly ConditionState[])
   );
 }
 
+/** An object that is still in the namespace, as conditions count it. */
 export function remnantOf(resource: Resource, { metadata }: KubeObject): Remnant {
   const { name, namespace, uid = "", deletionTimestamp, finalizers = [] } = metadata;
   const key = namespace === undefined ? { name } : { namespace, name };

@@ -5,6 +5,7 @@ import { isFinished } from "../pod-claims.ts";
 import { type Taint, tolerationMs } from "../scheduler/taints.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
+/** Taint of a node whose kubelet is silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
 /** Of a pod what decisions look at: the rest of it changes often. */
@@ -35,6 +36,7 @@ export interface NodeLifeView {
   now: number;
 }
 
+/** One visible change of a node that is silent, or back. */
 export type NodeLifeStep =
   /** status.conditions: Ready is Unknown. */
   | { do: "mark-unknown"; message: string }

@@ -7,19 +7,24 @@ import {
   type PersistentVolumeClaim,
 } from "@mooring/store";
 
+/** On a claim: it stays while a pod uses it. */
 export const CLAIM_FINALIZER = "kubernetes.io/pvc-protection";
+/** On a volume: it stays while it is bound. */
 export const VOLUME_FINALIZER = "kubernetes.io/pv-protection";
 
+/** A claim, and whether somebody uses it. */
 export interface ClaimView {
   object: PersistentVolumeClaim;
   /** A pod that has a node mentions it. Looked at only when it is being deleted. */
   used: boolean;
 }
 
+/** A volume. */
 export interface VolumeView {
   object: PersistentVolume;
 }
 
+/** One visible change of a finalizer. */
 export type ProtectionStep = { do: "add-finalizer" } | { do: "remove-finalizer" } | { do: "done" };
 
 /** A claim stays while a pod that has a node mentions it, even one that has ended: it may be looked at or restarted. */

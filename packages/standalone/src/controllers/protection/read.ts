@@ -29,6 +29,7 @@ export async function readClaim(
   return { object, used: items.some(uses) };
 }
 
+/** What the decision about a volume's finalizer depends on. */
 export async function readVolume(
   name: string,
   volumes: WrittenCache<PersistentVolume>,

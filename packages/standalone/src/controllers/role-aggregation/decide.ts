@@ -7,12 +7,14 @@ import {
   type UnstructuredObject,
 } from "@mooring/store";
 
+/** Everything that the rules of a cluster role depend on. */
 export interface RoleView {
   role: UnstructuredObject;
   /** All cluster roles, this one among them. */
   all: readonly UnstructuredObject[];
 }
 
+/** Writes the rules that a cluster role has by aggregation. */
 export type RoleStep = { do: "set-rules"; rules: readonly unknown[] };
 
 /** An aggregated role has the rules of all roles that its selectors choose, in the order of their names. Pure. */

@@ -31,6 +31,7 @@ interface SchedulerEffects {
   volumes: WrittenCache<PersistentVolume>;
 }
 
+/** Makes one visible change for a pod that has no node yet. */
 export async function applyStep(step: PodStep, pod: Pod, effects: SchedulerEffects): Promise<void> {
   const { events, memory, store, volumes } = effects;
   switch (step.do) {

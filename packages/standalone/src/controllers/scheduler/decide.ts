@@ -35,6 +35,7 @@ export interface ClaimView {
   takenBy?: string;
 }
 
+/** A node, and what is on it already. */
 export interface NodeView {
   node: Node;
   /** Volumes of each driver that pods on the node use, by handle. */
@@ -46,6 +47,7 @@ export interface NodeView {
   requested: Amounts;
 }
 
+/** Everything that a pod's place depends on. */
 export interface SchedulingView {
   pod: Pod;
   claims: readonly ClaimView[];
@@ -55,6 +57,7 @@ export interface SchedulingView {
   tracksCapacity: (driver: string) => boolean;
 }
 
+/** The next step towards a place for a pod. */
 export type SchedulingStep =
   | { do: "bind"; node: string }
   /** Asks the binder (static volume) or the provisioner to make the claim's volume reachable from the node. */
@@ -70,6 +73,7 @@ export const SCHEDULER = "default-scheduler";
 /** How long an unschedulable pod waits at most when nothing seems to change. */
 export const RETRY_MS = 60_000;
 
+/** A pod without a node, and what there is to place it by. */
 export interface PodView {
   /** Undefined: nothing to place, or nothing of ours. */
   pod: Pod | undefined;
@@ -79,6 +83,7 @@ export interface PodView {
   isReported: (message: string) => boolean;
 }
 
+/** One visible change for a pod that has no node yet. */
 export type PodStep =
   | Exclude<SchedulingStep, { do: "wait" | "reject" }>
   /** The pod's condition `PodScheduled`; an event as well where that is news. */
@@ -113,6 +118,7 @@ function saysUnscheduled({ status }: Pod, reason: string, message: string): bool
   );
 }
 
+/** True while the pod has no node, is neither ended nor being deleted, and asks for this scheduler. */
 export function isWaiting(pod: Pod): boolean {
   const { metadata, spec } = pod;
   return (
@@ -123,6 +129,7 @@ export function isWaiting(pod: Pod): boolean {
   );
 }
 
+/** Where the pod goes, or what has to be there before. Pure. */
 export function decide(view: SchedulingView): SchedulingStep {
   const missing = claimProblem(view);
   if (missing !== undefined) return missing;

@@ -1,6 +1,8 @@
 import type { Node, Pod } from "@mooring/store";
 
+/** A taint of a node. */
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
+/** A toleration of a pod. */
 export type Toleration = NonNullable<NonNullable<Pod["spec"]>["tolerations"]>[number];
 
 /** The first taint of the node that keeps the pod away. */

@@ -14,6 +14,7 @@ interface DefinitionEffects {
   signal: AbortSignal;
 }
 
+/** Makes one visible change for a CustomResourceDefinition. */
 export async function applyStep(
   step: DefinitionStep,
   name: string,

@@ -4,6 +4,7 @@ import { terminating } from "../clean-up.ts";
 import { decideNames } from "../names.ts";
 import { CLEANUP_FINALIZER, type CustomResourceDefinition } from "../types.ts";
 
+/** Everything that the next step for a definition depends on. */
 export interface DefinitionView {
   crd: CustomResourceDefinition | undefined;
   /** All others of its group. */
@@ -16,6 +17,7 @@ export interface DefinitionView {
   now: string;
 }
 
+/** One visible change for a definition. */
 export type DefinitionStep =
   | { do: "serve" }
   | { do: "withdraw" }
@@ -30,6 +32,7 @@ export type DefinitionStep =
 /** How soon a definition being deleted looks again whether its objects are gone. */
 const CLEANUP_POLL_MS = 200;
 
+/** The next step for a definition. Pure. */
 export function decideDefinition(view: DefinitionView): DefinitionStep | Outcome {
   const { crd, others, served, now } = view;
   if (crd === undefined) return served === undefined ? DONE : { do: "withdraw" };

@@ -19,6 +19,7 @@ import { type DefinitionStep, type DefinitionView, decideDefinition } from "./de
 import { readDefinition } from "./read.ts";
 import { ServedKinds } from "./served-kinds.ts";
 
+/** What the controller is started with. */
 export interface CrdControllerOptions {
   store: ObjectStore;
   registry: ResourceRegistry;

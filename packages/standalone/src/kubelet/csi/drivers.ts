@@ -22,6 +22,7 @@ export interface Drivers {
 /** Longest that one call to a driver may take. */
 const CALL_TIMEOUT_MS = 120_000;
 
+/** Drivers at known sockets, and those that register later. */
 export function openDrivers(endpoints: Readonly<Record<string, string>>, logger: Logger): Drivers {
   const known = new Map<string, Promise<NodeDriver>>();
   const clients: CsiClient[] = [];

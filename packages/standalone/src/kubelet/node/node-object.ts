@@ -30,6 +30,7 @@ export interface NodeSettings {
 const MAX_PODS = 1000;
 const VERSION = "v1.35.0-mooring";
 
+/** The labels that every node has of itself. */
 export function nodeLabels(facts: MachineFacts): Record<string, string> {
   return {
     "kubernetes.io/hostname": facts.nodeName,
@@ -38,6 +39,7 @@ export function nodeLabels(facts: MachineFacts): Record<string, string> {
   };
 }
 
+/** Capacity of the machine, as quantities. */
 export function resourcesOf(facts: MachineFacts): Record<string, string> {
   return {
     cpu: String(facts.cpus),

@@ -8,6 +8,7 @@ import type { Prober } from "./prober.ts";
 import type { References } from "./references.ts";
 import type { PodWakes } from "./wakes.ts";
 
+/** What the pods of a node are run with. */
 export interface PodControllerOptions {
   /** How changes of secrets and config maps that pods read are noticed: by a watch of all, or by asking now and then. */
   referencesBy?: "watch" | "ask";
@@ -23,6 +24,7 @@ export interface PodControllerOptions {
   signal: AbortSignal;
 }
 
+/** What the steps for a pod are made with. */
 export interface PodContext extends PodControllerOptions {
   pods: WrittenCache<Pod>;
   prober: Prober;

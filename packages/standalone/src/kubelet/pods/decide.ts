@@ -2,6 +2,7 @@ import { type Outcome, wait } from "@mooring/store";
 import { waitBeforeRestart } from "./back-off.ts";
 import { type ContainerView, deadlineOf, outcomeOf, type PodView, restarts } from "./pod-view.ts";
 
+/** One step for a pod of this node. */
 export type PodStep =
   /** Ask for the pod's volumes, and wait until they are there. */
   | { do: "mount-volumes" }
@@ -14,6 +15,7 @@ export type PodStep =
   | { do: "delete-object" }
   | { do: "wait"; milliseconds?: number };
 
+/** A step that does something. */
 export type ActivePodStep =
   | Exclude<PodStep, { do: "wait" }>
   | { do: "report-status" }
@@ -132,6 +134,7 @@ function startOrWait(view: PodView, { spec, latest, image }: ContainerView): Pod
   return { do: "start", container: spec.name, attempt: latest.attempt + 1 };
 }
 
+/** True while the newest attempt of the container runs. */
 export function isRunning({ latest }: Pick<ContainerView, "latest">): boolean {
   return latest !== undefined && latest.state !== "exited";
 }

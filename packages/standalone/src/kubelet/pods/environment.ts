@@ -34,6 +34,7 @@ export async function containerEnvironment(
   return env;
 }
 
+/** What the pod's containers see as their host name. */
 export function hostnameOf(pod: Pod): string {
   return (pod.spec?.hostname || pod.metadata.name).slice(0, 63).replace(/[-.]+$/, "");
 }

@@ -1,5 +1,6 @@
 import { type Pod, parseMilli, parseQuantity } from "@mooring/store";
 
+/** A container of a pod's spec. */
 export type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /** Facts about the node that a pod may ask for. */

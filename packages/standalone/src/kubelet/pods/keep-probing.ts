@@ -11,6 +11,7 @@ export function areProbesDue({ prober }: PodContext, { spec, latest, previous }:
   return prober.isProbing(latest.id) !== (latest.state === "running" && hasProbes(spec));
 }
 
+/** Has the probes of a running container made, and ends those of one that has ended. */
 export function keepProbing(context: PodContext, pod: Pod, { spec, latest, previous }: ContainerView): void {
   const { prober, runtime, node, signal } = context;
   if (previous !== undefined) prober.end(previous.id);

@@ -20,6 +20,7 @@ export type ImageView =
   /** `retryAt` in milliseconds since 1970. */
   | { state: "failed"; reason: string; message: string; retryAt: number };
 
+/** A container of a pod, and what has become of it. */
 export interface ContainerView {
   spec: Container;
   role: ContainerRole;
@@ -47,6 +48,7 @@ export interface PodView {
   now: number;
 }
 
+/** The containers of a pod in the order in which they start. */
 export function rolesOf(pod: Pod): { spec: Container; role: ContainerRole }[] {
   const init = (pod.spec?.initContainers ?? []).map((spec) => ({
     spec,

@@ -41,6 +41,7 @@ interface PodVolumesOptions extends LocalVolumeContext {
   events: EventRecorder;
 }
 
+/** The volumes of this node's pods; nothing is mounted yet. */
 export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
   const { view, host, paths, manager, events } = options;
   const prepared = new Map<string, Map<string, LocalVolume>>();

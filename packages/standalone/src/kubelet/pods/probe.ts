@@ -3,8 +3,10 @@ import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import type { Container } from "./field-ref.ts";
 
+/** A probe of a container's spec. */
 export type Probe = NonNullable<Container["livenessProbe"]>;
 
+/** Where a probe finds its container. */
 export interface ProbeTarget {
   /** Address that the container's ports are on. */
   host: string;

@@ -87,6 +87,7 @@ export function createProber(
   };
 }
 
+/** True when the container has a probe of any kind. */
 export function hasProbes({ startupProbe, readinessProbe, livenessProbe }: Container): boolean {
   return startupProbe !== undefined || readinessProbe !== undefined || livenessProbe !== undefined;
 }

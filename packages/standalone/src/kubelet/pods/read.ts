@@ -10,6 +10,7 @@ import { type ContainerView, outcomeOf, type PodView, rolesOf } from "./pod-view
 import { versionsOf } from "./references.ts";
 import { isStatusDue } from "./report.ts";
 
+/** What was read of a pod and its containers. */
 export interface SeenPod {
   podView: PodView;
   /** There is no such pod on this node any more, only what it left. */

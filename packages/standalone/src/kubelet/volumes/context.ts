@@ -3,6 +3,7 @@ import type { DeviceContext } from "./csi-volume-entry.ts";
 import type { DeviceTable } from "./csi-volume-table.ts";
 import type { InUseReport } from "./in-use.ts";
 
+/** What the volume manager is started with. */
 export interface VolumeManagerOptions extends DeviceContext {
   events: EventRecorder;
   logger: Logger;
@@ -11,6 +12,7 @@ export interface VolumeManagerOptions extends DeviceContext {
   signal: AbortSignal;
 }
 
+/** What its steps are made with. */
 export interface ManagerContext extends VolumeManagerOptions {
   table: DeviceTable;
   inUse: InUseReport;

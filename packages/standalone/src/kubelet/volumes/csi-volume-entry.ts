@@ -26,6 +26,7 @@ const passed = {
   unstaged: failpoint("standalone/kubelet/unstaged"),
 };
 
+/** What the calls for a volume are made with. */
 export interface DeviceContext {
   store: ObjectStore;
   view: ClusterView;
@@ -66,6 +67,7 @@ export async function stageVolume(
   passed.staged();
 }
 
+/** NodePublishVolume for one pod. */
 export async function publishVolume(
   context: DeviceContext,
   record: VolumeRecord,
@@ -105,6 +107,7 @@ export async function publishVolume(
   passed.published();
 }
 
+/** NodeUnpublishVolume for one pod, and removes what is left of the target. */
 export async function unpublishVolume(
   { drivers, host, paths }: DeviceContext,
   record: VolumeRecord,
@@ -122,6 +125,7 @@ export async function unpublishVolume(
   await removeVolumeRecord(paths.publication(podUID, specVolID));
 }
 
+/** NodeUnstageVolume, once no pod has the volume any more. */
 export async function unstageVolume(
   { drivers, host, paths }: DeviceContext,
   record: VolumeRecord,

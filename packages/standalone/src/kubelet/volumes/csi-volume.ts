@@ -9,6 +9,7 @@ import {
 import { uniqueVolumeName } from "../../controllers/attach-detach/names.ts";
 import { claimNameOf } from "../../controllers/pod-claims.ts";
 
+/** A volume of a pod's spec. */
 export type PodVolume = NonNullable<NonNullable<Pod["spec"]>["volumes"]>[number];
 
 /** A pod's volume that is a claim, traced to the CSI volume behind it. */

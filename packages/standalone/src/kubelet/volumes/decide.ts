@@ -3,6 +3,7 @@ import { DONE, type Outcome, wait } from "@mooring/store";
 /** How sure we are that the driver has done something: `maybe` after a restart or a failed call. */
 export type Certainty = "no" | "maybe" | "yes";
 
+/** Everything that the next step for a volume on this node depends on. */
 export interface DeviceView {
   /** Pods that want the volume, by uid. */
   wantedBy: readonly string[];
@@ -19,6 +20,7 @@ export interface DeviceView {
   needsExpansion: boolean;
 }
 
+/** One step for a volume on this node. */
 export type DeviceStep =
   | { do: "unpublish"; podUID: string }
   | { do: "report-in-use" }

@@ -33,6 +33,7 @@ const CONCURRENCY = 8;
 /** A volume may be published for every pod of the node. */
 const MOST_STEPS = 500;
 
+/** Resolves when what an earlier process has left mounted is known. */
 export async function startVolumeManager(options: VolumeManagerOptions): Promise<VolumeManager> {
   const { store, paths, nodeName, signal } = options;
   const table = await DeviceTable.fromDisk(paths);

@@ -7,6 +7,7 @@ import { takeOwnership } from "./ownership.ts";
 import { fingerprintOf, writeProjectedFiles } from "./projected-files.ts";
 import { type ProjectedContext, projectedFilesOf } from "./projected-sources.ts";
 
+/** What volumes are made with that no driver is needed for. */
 export interface LocalVolumeContext extends ProjectedContext {
   host: Host;
   paths: KubeletPaths;

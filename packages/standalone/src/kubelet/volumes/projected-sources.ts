@@ -6,6 +6,7 @@ import type { PodVolume } from "./csi-volume.ts";
 import type { ProjectedFiles } from "./projected-files.ts";
 import type { PodTokens } from "./tokens.ts";
 
+/** Where the files of projected volumes come from. */
 export interface ProjectedContext {
   store: ObjectStore;
   node: NodeFacts;

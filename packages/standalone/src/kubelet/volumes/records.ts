@@ -20,6 +20,7 @@ interface FoundPublication extends VolumeRecord {
   podUID: string;
 }
 
+/** Writes `vol_data.json` as upstream's kubelet does; whole or not at all. */
 export async function writeVolumeRecord(folder: string, record: VolumeRecord): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o750 });
   const temporary = join(folder, `${FILE}.new`);
@@ -35,6 +36,7 @@ export async function removeVolumeRecord(folder: string): Promise<void> {
   await rmdir(dirname(folder)).catch(() => {});
 }
 
+/** What is recorded of volumes that are staged here. */
 export async function readDeviceRecords(paths: KubeletPaths): Promise<VolumeRecord[]> {
   const drivers = (await list(paths.devices)).filter((name) => name !== "volumeDevices");
   const folders = await Promise.all(
@@ -45,6 +47,7 @@ export async function readDeviceRecords(paths: KubeletPaths): Promise<VolumeReco
   return readAll(folders.flat());
 }
 
+/** What is recorded of volumes that are published here. */
 export async function readPublications(paths: KubeletPaths): Promise<FoundPublication[]> {
   const found: FoundPublication[] = [];
   for (const podUID of await list(paths.pods)) {

@@ -111,6 +111,7 @@ function privileged({ containers }: PodFacts): string | undefined {
     : `privileged (${containerNames(wrong)} must not set securityContext.privileged=true)`;
 }
 
+/** Baseline: only the default `/proc` mount. */
 export function procMount({ containers }: PodFacts): string | undefined {
   const wrong = containers.filter(
     ({ security }) => !["Default", undefined].includes(asText(security.procMount)),

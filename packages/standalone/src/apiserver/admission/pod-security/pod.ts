@@ -5,21 +5,25 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** A field that is an object; empty when it is none. */
 export const fieldsOf = (value: unknown, name: string): Fields => {
   const found = isFields(value) ? value[name] : undefined;
   return isFields(found) ? found : {};
 };
 
+/** A field that is a list, its objects only. */
 export const listOf = (value: unknown, name: string): Fields[] => {
   const found = isFields(value) ? value[name] : undefined;
   return Array.isArray(found) ? found.filter(isFields) : [];
 };
 
+/** A field that is a list, its strings only. */
 export const textsOf = (value: unknown, name: string): string[] => {
   const found = isFields(value) ? value[name] : undefined;
   return Array.isArray(found) ? found.map(String) : [];
 };
 
+/** A container of any role, as the rules look at it. */
 export interface PodContainer {
   name: string;
   fields: Fields;
@@ -39,6 +43,7 @@ export interface PodFacts {
   ownUsers: boolean;
 }
 
+/** What the rules look at of a pod. */
 export function factsOf(pod: UnstructuredObject): PodFacts {
   const spec = fieldsOf(pod, "spec");
   const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
@@ -67,6 +72,7 @@ export function named(noun: string, names: readonly string[]): string {
   return `${noun}${all.length === 1 ? "" : "s"} ${quoted(all)}`;
 }
 
+/** The containers in words, for a message. */
 export const containerNames = (containers: readonly PodContainer[]): string =>
   named(
     "container",

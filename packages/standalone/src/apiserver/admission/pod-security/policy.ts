@@ -19,6 +19,7 @@ interface Policy {
   minor: number;
 }
 
+/** As messages name a policy: `restricted:latest`. */
 export const describePolicy = ({ level, version }: Policy): string => `${level}:${version}`;
 
 function minorOf(version: string): number | undefined {

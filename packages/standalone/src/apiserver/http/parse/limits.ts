@@ -1,5 +1,6 @@
 /** As in Kubernetes: three mebibytes. */
 export const MOST_BYTES = 3 * 1024 * 1024;
+/** Levels of lists and objects in one another that a body may have. */
 export const MOST_DEPTH = 1000;
 /**
  * Values in one body, keys not counted, and in the object that comes of it. What checks and merges an object looks at each of
