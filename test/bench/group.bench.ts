@@ -13,7 +13,8 @@ import {
   waitFor,
 } from "@mooring/store";
 import { VolumeGroupReverts } from "../../packages/engine/src/api/group-revert.ts";
-import { VolumeGroupRestores } from "../../packages/sidecars/src/kube/group-restore.ts";
+import { VolumeGroupClones } from "../../packages/sidecars/src/kube/group-clone.ts";
+import { VolumeGroupClasses, VolumeGroups } from "../../packages/sidecars/src/volume-group/api.ts";
 import { claim } from "../support/manifests.ts";
 import { Up } from "../support/up.ts";
 import { type Measurement, SHORT, sized, time } from "./measure.ts";
@@ -93,20 +94,30 @@ async function revert(store: RestStore, round: number): Promise<void> {
   await reached(store, VolumeGroupReverts, name, complete);
 }
 
-/** A group from a group: a cut of its own, and a claim for each member. */
-async function clone(store: RestStore, name: string): Promise<void> {
-  await cut(store, name);
-  await store.create(VolumeGroupRestores, {
-    ...{ apiVersion: OURS, kind: "VolumeGroupRestore", metadata: { name, namespace } },
-    spec: { source: { volumeGroupSnapshotName: name } },
+/** The VolumeGroup of all members. */
+async function grouped(store: RestStore, count: number): Promise<void> {
+  await store.create(VolumeGroups, {
+    ...{ apiVersion: OURS, kind: "VolumeGroup", metadata: { name: "bench", namespace } },
+    spec: { volumeGroupClassName: "bench", source: { selector: { matchLabels: labels } } },
   });
-  await reached(store, VolumeGroupRestores, name, complete);
+  const joined = ({ status }: { status?: { members?: { state: string }[] } }) =>
+    status?.members?.filter(({ state }) => state === "Joined").length === count;
+  await reached(store, VolumeGroups, "bench", joined);
+}
+
+/** A group from a group. */
+async function clone(store: RestStore, name: string): Promise<void> {
+  await store.create(VolumeGroupClones, {
+    ...{ apiVersion: OURS, kind: "VolumeGroupClone", metadata: { name, namespace } },
+    spec: { source: { volumeGroupName: "bench" }, volumeGroupSnapshotClassName: "mooring" },
+  });
+  await reached(store, VolumeGroupClones, name, ({ status }) => status?.phase === "Ready");
 }
 
 async function unclone(store: RestStore, name: string, members: readonly string[]): Promise<void> {
-  await gone(store, VolumeGroupRestores, name);
+  await gone(store, VolumeGroups, name);
+  await gone(store, VolumeGroupClones, name);
   await Promise.all(members.map((each) => gone(store, PersistentVolumeClaims, `${each}-${name}`)));
-  await gone(store, VolumeGroupSnapshots, name);
 }
 
 /** The same by hand: one reflink per member, synced together, and then renamed to where it is wanted. */
@@ -134,17 +145,23 @@ async function measure(store: RestStore, raw: string, images: readonly string[],
     await rawCopies(raw, images);
   };
   cloned.raw = await time(ROUNDS, twice);
+  await grouped(store, names.length);
   cloned.ours = await time(ROUNDS, (round) => clone(store, `clone-${round}`));
   for (let round = 0; round < ROUNDS; round += 1) await unclone(store, `clone-${round}`, names);
+  await gone(store, VolumeGroups, "bench");
   return { reverted, cloned };
 }
 
-/** Reverts and clones of whole groups, from the object until it is complete, beside raw reflinks of the same images. */
+/** Reverts and clones of whole groups, from the object until it is complete or ready, beside raw reflinks of the same images. */
 export async function run(): Promise<Measurement[]> {
   const up = await Up.create({ poolSize: "16Gi" });
   try {
     await up.start();
     const store = await up.store();
+    await store.create(VolumeGroupClasses, {
+      ...{ apiVersion: OURS, kind: "VolumeGroupClass", metadata: { name: "bench" } },
+      ...{ driver: "csi.mooring.dev", deletionPolicy: "Delete" },
+    });
     const pool = join(up.stateDir, "pools", "default", "mnt");
     const raw = join(pool, "raw");
     const [images, names]: [string[], string[]] = [[], []];

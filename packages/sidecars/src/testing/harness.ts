@@ -114,13 +114,14 @@ export async function until<T>(
   what: string,
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   lastSeen: () => unknown = () => "",
+  deadlineMs = DEADLINE_MS,
 ): Promise<T> {
-  const end = Date.now() + DEADLINE_MS;
+  const end = Date.now() + deadlineMs;
   for (;;) {
     const answer = await probe();
     if (answer !== undefined && answer !== false) return answer;
     if (Date.now() > end)
-      throw new Error(`${what}: not within ${DEADLINE_MS} ms; ${JSON.stringify(await lastSeen())}`);
+      throw new Error(`${what}: not within ${deadlineMs} ms; ${JSON.stringify(await lastSeen())}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -31,6 +31,8 @@ const SIZES = {
 const LAP = 500;
 /** Changes that are asked for at once; the operators work on the burst before meanwhile. */
 const BURST = 50;
+/** Milliseconds. A long run is made beside other work, and has the time that is left over. */
+const DEADLINE_MS = currentPart() === "deep" ? 900_000 : 60_000;
 
 /** Numbers that the same seed gives again. */
 function dice(seed: number): (below: number) => number {
@@ -211,7 +213,7 @@ class Churn {
         ...[...driver.volumeGroups.groups.keys()],
       ];
     };
-    await until("nothing is left", async () => (await left()).length === 0, left);
+    await until("nothing is left", async () => (await left()).length === 0, left, DEADLINE_MS);
     assert.deepEqual([...driver.volumeGroups.deletedVolumes], [], "no volume was deleted");
   }
 }
@@ -249,7 +251,13 @@ test("two operators, claims and groups that come, change and go, faults and rest
   const restartSecond = await startSecond(t, w);
   const churn = new Churn(w, size, seed, [() => w.restart(), restartSecond]);
   for (let group = 0; group < size.groups; group += 1) await churn.makeGroup(group);
-  for (let number = 0; number < size.claims; number += 1) await churn.makeClaim(number);
+  for (let number = 0; number < size.claims; number += BURST) {
+    const numbers = Array.from(
+      { length: Math.min(BURST, size.claims - number) },
+      (_, index) => number + index,
+    );
+    await Promise.all(numbers.map((each) => churn.makeClaim(each)));
+  }
   for (let done = 0; done < size.changes; done += LAP) {
     for (let index = 0; index < LAP; index += BURST) await churn.burst();
     w.driver.faults.clear();
@@ -257,7 +265,9 @@ test("two operators, claims and groups that come, change and go, faults and rest
       `all is well (seed ${seed})`,
       async () => (await churn.check()).length === 0,
       () => churn.check(),
+      DEADLINE_MS,
     );
+    if ((done + LAP) % 10_000 === 0) t.diagnostic(`${done + LAP} changes at ${new Date().toISOString()}`);
   }
   const modified = w.driver.called("ModifyVolumeGroupMembership");
   const bound = 4 * (size.changes + size.claims) + 10 * churn.faults + 4 * churn.restarted * size.groups;
