@@ -203,6 +203,11 @@ test("groups that come twice in a list, or are missed by it, cost no group and n
   await w.group("db", joined("data"));
   await w.group("first", joined());
   assert.deepEqual([...groups.keys()].sort(), ["vg-1", "vg-2"], "no group was made anew");
+  const warned = (await w.store.list(Events)).items.filter(({ type }) => type === "Warning");
+  assert.deepEqual(
+    warned.map(({ message, reason }) => `${reason}: ${message}`),
+    [],
+  );
   assert.equal(w.driver.called("ModifyVolumeGroupMembership"), modified);
   assert.equal(w.driver.called("DeleteVolumeGroup"), 0);
 });
