@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const page = (name: string) => readFile(join(ROOT, "docs/reference", name), "utf8");
+
+/** What the packages need when they run, without each other. */
+async function runtimeDependencies(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const folder of await readdir(join(ROOT, "packages"))) {
+    const path = join(ROOT, "packages", folder, "package.json");
+    if (!existsSync(path)) continue;
+    const { dependencies = {} } = JSON.parse(await readFile(path, "utf8")) as {
+      dependencies?: Record<string, string>;
+    };
+    for (const name of Object.keys(dependencies)) if (!name.startsWith("@mooring/")) found.add(name);
+  }
+  return found;
+}
+
+test("each runtime dependency has a line that says what it is for, and no line is about another", async () => {
+  const [, rows = ""] = (await page("dependencies.md")).split("## npm packages");
+  const told = new Set<string>();
+  for (const line of rows.split("\n").filter((each) => each.startsWith("| `"))) {
+    const [, names = "", purpose = ""] = line.split("|");
+    assert.ok(purpose.trim().length >= 10, `${names.trim()}: for what?`);
+    for (const [, name = ""] of names.matchAll(/`([^`]+)`/g)) told.add(name);
+  }
+  assert.deepEqual([...told].sort(), [...(await runtimeDependencies())].sort());
+});
+
+test("what the threat model says that holds in the API names tests that are there", async () => {
+  const text = await page("threat-model.md");
+  const rows = text.split("\n").filter((line) => /\| (?:`(?:test|packages)\/|the same)[^|]*\|$/.test(line));
+  assert.ok(rows.length >= 15, `${rows.length} claims`);
+  const named = rows.flatMap((row) => [...row.matchAll(/`((?:test|packages)\/[^`]+)`/g)]);
+  for (const [, path = ""] of named) {
+    assert.ok(existsSync(join(ROOT, path)), `${path} is not there`);
+    if (path.endsWith(".test.ts")) continue;
+    const files = await readdir(join(ROOT, path), { recursive: true });
+    assert.ok(
+      files.some((file) => file.endsWith(".test.ts")),
+      `${path} has no tests`,
+    );
+  }
+});
