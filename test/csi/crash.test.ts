@@ -122,7 +122,7 @@ const runs = POOLS.flatMap((pool) =>
   Object.entries(GAPS).flatMap(([rpc, gaps]) => gaps.map((gap) => ({ pool, rpc, gap }))),
 );
 
-killEveryFailpoint(runs, { everyday: 2, full: 6 }, ({ rpc, gap, pool }) => {
+killEveryFailpoint(runs, { everyday: 1, full: 6 }, ({ rpc, gap, pool }) => {
   test(`${pool}: ${rpc}, killed at ${gap}: the same request has the same answer, and nothing is orphaned`, async () => {
     covers("CSI-069", "CSI-020");
     const driver = await prepareDriver({ pool });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runFiles } from "../../scripts/lib/tests/run-file.mjs";
 
 const UNTRACKED = fileURLToPath(new URL("../../scripts/lib/tests/untracked.cjs", import.meta.url));
 
@@ -45,4 +46,69 @@ test("tests are in their suite, and what comes after a suite comes", async () =>
   assert.equal(code, 0, output);
   assert.match(output, /▶ suite\n {2}✔ passes/);
   assert.match(output, /^put away$/m);
+});
+
+/** Of what `runFiles` answers for each file. */
+interface Result {
+  name: string;
+  code: number;
+  tests: { path: string[]; outcome: string; ids: string[] }[];
+}
+
+/** What is shown of files that share a process, by the name of each. */
+async function shown(bodies: Record<string, string>): Promise<Record<string, string>> {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-runner-"));
+  try {
+    const files = Object.keys(bodies).map((name) => ({ name, program: join(folder, `${name}.mjs`) }));
+    for (const { name, program } of files) {
+      const body = `import { after, describe, test } from "node:test";\n${bodies[name]}`;
+      await writeFile(program, body);
+    }
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const given = { files, env, folder: join(folder, "work"), apart: false, flags: [], live: false };
+    const results: Result[] = await runFiles({
+      ...{ ...given, limitMs: 60_000, signal: new AbortController().signal },
+    });
+    return Object.fromEntries(
+      results.map(({ name, code, tests }) => {
+        const titles = tests.map(({ path, outcome, ids }) => `${path.join(" > ")} ${outcome} ${ids}`.trim());
+        return [name, `${code === 0 ? "good" : "bad"}: ${titles.join(", ")}`];
+      }),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+test("files that share a process are told apart: their tests, what these cover, and whose the failure is", async () => {
+  const says = (id: string) =>
+    `appendFileSync(process.env.MOORING_COVERS, JSON.stringify({ path: ["same"], ids: ["${id}"] }) + "\\n");`;
+  const appending = 'import { appendFileSync } from "node:fs";\n';
+  assert.deepEqual(
+    await shown({
+      one: `${appending}test("same", () => { ${says("A-1")} });`,
+      two: `${appending}test("same", () => { ${says("A-2")} throw new Error("no"); });`,
+      three: 'describe("suite", () => { test("inner", () => {}); });',
+      four: 'throw new Error("cannot be loaded");',
+      five: PASSES,
+    }),
+    {
+      one: "good: same passed A-1",
+      two: "bad: same failed A-2",
+      three: "good: suite > inner passed, suite passed",
+      four: "bad: is loaded failed",
+      five: "good: passes passed",
+    },
+  );
+});
+
+test("a file that ends the process of several fails, and so do those that did not run", async () => {
+  const shows = await shown({ one: PASSES, two: "process.exit(0);", three: PASSES });
+  assert.deepEqual(shows, { one: "good: passes passed", two: "bad: ", three: "bad: " });
+});
+
+test("an error that nobody has caught fails all files that share the process", async () => {
+  const late = 'test("leaves", () => { setTimeout(() => { throw new Error("late"); }, 10); });';
+  const shows = await shown({ one: late, two: PASSES });
+  for (const [name, text] of Object.entries(shows)) assert.match(text, /^bad: /, `${name} ${text}`);
 });

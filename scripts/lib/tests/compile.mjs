@@ -9,9 +9,9 @@ import { findPrograms } from "./find.mjs";
 /** Below the repository, so that packages are found from there. */
 const CACHE = join(ROOT, ".cache");
 /** Of fewer test files the programs that they start are made by those that start them. */
-const MANY = 10;
+export const MANY = 10;
 /** An import for what the module does when it is loaded, such as to name its failpoints. */
-const FOR_EFFECT = /^import "[.@]/m;
+export const FOR_EFFECT = /^import "[.@]/m;
 
 /**
  * Makes JavaScript of test files and of all that they import, in one go: loading each from its source would cost most of

@@ -15,9 +15,20 @@ const TIMED = ["test/group/", "test/scale/"];
 
 /** Whole files that `npm test` leaves to `npm run test:rest`. */
 const THOROUGH = [
-  ...["bad-input", "group-postgresql", "groups-bad-input", "tickets-bad-input"].map((name) => `e2e/${name}`),
-  ...["nodes/three-nodes", "scale/two-hundred"],
-].map((name) => `test/${name}.test.ts`);
+  // What is said to wrong input.
+  ...["bad-input", "groups-bad-input", "tickets-bad-input"].map((name) => `test/e2e/${name}`),
+  ...["client/client", "output/api-refusal"].map((name) => `packages/cli/src/${name}`),
+  "packages/sidecars/src/group-snapshot/bad-input",
+  // A flow that another file has every day, with more nodes, in another mode, on another pool, or under a fault.
+  ...["data-services", "restart", "three-nodes"].map((name) => `test/nodes/${name}`),
+  ...["e2e/group-postgresql", "e2e/shared-volumes", "group/two-nodes", "scale/two-hundred"].map(
+    (name) => `test/${name}`,
+  ),
+  ...["directory", "multi-node-modes", "two-processes"].map((name) => `test/csi/${name}`),
+  "packages/engine/src/node/share/fault",
+  // What a release has.
+  "packages/csi/src/published",
+].map((name) => `${name}.test.ts`);
 
 /** Whether the whole file is too long for every day. */
 export function isThorough(file) {
@@ -31,20 +42,23 @@ export function isThorough(file) {
  * - `clock`: the same as `host`, with nothing beside it.
  */
 const LANES = {
-  pure: { cost: 1, apart: false, seconds: 2 },
-  host: { cost: 1, apart: true, seconds: 10 },
+  pure: { cost: 1, apart: false, seconds: 2, shares: true },
+  host: { cost: 1, apart: true, seconds: 8, shares: true },
   waiting: { cost: 0.5, apart: true, seconds: 30 },
   clock: { cost: Number.POSITIVE_INFINITY, apart: true, seconds: 30 },
 };
 
 /**
  * How a file is run: `cost` in processors, `apart` for a mount namespace of its own, `seconds` as long as it takes when
- * nobody has seen it run. What has to be done in time is left to the rest of the tests.
+ * nobody has seen it run, `shares` when it may share its process with others. What has to be done in time is left to the
+ * rest of the tests.
  */
 export function laneOf(file, part) {
   const path = relative(ROOT, file);
   const isBelow = (folder) => path.startsWith(folder);
   if (PURE.some(isBelow)) return LANES.pure;
-  if (TIMED.some(isBelow)) return part === "everyday" ? LANES.host : LANES.clock;
-  return WAITING.some(isBelow) ? LANES.waiting : LANES.host;
+  if (TIMED.some(isBelow)) return part === "everyday" ? { ...LANES.host, shares: false } : LANES.clock;
+  if (WAITING.some(isBelow)) return LANES.waiting;
+  // Drivers of a whole file live as long as its process.
+  return isBelow("test/csi/") ? { ...LANES.host, shares: false } : LANES.host;
 }

@@ -1,13 +1,23 @@
 // A reporter of node:test: one line of JSON for every test that begins and for every one that has ended, with the titles
-// of those around it. The last line has the processor time of the file and of the processes that it waited for.
+// of those around it. A line with the time and the processor time until then, with that of the processes that were waited
+// for, is written at the end of each file of several, and at the end of all.
 import { readFileSync } from "node:fs";
 
 /** Ticks of `/proc/PID/stat` are hundredths of a second on every Linux that Node.js runs on. */
 const MS_PER_TICK = 10;
 
+const END = "end of ";
+
+/** The title of what follows the last test of a file when several run in one process. */
+export const endOf = (file) => `${END}${file}`;
+
 export default async function* report(events) {
   const titles = [];
   for await (const { type, data } of events) {
+    if (data.nesting === 0 && data.name?.startsWith(END)) {
+      if (type === "test:pass") yield line({ endOf: data.name.slice(END.length), ...times() });
+      continue;
+    }
     if (type === "test:dequeue") yield line({ begins: data.name });
     if (type === "test:complete") yield line({ ends: data.name });
     // Begins are told in the order of the report: those around a test before it.
@@ -17,7 +27,7 @@ export default async function* report(events) {
     const suite = data.details.type === "suite";
     yield line({ path, outcome: outcomeOf(type, data), ms: Math.round(data.details.duration_ms), suite });
   }
-  yield line({ cpuMs: processorTime() });
+  yield line({ end: true, ...times() });
 }
 
 const line = (value) => `${JSON.stringify(value)}\n`;
@@ -27,6 +37,8 @@ function outcomeOf(type, { skip, todo }) {
   if (todo !== undefined && todo !== false) return "todo";
   return type === "test:pass" ? "passed" : "failed";
 }
+
+const times = () => ({ ms: Math.round(performance.now()), cpuMs: processorTime() });
 
 function processorTime() {
   // The second field may hold anything, in parentheses.

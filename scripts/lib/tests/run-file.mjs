@@ -1,13 +1,15 @@
-// One test file, as a process of its own with a folder of its own for everything temporary.
+// Test files in one process, with a folder for everything temporary that is theirs alone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, readFile } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { readResults, running } from "./results.mjs";
 import { FOLDER_VARIABLE, leftBehind, sweep } from "./sweep.mjs";
 
 const REPORTER = fileURLToPath(new URL("reporter.mjs", import.meta.url));
+const IN_TURN = fileURLToPath(new URL("in-turn.mjs", import.meta.url));
 const UNTRACKED = fileURLToPath(new URL("untracked.cjs", import.meta.url));
 /** Short lives that leave much garbage: it is collected seldom, and not by threads that take processors from others. */
 const MEMORY = ["--max-semi-space-size=64", "--single-threaded-gc"];
@@ -28,26 +30,28 @@ const APART = [
 ];
 
 /**
- * Runs `program` to its end. `folder` does not exist yet, and does not afterwards. Resolves with `code`, `output`, `tests`
- * (`path`, `outcome`, `ms`, `suite`, `ids`), `ms`, `cpuMs`, and what was wrong beside the tests: `hung`, the tests that were
- * running when the time was over, and `left`, what the file has left behind.
+ * Runs `files` (`name`, `program`) one after another to their end. `folder` does not exist yet, and does not afterwards.
+ * Resolves with one result for each: `name`, `code`, `output`, `tests` (`path`, `outcome`, `ms`, `suite`, `ids`), `ms`,
+ * `cpuMs`, and what was wrong beside the tests: `hung`, the tests that were running when the time was over, and `left`, what
+ * was left behind. What cannot be told apart is told with the first that failed, or the last.
  */
-export async function runFile({ program, folder, apart, flags, env, limitMs, signal, live }) {
+export async function runFiles({ files, folder, apart, flags, env, limitMs, signal, live }) {
   await mkdir(folder);
   await chmod(folder, 0o1777);
   const results = `${folder}.results`;
-  const covers = `${folder}.covers`;
+  const covering = files.map((file, index) => ({ ...file, covers: `${folder}.covers-${index}` }));
   const own = [
     ...["--enable-source-maps", `--require=${UNTRACKED}`, ...MEMORY],
     ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
     ...[`--test-reporter=${REPORTER}`, `--test-reporter-destination=${results}`],
   ];
-  const [command, ...args] = [...(apart ? APART : []), process.execPath, ...own, ...flags, program];
+  const program = files.length === 1 ? [files[0].program] : [IN_TURN, JSON.stringify(covering)];
+  const [command, ...args] = [...(apart ? APART : []), process.execPath, ...own, ...flags, ...program];
   const startedAt = performance.now();
   const child = spawn(command, args, {
     // A group of its own: whoever interrupts us leaves the end of it to us.
     ...{ stdio: ["ignore", "pipe", "pipe"], detached: true },
-    env: { ...env, TMPDIR: folder, [FOLDER_VARIABLE]: folder, MOORING_COVERS: covers },
+    env: { ...env, TMPDIR: folder, [FOLDER_VARIABLE]: folder, MOORING_COVERS: covering[0].covers },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -60,15 +64,31 @@ export async function runFile({ program, folder, apart, flags, env, limitMs, sig
   const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(by === null ? code : 1)));
   const { code, hung } = await endOf(child, exited, { limitMs, signal, results });
   const ms = Math.round(performance.now() - startedAt);
-  // What outlives the file keeps its output open; nobody waits for that.
+  // What outlives the files keeps their output open; nobody waits for that.
   await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
   const left = signal.aborted || hung !== undefined ? [] : await stillLeft(folder);
   await sweep(folder);
-  const { tests, cpuMs, whole } = await readResults(results, covers);
-  // A program under test may end this one with 0, or set that as its code: the report tells whether all tests ran.
-  const isGood = hung === undefined && whole && tests.every(({ outcome }) => outcome !== "failed");
-  return { code: isGood ? code : code || 1, output, ms, cpuMs, tests, hung, left };
+  return shownBy(await readResults(results, covering), { code, output, ms, hung, left });
 }
+
+function shownBy(read, { code, output, ms, hung, left }) {
+  // A program under test may end this process with 0, or set that as its code: the report tells whether all tests ran.
+  const isGood = ({ whole, tests }) => whole && tests.every(({ outcome }) => outcome !== "failed");
+  // Whose the fault is that no test has told of nobody knows.
+  const isNobodys = code !== 0 && read.every(isGood);
+  const bad = read.findIndex((file) => isNobodys || !isGood(file));
+  return read.map(({ whole, ...file }, index) => ({
+    ...file,
+    ms: read.length === 1 ? ms : file.ms,
+    code: isNobodys || !isGood({ whole, ...file }) ? code || 1 : 0,
+    output: index === bad || read.length === 1 ? output : other(file, whole),
+    hung: index === bad ? hung : undefined,
+    left: index === read.length - 1 ? left : [],
+  }));
+}
+
+const other = ({ tests }, whole) =>
+  whole || tests.length > 0 ? "" : "did not run: the process ended in a file before it";
 
 async function endOf(child, exited, { limitMs, signal, results }) {
   const stop = new AbortController();
@@ -102,43 +122,4 @@ async function stillLeft(folder) {
     left = await leftBehind(folder);
   }
   return left;
-}
-
-const linesOf = async (path) => {
-  const text = await readFile(path, "utf8").catch(() => "");
-  // Behind the last line break is what a process was writing when it was killed.
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
-};
-
-/** The tests that had begun and had not ended. */
-async function running(results) {
-  const names = [];
-  for (const { begins, ends } of await linesOf(results)) {
-    if (begins !== undefined) names.push(begins);
-    const at = ends === undefined ? -1 : names.lastIndexOf(ends);
-    if (at >= 0) names.splice(at, 1);
-  }
-  return names;
-}
-
-/**
- * Each test with the requirements that it said, by covers(), to prove. `whole`: the report has its last line, so nothing
- * ended the file before its tests had ended.
- */
-async function readResults(results, covers) {
-  const lines = await linesOf(results);
-  const said = new Map();
-  for (const { path, ids } of await linesOf(covers)) {
-    const key = JSON.stringify(path);
-    said.set(key, [...(said.get(key) ?? []), ...ids]);
-  }
-  const tests = lines.filter(({ outcome }) => outcome !== undefined);
-  for (const test of tests) {
-    test.ids = [...new Set(said.get(JSON.stringify(test.path)))];
-  }
-  const cpuMs = lines.at(-1)?.cpuMs;
-  return { tests, cpuMs: cpuMs ?? 0, whole: cpuMs !== undefined };
 }

@@ -6,16 +6,17 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../bundle.mjs";
 import { say } from "../say.mjs";
 import { ROOT } from "../setup.mjs";
-import { compileTests } from "./compile.mjs";
+import { compileTests, MANY } from "./compile.mjs";
 import { findTests } from "./find.mjs";
 import { moduleGraph } from "./graph.mjs";
 import { laneOf } from "./lanes.mjs";
 import { recordResults, revision } from "./record.mjs";
-import { runFile } from "./run-file.mjs";
+import { runFiles } from "./run-file.mjs";
 import { schedule } from "./schedule.mjs";
 import { changedPaths, filesOfDay, filesOfPart, filesReached } from "./select.mjs";
 import { showFile, showSummary } from "./show.mjs";
 import { sweep } from "./sweep.mjs";
+import { together } from "./together.mjs";
 
 const SWEEPER = fileURLToPath(new URL("sweep.mjs", import.meta.url));
 /** How long each file took here the last time: the longest begin first. */
@@ -35,7 +36,7 @@ export async function runTests(wanted) {
   const compiled = await compileTests(files);
   try {
     const chosen = await choose(files, compiled, wanted);
-    if (chosen.length > 0) return await runFiles(chosen, compiled, wanted);
+    if (chosen.length > 0) return await runAll(chosen, compiled, wanted);
     say(`no test to run below ${wanted.roots.join(" ") || ROOT}`);
     // That a change reaches no test is an answer, that a folder has none is a mistake.
     return wanted.changed === undefined ? 1 : 0;
@@ -56,16 +57,19 @@ async function chooseAll(files, { metafile }, { part, changed }) {
   return changed === undefined ? ofPart : filesReached(ofPart, await changedPaths(changed), graph);
 }
 
-async function runFiles(files, compiled, wanted) {
+async function runAll(files, compiled, wanted) {
   const { flags, part, record, show } = wanted;
   const at = await revision();
   const place = await openPlace();
   const stop = interruptible();
   const times = JSON.parse(await readFile(TIMES, "utf8").catch(() => "{}"));
-  const items = files.map((file, number) => {
+  const items = files.map((file) => {
     const name = relative(ROOT, file);
-    return { ...asMeasured(laneOf(file, part), times[name]), name, number, program: compiled.pathOf(file) };
+    return { ...asMeasured(laneOf(file, part), times[name]), name, file, program: compiled.pathOf(file) };
   });
+  // What is asked of node is asked of each file, and few files are each somebody's who looks at them.
+  const share = items.length >= MANY && flags.length === 0;
+  const groups = share ? await together(items) : items.map((item) => ({ ...item, files: [item] }));
   const live = items.length <= FEW;
   const colours = live && process.stdout.isTTY ? { FORCE_COLOR: "1" } : {};
   const env = {
@@ -74,16 +78,19 @@ async function runFiles(files, compiled, wanted) {
   };
   const ended = [];
   const startedAt = performance.now();
-  const work = async ({ name, number, program, apart }) => {
-    const folder = join(place.folder, String(number));
-    const given = { program, folder, apart, flags, env, limitMs: LIMIT_MS, signal: stop, live };
-    const result = await runFile(given);
+  const work = async (group) => {
+    const folder = join(place.folder, String(groups.indexOf(group)));
+    const { files, apart } = group;
+    const given = { files, apart, folder, flags, env, limitMs: LIMIT_MS, signal: stop, live };
+    const results = await runFiles(given);
     if (stop.aborted) return;
-    ended.push({ name, ...result });
-    times[name] = { seconds: toSeconds(result.ms), cpu: toSeconds(result.cpuMs) };
-    if (!live) showFile(ended.at(-1), { done: ended.length, of: items.length, show });
+    for (const result of results) {
+      ended.push(result);
+      times[result.name] = { seconds: toSeconds(result.ms), cpu: toSeconds(result.cpuMs) };
+      if (!live) showFile(result, { done: ended.length, of: items.length, show });
+    }
   };
-  await schedule(items, live ? 1 : wanted.capacity, work, stop);
+  await schedule(groups, live ? 1 : wanted.capacity, work, stop);
   await place.remove();
   await writeFile(TIMES, JSON.stringify(times));
   showSummary(ended, { of: items.length, seconds: (performance.now() - startedAt) / 1000, live });

@@ -121,7 +121,7 @@ const UNREACHED =
   /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
 
 describe("a driver that is killed between any two steps", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 2, full: 36 }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1, full: 36 }, (gap) => {
     test(`${gap}: started again, it goes on and nothing is left over`, {
       timeout: 600_000,
     }, async () => {

@@ -92,4 +92,4 @@ const cases: [PoolType, string][] = [
   // A subvolume is left there, which an xfs pool has not.
   ["btrfs", "engine/cut/cloned-while-frozen"],
 ];
-killEveryFailpoint(cases, { everyday: 2, full: 14 }, ([type, name]) => crash(type, name));
+killEveryFailpoint(cases, { everyday: 1, full: 14 }, ([type, name]) => crash(type, name));

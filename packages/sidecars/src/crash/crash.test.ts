@@ -157,7 +157,7 @@ const gaps = failpointNames().filter((name) => name.startsWith("sidecars/") && !
 const unsettled = gaps.filter((name) => UNSETTLED.test(name));
 
 describe("control planes that are killed", { concurrency: 2 }, () => {
-  killEveryFailpoint(gaps, { everyday: 2, full: unsettled.length }, (gap) => {
+  killEveryFailpoint(gaps, { everyday: 1, full: unsettled.length }, (gap) => {
     test(`killed at ${gap}: the next life ends with the same result`, async () => {
       await withPlace(async (place) => {
         const killedInBuild = await place.live("build", gap);

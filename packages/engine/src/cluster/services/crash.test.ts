@@ -37,7 +37,7 @@ const names = failpointNames()
 // Each life waits most of its time for others to see what it did.
 describe("the engine's services, killed", { concurrency: 3 }, () => {
   const reached = names.filter((each) => !ELSEWHERE.includes(each));
-  killEveryFailpoint(reached, { everyday: 2, full: 12 }, (name) => {
+  killEveryFailpoint(reached, { everyday: 1, full: 12 }, (name) => {
     test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
       const dir = await scratch(t, host);
       const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";

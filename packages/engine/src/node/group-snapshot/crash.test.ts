@@ -79,4 +79,4 @@ const cases: [PoolType, string][] = [
   ...names.filter((name) => !SUBVOLUME.test(name)).map((name): [PoolType, string] => ["xfs", name]),
   ...names.filter(onBtrfs).map((name): [PoolType, string] => ["btrfs", name]),
 ];
-killEveryFailpoint(cases, { everyday: 2, full: 12 }, ([type, name]) => crash(type, name));
+killEveryFailpoint(cases, { everyday: 1, full: 12 }, ([type, name]) => crash(type, name));

@@ -161,7 +161,7 @@ test(
 
 test(
   "7106, 6829: an agent goes on with the server that it finds; a device is closed only when its server and its mount are gone",
-  everyday(),
+  thorough(),
   async (t) => {
     const bench = await served(t);
     const [pid] = await findServers(layout(bench));
@@ -202,7 +202,7 @@ test("a served volume grows, and is cut, while it is in use", everyday(), async 
   await over(bench);
 });
 
-test("a volume that is deleted while it is served waits for its users", everyday(), async (t) => {
+test("a volume that is deleted while it is served waits for its users", thorough(), async (t) => {
   const bench = await served(t);
   await bench.store.delete(Volumes, { name: NAME });
   assert.match(await running(bench), /^nfs:/);
@@ -219,7 +219,7 @@ test("a volume that is deleted while it is served waits for its users", everyday
 
 test(
   "where the server is not installed, the tickets say what to install; who comes later is not told what is over",
-  everyday(),
+  thorough(),
   async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
     const installed = await withoutProgram(t, join(bench.dir, "tools"), "ganesha.nfsd");

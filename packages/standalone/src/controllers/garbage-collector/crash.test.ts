@@ -25,7 +25,7 @@ async function live(folder: string, failpoint: string | undefined): Promise<unkn
 }
 
 const gaps = failpointNames().filter((name) => /^standalone\/(garbage-collector|namespace)\//.test(name));
-killEveryFailpoint(gaps, { everyday: 2 }, (gap) => {
+killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
   test(`killed at ${gap}, the next life ends the work`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "mooring-collector-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
