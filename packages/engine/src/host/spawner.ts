@@ -53,7 +53,7 @@ export class Spawner {
     this.#child.stdin?.on("error", () => {});
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
     this.#child.stdout?.on("error", () => {});
-    this.#keepAlive(false);
+    this.#keepAlive();
   }
 
   get pid(): number | undefined {
@@ -71,7 +71,7 @@ export class Spawner {
     const inherit = (options.inherit ?? []).flatMap((fd) => this.#files.get(fd) ?? []);
     const result = new Promise<ExecResult>((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     const stopKilling = uninterruptible ? undefined : this.#killOnAbort(id, signal);
-    this.#keepAlive(true);
+    this.#keepAlive();
     this.#order({
       run: {
         id,
@@ -91,7 +91,7 @@ export class Spawner {
     } finally {
       stopKilling?.();
       this.#waiting.delete(id);
-      this.#keepAlive(this.#waiting.size > 0);
+      this.#keepAlive();
     }
   }
 
@@ -102,10 +102,10 @@ export class Spawner {
     this.#files.delete(fd);
     await new Promise<void>((resolve) => {
       this.#closing.set(copy, resolve);
-      this.#keepAlive(true);
+      this.#keepAlive();
       this.#order({ close: copy });
     });
-    this.#keepAlive(this.#waiting.size > 0);
+    this.#keepAlive();
   }
 
   /** Ends when what is under way has ended. */
@@ -163,8 +163,9 @@ export class Spawner {
     };
   }
 
-  /** An idle spawner must not keep us alive; an awaited program must. */
-  #keepAlive(wanted: boolean): void {
+  /** An idle spawner must not keep us alive; an awaited program, or file, must. */
+  #keepAlive(): void {
+    const wanted = this.#waiting.size + this.#closing.size > 0;
     for (const handle of [this.#child, this.#child.stdin, this.#child.stdout]) {
       if (handle !== this.#child && !(handle instanceof Socket)) continue;
       if (wanted) handle.ref();
