@@ -70,7 +70,7 @@ class Machine {
     for (const nodeID of ["a", "b"]) {
       const pools = [
         { name: `own-${nodeID}`, type: "xfs" as const, size: 20_480 * MIB },
-        { name: "common", type: "xfs" as const, shared: true, path: shared },
+        { name: "common", type: "xfs" as const, shared: true, path: shared, overcommit: 10 },
       ];
       const stateDir = join(this.folder, nodeID);
       const agent = await startAgent({ ...common, nodeID, stateDir, pools, leases: {}, releaseOnStop: true });

@@ -18,7 +18,8 @@ interface Bench {
 }
 
 async function withDriver(measure: (bench: Bench) => Promise<Measurement[]>): Promise<Measurement[]> {
-  const driver = await prepareDriver({ pool: "xfs", poolSize: "16Gi", logLevel: "warn" });
+  const env = { MOORING_POOL_OVERCOMMIT: "10" };
+  const driver = await prepareDriver({ pool: "xfs", poolSize: "16Gi", logLevel: "warn", env });
   const folder = await mkdtemp(join(tmpdir(), "mooring-bench-"));
   const echo = await startEcho(folder);
   try {

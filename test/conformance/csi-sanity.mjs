@@ -73,7 +73,7 @@ function commandOf(folder, pool) {
     ...["scripts/mooring.mjs", "driver", "--state-dir", join(folder, "state")],
     ...["--node-id", "conformance-node"],
     // The suite fills the node up to its limit, with volumes of 10 GiB: the limit is low and the pool thin.
-    ...["--pool", pool, "--pool-size", "40Gi", "--max-volumes", "8"],
+    ...["--pool", pool, "--pool-size", "40Gi", "--pool-overcommit", "4", "--max-volumes", "8"],
   ];
 }
 

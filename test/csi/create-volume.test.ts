@@ -4,7 +4,7 @@ import { covers } from "@mooring/store/testing";
 import { startDriver } from "./support/driver.ts";
 import { capability, codeOf, createVolume, fails, GIB, MIB, remove, volumeId } from "./support/volumes.ts";
 
-const driver = await startDriver();
+const driver = await startDriver({ poolSize: "8Gi" });
 const { controller } = driver;
 
 test("OK comes with a volume; its id is good for all later calls", async () => {

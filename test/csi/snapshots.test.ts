@@ -205,7 +205,7 @@ for (const pool of sample(["xfs", "btrfs"] as const, { everyday: 1 })) {
 
 test("without space a cut is RESOURCE_EXHAUSTED and leaves no snapshot; with space it works", async () => {
   covers("CSI-203", "CSI-225", "CSI-122");
-  const driver = await startDriver({ poolSize: "512Mi" });
+  const driver = await startDriver({ poolSize: "512Mi", env: { MOORING_POOL_OVERCOMMIT: "2" } });
   const { controller } = driver;
   const id = await volumeId(driver, "full", { choice: { access: "block" }, size: 480n * MIB });
   const spare = await volumeId(driver, "spare", { choice: { access: "block" } });

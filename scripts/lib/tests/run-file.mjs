@@ -39,7 +39,9 @@ export async function runFiles({ files, folder, apart, flags, env, limitMs, sign
   await mkdir(folder);
   await chmod(folder, 0o1777);
   const results = `${folder}.results`;
-  const covering = files.map((file, index) => ({ ...file, covers: `${folder}.covers-${index}` }));
+  const covering = files.map(({ name, program }, index) => ({
+    ...{ name, program, covers: `${folder}.covers-${index}` },
+  }));
   const own = [
     ...["--enable-source-maps", `--require=${UNTRACKED}`, ...MEMORY],
     ...["--test-reporter=spec", "--test-reporter-destination=stdout"],

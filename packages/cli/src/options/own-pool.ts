@@ -34,11 +34,11 @@ export function poolOption(): Option {
     .default("xfs");
 }
 
-/** Thin volumes: how much more a pool may promise than it has. */
+/** Volumes are thin: a pool may promise more than it has when somebody asks for it. */
 export function overcommitOption(): Option {
   return new Option(
     "--pool-overcommit <factor>",
-    "all sizes together may be so many times the size of the pool (default: 10, or as it is)",
+    "all volumes together may be so many times the size of the pool (default: 1, or as it is)",
   ).argParser((text: string) => {
     const factor = Number(text);
     if (/^\d+(\.\d+)?$/.test(text) && factor >= 1 && factor <= 1000) return factor;

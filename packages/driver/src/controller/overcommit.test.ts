@@ -8,7 +8,7 @@ const GIB = 1024n * MIB;
 
 for (const pool of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
   describe(`thin volumes in a ${pool} pool with an over-commit factor`, () => {
-    test("capacity, new volumes, copies, snapshots and growth keep to it, and it can be raised", async () => {
+    test("capacity, new volumes, copies and growth keep to it, snapshots need not, and it can be raised", async () => {
       covers("CSI-122", "CSI-196");
       let overcommit = 1;
       const world = await startWorld({ pool, overcommit: () => overcommit });
@@ -53,7 +53,6 @@ async function keepsTo(world: World): Promise<void> {
   const refused = [
     ["RESOURCE_EXHAUSTED", () => create("second", 65n * MIB)],
     ["RESOURCE_EXHAUSTED", () => create("copy", all, source)],
-    ["RESOURCE_EXHAUSTED", () => controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId })],
     [
       "OUT_OF_RANGE",
       () => controller.controllerExpandVolume({ volumeId, capacityRange: { requiredBytes: all + MIB } }),
@@ -65,6 +64,8 @@ async function keepsTo(world: World): Promise<void> {
     assert.match(failure.message, /promised/);
   }
   assert.equal((await controller.listVolumes({})).entries.length, 1);
+  // Nobody writes into a snapshot.
+  await controller.createSnapshot({ name: "cut", sourceVolumeId: volumeId });
   const grown = await controller.controllerExpandVolume({ volumeId, capacityRange: { requiredBytes: all } });
   assert.equal(grown.capacityBytes, all);
   await eventually("nothing to be left", async () => (await capacityOf(world)) === 0n);

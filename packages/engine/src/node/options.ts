@@ -13,7 +13,7 @@ export interface AgentPool {
   path?: string;
   /** Bytes of the sparse file behind it; default 20 GiB for a new one, else as it is. */
   size?: number;
-  /** Promised bytes may exceed the pool's size by this factor. */
+  /** All volumes together may be so many times as large as the pool; default 1. */
   overcommit?: number;
   reserve?: number;
   /** Its writers are held before it is full. */

@@ -5,7 +5,7 @@ import type { Image } from "./image.ts";
 export interface PoolUsage {
   totalBytes: number;
   freeBytes: number;
-  /** Sum of the sizes of all images: what has been promised to users. */
+  /** Sum of the sizes of all volumes: what has been promised to users. */
   promisedBytes: number;
 }
 

@@ -171,14 +171,16 @@ export function poolContract(type: PoolType, host: Host): void {
   contract("promises have a limit, with numbers", async (t, folder) => {
     const pool = await opened(t, folder, { overcommit: 0.5 });
     const { totalBytes } = await pool.usage();
-    const third = Math.floor(totalBytes / 3);
+    const third = Math.floor(totalBytes / 3 / 4096) * 4096;
     await pool.create("v-p-1", third);
     const error = await pool.create("v-p-2", third).catch((e: unknown) => e);
     assert.equal(codeOf(error), "RESOURCE_EXHAUSTED");
     assert.match(String(error), new RegExp(`of at most ${Math.floor(totalBytes / 2)} are promised`));
-    assert.equal(await failure(pool.clone("v-p-1", "s-p-1", third)), "RESOURCE_EXHAUSTED");
+    assert.equal(await failure(pool.clone("v-p-1", "v-p-3", third)), "RESOURCE_EXHAUSTED");
     assert.equal(await failure(pool.grow("v-p-1", third * 2)), "RESOURCE_EXHAUSTED");
     assert.equal((await pool.list()).length, 1);
+    for (const id of ["s-p-1", "s-p-2"]) await pool.clone("v-p-1", id, third);
+    assert.equal((await pool.usage()).promisedBytes, third, "snapshots promise nothing");
     await pool.remove("v-p-1");
     await pool.create("v-p-2", third);
   });

@@ -4,7 +4,13 @@ import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import type { PoolBackend, PoolLimits, PoolUsage } from "./backend.ts";
 import { closeBacking, enlargeBacking, openBacking } from "./backing-file.ts";
-import { type BudgetRules, DEFAULT_OVERCOMMIT, DEFAULT_RESERVE_FRACTION, requireBudget } from "./budget.ts";
+import {
+  type BudgetRules,
+  DEFAULT_OVERCOMMIT,
+  DEFAULT_RESERVE_FRACTION,
+  promisedBy,
+  requireBudget,
+} from "./budget.ts";
 import { fileImages } from "./file-images.ts";
 import { folderImages } from "./folder-images.ts";
 import { folderUsers } from "./folder-users.ts";
@@ -46,7 +52,7 @@ class LocalPool implements PoolBackend {
   readonly #images: ImageStore;
   readonly #copier: GroupCopier;
   readonly #work = new KeyedLock();
-  /** Sizes of all images and of those being made: what has been promised. */
+  /** Sizes of all images and of those being made. */
   readonly #promised = new Map<string, number>();
   #limits: PoolLimits;
   #lock: PoolLock | undefined;
@@ -140,8 +146,7 @@ class LocalPool implements PoolBackend {
     this.#requireOpen();
     if (this.#layout.shared !== undefined) await this.#count();
     const room = await poolRoom(this.#options.host, this.#layout, this.type);
-    const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
-    return { ...room, promisedBytes };
+    return { ...room, promisedBytes: promisedBy(this.#promised) };
   }
 
   async held(): Promise<boolean> {
@@ -272,11 +277,12 @@ class LocalPool implements PoolBackend {
     return image;
   }
 
-  /** Counted before the image is there, so that many at once cannot promise the same bytes. */
   async #reserve(id: string, bytes: number): Promise<void> {
     const usage = await this.usage();
-    const promisedBytes = [...this.#promised.values()].reduce((sum, size) => sum + size, 0);
-    requireBudget({ ...usage, promisedBytes }, this.#rules(usage), bytes - (this.#promised.get(id) ?? 0));
+    // Before the image is counted: many at once cannot promise the same bytes.
+    const before = promisedBy(this.#promised);
+    const more = promisedBy([[id, bytes - (this.#promised.get(id) ?? 0)]]);
+    requireBudget({ ...usage, promisedBytes: before }, this.#rules(usage), more);
     this.#promised.set(id, bytes);
   }
 

@@ -7,6 +7,11 @@ export function isImageId(id: string): boolean {
   return ID.test(id);
 }
 
+/** Volumes are `v-...`, snapshots `s-...`. */
+export function isSnapshotImage(id: string): boolean {
+  return id.startsWith("s-");
+}
+
 /** Ids become file names, so nothing that could leave the folder gets through. */
 export function checkImageId(id: string): string {
   if (isImageId(id)) return id;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import {
   atRest,
+  defined,
   Events,
   isNotFound,
   type KubeObject,
@@ -60,6 +61,7 @@ export interface BenchOptions {
   /** The clock of the data services. */
   now?: () => Date;
   poolSize?: number;
+  overcommit?: number;
   /** Writers are held before the pool is full. */
   holdWriters?: boolean;
   /** The test takes files away behind the agent's back: no event tells of what is due then. */
@@ -116,14 +118,8 @@ export class Bench {
     this.#abort = new AbortController();
     const { store, host, stateDir } = this;
     const common = { store, logger: silentLogger, signal: this.#abort.signal };
-    const pools = [
-      {
-        name: POOL,
-        type: this.type,
-        size: this.#options.poolSize ?? 2 * GIB,
-        holdWriters: this.#options.holdWriters === true,
-      },
-    ];
+    const { poolSize = 2 * GIB, holdWriters = false, overcommit } = this.#options;
+    const pools = [{ name: POOL, type: this.type, size: poolSize, holdWriters, ...defined({ overcommit }) }];
     const agent = startAgent({
       ...common,
       host,

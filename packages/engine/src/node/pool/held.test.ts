@@ -9,8 +9,10 @@ import { Snapshots } from "../../api/snapshot.ts";
 import { Bench, POOL, until } from "../../testing/agent.ts";
 import { GIB, MIB } from "../../testing/scratch.ts";
 
+const FULL = { poolSize: 512 * MIB, overcommit: 4, holdWriters: true };
+
 test("a full pool says that it holds its writers, also after a restart, and lets them go on when it grows", async (t) => {
-  const bench = await Bench.open(t, "xfs", { poolSize: 512 * MIB, holdWriters: true });
+  const bench = await Bench.open(t, "xfs", FULL);
   await bench.createVolume("v-p-1", { size: GIB, volumeMode: "Block" });
   await bench.volume("v-p-1", "detached");
   await bench.place("v-p-1", "node-1");
@@ -61,7 +63,7 @@ test("a full pool says that it holds its writers, also after a restart, and lets
 });
 
 test("a held pool gives up a snapshot, and its writers go on with the room", async (t) => {
-  const bench = await Bench.open(t, "xfs", { poolSize: 512 * MIB, holdWriters: true });
+  const bench = await Bench.open(t, "xfs", FULL);
   const write = (device: string | undefined, count: number) =>
     spawn("dd", ["if=/dev/zero", `of=${device}`, "bs=1M", `count=${count}`, "oflag=direct", "conv=notrunc"]);
   await bench.createVolume("v-p-1", { size: 500 * MIB, volumeMode: "Block" });

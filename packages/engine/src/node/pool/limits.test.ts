@@ -14,7 +14,7 @@ test("an over-commit factor that somebody changes counts at once, in both direct
     });
   await bench.createVolume("v-p-1", { size: 100 * GIB, volumeMode: "Block" });
   const refused = await bench.volume("v-p-1", "creating", (v) => v.status?.error !== undefined);
-  assert.match(refused.status?.error?.message ?? "", /over-commit 10\)/);
+  assert.match(refused.status?.error?.message ?? "", /over-commit 1\)/);
   await limit(100);
   await bench.volume("v-p-1", "detached");
   await limit(1);
