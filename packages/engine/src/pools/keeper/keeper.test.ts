@@ -25,7 +25,7 @@ interface Kept {
 async function kept(t: TestContext, type: "xfs" | "btrfs"): Promise<Kept> {
   const dir = await scratch(t, host);
   const folder = join(dir, "pool");
-  const pool = createPool(type, { host, path: folder, size: POOL_MIB * MIB });
+  const pool = createPool(type, { host, path: folder, size: POOL_MIB * MIB, overcommit: 10 });
   await pool.open();
   const keeper = new PoolKeeper(host, folder, type);
   const mount = join(folder, "mnt");

@@ -61,7 +61,11 @@ async function open(t: Hooks, host: Host, fill: Fill): Promise<Scene> {
   const dir = await scratch(t, host);
   const folder = join(dir, "pool");
   const layout = poolLayout(fill.pool, folder);
-  const pool = keptPool(createPool(fill.pool, { host, path: folder, size: POOL }), host, layout);
+  const pool = keptPool(
+    createPool(fill.pool, { host, path: folder, size: POOL, overcommit: 10 }),
+    host,
+    layout,
+  );
   undo.push(() => thaw(host, folder));
   await pool.open();
   const mount = join(dir, "volume");
