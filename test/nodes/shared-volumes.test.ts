@@ -56,6 +56,11 @@ describe("a volume that many nodes use", () => {
     covers("LHA-058", "LHA-060");
     const id = await create("both");
     await publish(id, "a");
+    // Whoever has no ticket is not let in, although it reaches the server.
+    const alone = await served(id, ({ spec }) => spec.users?.join() === "a");
+    const stranger = () => nodes.machine("b").run("nfs-cat", url(alone, "f"));
+    await patiently("a", "nfs-ls", url(alone, ""));
+    await assert.rejects(stranger(), /mount_cb: NFS4.*NFS4ERR_(?:NOENT|ACCESS)/);
     await publish(id, "b");
     const share = await served(id, ({ spec }) => spec.users?.join() === "a,b");
     const from = join(nodes.shared, "from");
@@ -77,6 +82,15 @@ describe("a volume that many nodes use", () => {
       await node.nodeUnstageVolume({ volumeId: id, stagingTargetPath });
       await assert.rejects(staged(server === "a" ? "b" : "a"), /cannot mount NFS/);
     }
+    await unpublish(id, "b");
+    await eventually("the one without a ticket to be shut out", () =>
+      stranger().then(
+        () => false,
+        (error: Error) => /NFS4ERR_(?:NOENT|ACCESS)/.test(error.message),
+      ),
+    );
+    assert.match(await patiently("a", "nfs-cat", url(share, "f")), /written by a/);
+    await publish(id, "b");
     await unpublish(id, "a");
     await served(id, ({ spec }) => spec.users?.join() === "b");
     assert.match(await patiently("b", "nfs-cat", url(share, "f")), /written by a/);

@@ -10,6 +10,8 @@ export interface NodeAgent extends KubeObject {
     /** Which agent speaks for the node: one state folder of one machine. */
     holder?: string;
     version?: string;
+    /** IPv4 address from which the node reaches others: shares let it in by that. Absent: it has none but the loopback's. */
+    address?: string;
     conditions?: Condition[];
   };
 }

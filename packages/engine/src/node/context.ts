@@ -46,6 +46,8 @@ export interface AgentContext {
   shareLocks: KeyedLock;
   /** Looks in a row that a share's server has not answered, by volume. */
   silences: Map<string, { count: number; at: number }>;
+  /** Who this life of the agent has told a share's server to let in, by volume. */
+  admitted: Map<string, string>;
   freezes: Freezes;
   /** Barriers under way in this process. */
   sessions: Sessions;

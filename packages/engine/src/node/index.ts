@@ -71,6 +71,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     faults: new Map(),
     shareLocks: new KeyedLock(),
     silences: new Map(),
+    admitted: new Map(),
     freezes: new Freezes(stateDir, logger),
     sessions: new Sessions(),
   };

@@ -1,8 +1,9 @@
-import { apiVersionOf, createInformer, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
+import { apiVersionOf, createInformer, defined, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
 import { isSaid, nodeConditions } from "../../api/node-conditions.ts";
 import type { AgentContext } from "../context.ts";
+import { nodeAddresses } from "../share/address.ts";
 import { NodeInUse } from "./holder.ts";
 
 const HEARTBEAT_MS = 10_000;
@@ -19,9 +20,18 @@ export async function beat(context: AgentContext): Promise<void> {
       now,
     );
     const heartbeat = now.toISOString();
+    const { address: _before, ...status } = agent.status ?? {};
+    const address = ownAddress(context);
     return {
       ...agent,
-      status: { ...agent.status, state: "Ready", heartbeat, holder: claim.holder, conditions },
+      status: {
+        ...status,
+        state: "Ready",
+        heartbeat,
+        holder: claim.holder,
+        conditions,
+        ...defined({ address }),
+      },
     };
   };
   const key = { name: nodeID };
@@ -32,6 +42,12 @@ export async function beat(context: AgentContext): Promise<void> {
     await register(context);
     await mutate(store, NodeAgents, key, { change: put, subresource: "status", signal });
   }
+}
+
+/** Where it comes from, for others: the one that it was told, as long as it has that. */
+function ownAddress({ address }: AgentContext): string | undefined {
+  const present = nodeAddresses();
+  return present.find((each) => each === address) ?? present[0];
 }
 
 async function register({ store, nodeID, signal }: AgentContext): Promise<void> {

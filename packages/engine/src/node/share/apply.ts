@@ -10,7 +10,7 @@ import type { ShareStep } from "./decide.ts";
 import type { ShareLayout } from "./layout.ts";
 import { choosePort } from "./port.ts";
 import type { ShareReading } from "./read.ts";
-import { endServer, startServer } from "./server.ts";
+import { endServer, rereadConfig, startServer } from "./server.ts";
 
 type ActiveStep = Exclude<ShareStep, { do: "rest" | "fail" }>;
 
@@ -21,6 +21,7 @@ const after = {
   mount: failpoint("engine/share/mounted"),
   grow: failpoint("engine/share/grown"),
   start: failpoint("engine/share/started"),
+  admit: failpoint("engine/share/admitted"),
   "remove-folder": failpoint("engine/share/folder-removed"),
   record: failpoint("engine/share/recorded"),
 };
@@ -42,6 +43,9 @@ export async function applyShareStep(
     case "start":
       await start(context, view);
       break;
+    case "admit":
+      await admit(context, view);
+      break;
     case "end":
       await end(context, name, layout);
       return;
@@ -61,12 +65,13 @@ export async function applyShareStep(
 
 /** Ends the server: nothing is written for clients any more. */
 export async function end(
-  { host, silences }: AgentContext,
+  { host, silences, admitted }: AgentContext,
   name: string,
   layout: ShareLayout,
 ): Promise<void> {
   await endServer(layout, host.clock);
   silences.delete(name);
+  admitted.delete(name);
   ended();
 }
 
@@ -118,14 +123,32 @@ async function noteOffline({ store, signal }: AgentContext, name: string): Promi
 }
 
 async function start(
-  { host, signal }: AgentContext,
-  { name, layout, address, told }: ShareReading,
+  { host, signal, admitted }: AgentContext,
+  { name, layout, address, told, clients }: ShareReading,
 ): Promise<void> {
   await mkdir(layout.recovery, { recursive: true, mode: 0o700 });
   const socket = { address, port: await choosePort(address, told.port) };
-  await writeConfig(layout, serverConfig(layout, name, socket));
+  await writeConfig(layout, serverConfig(layout, name, socket, clients));
   configured();
   await startServer(layout, socket, host.clock, signal);
+  admitted.set(name, clients.join());
+}
+
+/**
+ * Told without a restart, which would hold up those who are in for its grace period. An agent that is killed before the server
+ * was told does it again: what it has told is known to this life of it only.
+ */
+async function admit(
+  { admitted }: AgentContext,
+  { name, layout, told, clients }: ShareReading,
+): Promise<void> {
+  const { address, port } = told;
+  if (address === undefined || port === undefined)
+    throw new EngineError("ABORTED", "the server was told nothing");
+  await writeConfig(layout, serverConfig(layout, name, { address, port }, clients));
+  configured();
+  await rereadConfig(layout);
+  admitted.set(name, clients.join());
 }
 
 /** Clients go on asking where the volume was served before: their programs hang until they mount it again. */

@@ -18,9 +18,15 @@ const GRACE_SECONDS = 20;
  * What one server is told: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
  * are read anew each time: programs on the serving node itself write to the same file system past the server, and their
  * changes have to be seen at once. Users are told by their numbers, so that nodes need no common list of them. It has no
- * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in.
+ * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in, and
+ * lets in `clients` only: IPv4 addresses.
  */
-export function serverConfig(layout: ShareLayout, volume: string, { address, port }: ServerSocket): string {
+export function serverConfig(
+  layout: ShareLayout,
+  volume: string,
+  { address, port }: ServerSocket,
+  clients: readonly string[],
+): string {
   return `NFS_CORE_PARAM {
   Bind_addr = ${address};
   NFS_Protocols = 4;
@@ -48,12 +54,17 @@ EXPORT {
   Path = "${layout.mount}";
   Pseudo = "/${volume}";
   Filesystem_Id = 1.1;
-  Access_Type = RW;
+  Access_Type = None;
   Squash = No_Root_Squash;
   SecType = sys;
   Protocols = 4;
   Transports = TCP;
   Attr_Expiration_Time = 0;
+  CLIENT {
+    Clients = ${clients.join(", ")};
+    Access_Type = RW;
+    Squash = No_Root_Squash;
+  }
   FSAL {
     Name = VFS;
   }

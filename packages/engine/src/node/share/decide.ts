@@ -21,6 +21,9 @@ export interface ShareView {
   told: Partial<ServerSocket>;
   /** Where a server is to listen now. */
   address: string;
+  /** Whom it is to let in, and whom this life of the agent has told it to. */
+  clients: readonly string[];
+  admitted: string | undefined;
   /** How many looks in a row the server has not answered. */
   silences: number;
   /** There is something in the state folder. */
@@ -36,6 +39,8 @@ export type ShareStep =
   | { do: "mount" }
   | { do: "grow" }
   | { do: "start" }
+  /** The server that runs lets in whom it is to, and nobody else. */
+  | { do: "admit" }
   | { do: "end" }
   | { do: "unmount" }
   | { do: "remove-folder" }
@@ -69,6 +74,7 @@ function serve(view: ShareView): ShareStep {
   const astray = servers === 1 && told.address !== address;
   if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" };
   if (servers === 0) return { do: "start" };
+  if (view.admitted !== view.clients.join()) return { do: "admit" };
   if (share?.status?.size !== device.sizeBytes) return { do: "grow" };
   const { size } = share.status;
   return record(view, { state: "running", nodeID, endpoint, size }) ?? { do: "rest", afterMs: healthMs };

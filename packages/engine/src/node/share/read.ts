@@ -6,6 +6,7 @@ import type { LoopDevice } from "../../host/host.ts";
 import { checkImageId } from "../../pools/image-id.ts";
 import type { AgentContext } from "../context.ts";
 import { chooseAddress, nodeAddresses } from "./address.ts";
+import { clientsOf } from "./clients.ts";
 import { recordedSocket, type ServerSocket } from "./config.ts";
 import type { ShareView } from "./decide.ts";
 import { type ShareLayout, shareLayout } from "./layout.ts";
@@ -38,6 +39,9 @@ export async function readShare(
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
   return {
     ...{ name, layout, nodeID, share, volume, mounted, folder, told, address, healthMs },
+    // Not noted: a NodeAgent changes with every heartbeat, and each look at the server asks again.
+    clients: await clientsOf(context.store, address, share?.spec.users ?? [], signal),
+    admitted: context.admitted.get(name),
     device: await deviceOf(context, volume),
     servers: pids.length,
     silences: await silencesOf(context, name, pids.length > 0 ? told : {}),

@@ -81,6 +81,11 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
+/** Has the server take over who is let in; those who stay do not notice. */
+export async function rereadConfig(layout: ShareLayout): Promise<void> {
+  for (const pid of await findServers(layout)) kill(pid, "SIGHUP");
+}
+
 /** Ends the server's processes, gently first. Resolves when they are gone. */
 export async function endServer(layout: ShareLayout, clock: Clock): Promise<void> {
   const gentle = clock.sinceBoot() + KILL_AFTER_MS;

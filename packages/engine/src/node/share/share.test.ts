@@ -283,7 +283,7 @@ test(
     const at = layout(bench);
     assert.deepEqual(await recordedSocket(at), {});
     await bench.host.exec.run("mkdir", ["-p", at.folder]);
-    await writeFile(at.config, serverConfig(at, NAME, SOCKET));
+    await writeFile(at.config, serverConfig(at, NAME, SOCKET, [SOCKET.address]));
     assert.deepEqual(await recordedSocket(at), SOCKET);
     await writeFile(at.config, "  Bind_addr = 300.1.1.1;\n  NFS_Port = 99999999;\n");
     assert.deepEqual(await recordedSocket(at), {});

@@ -194,7 +194,7 @@ const agent: Full<NodeAgent> = {
   ...ours,
   kind: "NodeAgent",
   spec: { topology: { a: "b" } },
-  status: { state: "Ready", heartbeat: time, holder: "h", version: "1", conditions },
+  status: { state: "Ready", heartbeat: time, holder: "h", version: "1", address: "192.0.2.7", conditions },
 };
 
 const overrides = {
