@@ -93,14 +93,9 @@ test("a volume group of our own volumes: claims join it, it is cut by its name, 
     "a group from the group, at one moment, and nothing else is left of it",
     thorough(),
     async () => {
-      await kubectl.apply(
-        JSON.stringify({
-          ...KIND,
-          kind: "VolumeGroupClone",
-          metadata: { name: "copy", namespace: "default" },
-          spec: { source: { volumeGroupName: "db" } },
-        }),
-      );
+      const shown = await done("group", "clone", "copy", "--from", "db");
+      assert.match(shown, /^default\/copy: Ready: VolumeGroup copy is ready$/m);
+      assert.match(shown, /^b +b-copy$/m);
       await kubectl.run("wait", "--for=condition=Ready", "volumegroupclone/copy", "--timeout=120s");
       const members = await kubectl.run("get", "vg", "copy", "-o", "jsonpath={.status.members[*].claimName}");
       assert.equal(members, "a-copy b-copy");
