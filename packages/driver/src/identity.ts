@@ -29,7 +29,7 @@ export function identityService(driver: DriverContext): NonNullable<Services["id
 const notReady = (pool: Pool) =>
   pool.status?.conditions?.find((c) => c.type === "Ready" && c.status === "False");
 
-/** A pool without a verdict is still being opened. */
+/** A pool without a result is still being opened. */
 function isBroken(pool: Pool): boolean {
   return pool.status?.ready === false && notReady(pool) !== undefined;
 }

@@ -21,7 +21,7 @@ export type WayOut = "queue" | "force";
 export class EngineError extends Error {
   override readonly name = "EngineError";
   readonly code: EngineErrorCode;
-  /** What a person can do about it, as one sentence. */
+  /** What an operator can do about it, as one sentence. */
   readonly hint: string | undefined;
 
   /** For callers with a name of their own for it, such as a flag. */

@@ -124,7 +124,7 @@ function forgive(error: unknown): void {
     throw error;
 }
 
-/** Notes what no back-off mends: a controller that reads what it does not watch, for one. */
+/** Notes what no back-off repairs: a controller that reads what it does not watch, for one. */
 function defects(found: unknown[]): Logger {
   const note = (fields: object) => {
     const { err } = fields as { err?: unknown };

@@ -12,7 +12,7 @@ interface Proof {
   detail: string;
 }
 
-/** Collects steps and proofs, and tells them to the person as they come. */
+/** Collects steps and proofs, and tells them to the operator as they come. */
 export class Progress {
   readonly steps: StepResult[] = [];
   readonly proofs: Proof[] = [];

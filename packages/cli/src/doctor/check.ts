@@ -1,4 +1,4 @@
-/** `warn`: works, with a limit the person should know. */
+/** `warn`: works, with a limit the operator should know. */
 type CheckState = "ok" | "warn" | "fail";
 
 /** One thing that `mooring doctor` has looked at; `next` is what to do. */

@@ -2,7 +2,7 @@ import { pendingExpansion, pendingRestore, type Volume, Volumes } from "@mooring
 import type { ObjectStore } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 
-/** What a person asked a volume for, and that was given up: nothing goes on until somebody asks again. */
+/** What an operator asked a volume for, and that was given up: nothing goes on until somebody asks again. */
 export async function jobChecks(store: ObjectStore): Promise<Check[]> {
   return (await store.list(Volumes)).items.flatMap((volume) => [...restore(volume), ...expansion(volume)]);
 }

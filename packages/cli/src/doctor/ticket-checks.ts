@@ -15,7 +15,7 @@ import { type Check, check } from "./check.ts";
 
 /** Longer than any ticket of a job that is over, or of an object that is gone, takes to be given back. */
 const LEAKED_AFTER_MS = 5 * 60_000;
-/** A person who needs a volume for longer has most often forgotten it. */
+/** An operator who needs a volume for longer has most often forgotten it. */
 const FORGOTTEN_AFTER_MS = 24 * 60 * 60_000;
 
 /** Longer than the work of a job on a volume takes, unless it copies very much. */
@@ -24,7 +24,7 @@ const SLOW_AFTER_MS = 60 * 60_000;
 type Objects = Pick<JobView, "volumes" | "snapshots">;
 
 /**
- * Tickets that nobody needs any more: those without owner, those whose job is over, and those that a person forgot. And
+ * Tickets that nobody needs any more: those without owner, those whose job is over, and those that an operator forgot. And
  * those of jobs that have had their volume for so long that something is wrong.
  */
 export async function ticketChecks(store: ObjectStore, now: Date): Promise<Check[]> {

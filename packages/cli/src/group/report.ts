@@ -45,7 +45,7 @@ export interface GroupReport {
   restores: { name: string; phase: string; message: string }[];
 }
 
-/** Members have their group as their owner, or, where a person has made them, only in their status. */
+/** Members have their group as their owner, or, where an operator has made them, only in their status. */
 function isMemberOf(snapshot: VolumeSnapshot, { metadata }: VolumeGroupSnapshot): boolean {
   const owner = snapshot.metadata.ownerReferences?.find(({ kind }) => kind === "VolumeGroupSnapshot");
   if (owner !== undefined) return owner.uid === metadata.uid;

@@ -16,10 +16,10 @@ const upTo =
 /** How long something is waited for: timers end at 24.8 days, longer ones at once. */
 export const duration = upTo(24);
 
-/** How long a person may keep something. */
+/** How long an operator may keep something. */
 export const term = upTo(3650);
 
-/** `--timeout`; `fallback` as a person writes it. */
+/** `--timeout`; `fallback` as an operator writes it. */
 export function timeoutOption(fallback: string): Option {
   return new Option("--timeout <time>", "how long to wait")
     .argParser(duration)

@@ -1,7 +1,7 @@
 import type { StatusError, StatusReason } from "@mooring/store";
 import { EXIT } from "./exit-codes.ts";
 
-/** A failure as it is told: what it was, what a person does about it, what the process ends with. */
+/** A failure as it is told: what it was, what an operator does about it, what the process ends with. */
 export interface ErrorReport {
   message: string;
   next?: string;

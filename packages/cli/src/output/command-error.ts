@@ -1,6 +1,6 @@
 import { EXIT } from "./exit-codes.ts";
 
-/** A failure that a person can act on: what failed, and the next step. */
+/** A failure that an operator can act on: what failed, and the next step. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly next: string | undefined;

@@ -9,7 +9,7 @@ import { EXIT } from "./exit-codes.ts";
 /** Node's codes for "nobody answers there". */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EHOSTUNREACH", "ETIMEDOUT"]);
 
-/** What a person does about a state folder that cannot be opened. */
+/** What an operator does about a state folder that cannot be opened. */
 const OPEN_NEXT: Readonly<Record<StoreOpenReason, (error: StoreOpenError) => string>> = {
   Locked: ({ pid }) =>
     `stop that process${pid === undefined ? "" : ` (kill ${pid})`}, or use another --state-dir`,
@@ -24,7 +24,7 @@ function restore({ file = "" }: StoreOpenError): string {
   return `put back the newest copy with \`mooring state restore --state-dir ${stateDir}\`; \`mooring state check\` says what is damaged; volumes' data is not touched`;
 }
 
-/** What a person does about a refusal of the system, by its code. The messages name the path or the address. */
+/** What an operator does about a refusal of the system, by its code. The messages name the path or the address. */
 const SYSTEM: Readonly<Record<string, { next: string; exitCode: number }>> = {
   EADDRINUSE: { next: "stop the process that listens there, or use another address", exitCode: EXIT.busy },
   EADDRNOTAVAIL: { next: "use an address that this machine has", exitCode: EXIT.usage },
@@ -74,7 +74,7 @@ function unanswered({ cause, message }: StatusError): ErrorReport {
 const REPORT =
   "this is a defect of Mooring: report it with these lines, `mooring --version` and the command that you gave";
 
-/** What is told of a failure, and what a person does about it. */
+/** What is told of a failure, and what an operator does about it. */
 export function describeError(error: unknown): ErrorReport {
   if (error instanceof CommandError) {
     return {

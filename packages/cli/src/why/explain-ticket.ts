@@ -9,7 +9,7 @@ import { age } from "../output/table.ts";
 import { endTicket } from "./end-ticket.ts";
 import { type Finding, finding } from "./finding.ts";
 
-/** What a person can do about a wait that does not end by itself; `named`: the tickets that the verdict blames. */
+/** What an operator can do about a wait that does not end by itself; `named`: the tickets that the result blames. */
 type Next = (ticket: AttachmentTicket, volume: string, named: readonly AttachmentTicket[]) => string;
 
 const seeHolders: Next = (_, volume, named) => {
@@ -30,7 +30,7 @@ const NEXT: Partial<Record<TicketReason, Next>> = {
     `make sure that the silent node is off, then: kubectl taint node ${holder?.nodeID ?? "NODE"} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`,
 };
 
-/** Who it is for: a person, or the object that it dies with. */
+/** Who it is for: an operator, or the object that it dies with. */
 function forWhom({ owner, parameters }: AttachmentTicket): string {
   if (owner !== undefined) return `for ${owner.kind} ${owner.name}`;
   return `for ${parameters?.lastAttachedBy ?? "nobody known"}`;
@@ -63,7 +63,7 @@ function explainTicket(attachment: VolumeAttachment, ticket: AttachmentTicket, n
   );
 }
 
-/** Other tickets that the verdict names, as it does with all that it waits for. */
+/** Other tickets that the result names, as it does with all that it waits for. */
 function namedIn(message: string, { spec }: VolumeAttachment, own: string): AttachmentTicket[] {
   const others = Object.entries(spec.attachmentTickets ?? {}).filter(([id]) => id !== own);
   return others

@@ -5,7 +5,7 @@ import { type Finding, type FindingState, finding } from "./finding.ts";
 
 type Place = { group: string; namespace: string };
 
-/** What a person does about a claim that is not in the group, by the reason that the group gives. */
+/** What an operator does about a claim that is not in the group, by the reason that the group gives. */
 const ABOUT_MEMBER: Readonly<Record<string, (claim: string, place: Place) => string>> = {
   ClaimMissing: (claim, { group, namespace }) =>
     `create claim ${claim}, or take the name away: mooring group remove ${group} ${claim} -n ${namespace}`,

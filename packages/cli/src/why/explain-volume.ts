@@ -52,7 +52,7 @@ async function share(context: Context, volume: Volume): Promise<Finding[]> {
   return [finding("waiting", subject, `node ${nodeID} is to serve it ${whom} (${state})`)];
 }
 
-/** What a person can do about the error of a volume: some faults are mended only with their consent to lose data. */
+/** What an operator can do about the error of a volume: some faults are repaired only with their consent to lose data. */
 function afterError({ metadata: { name }, status }: Volume): string {
   const kubectl = `kubectl describe volumes.storage.mooring.dev ${name}`;
   switch (status?.salvage?.state) {

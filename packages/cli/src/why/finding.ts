@@ -1,5 +1,5 @@
 import { defined } from "@mooring/store";
-/** `ok`: nothing to wait for here. `waiting`: will go on by itself or by a person. `failed`: an error was met. */
+/** `ok`: nothing to wait for here. `waiting`: will go on by itself or by an operator. `failed`: an error was met. */
 export type FindingState = "ok" | "waiting" | "failed";
 
 /** One thing learned about one object, with what lies behind it below. */
@@ -8,7 +8,7 @@ export interface Finding {
   /** `PersistentVolumeClaim shop/data` */
   subject: string;
   message: string;
-  /** What a person can do, when there is something. */
+  /** What an operator can do, when there is something. */
   next?: string;
   children: Finding[];
 }

@@ -11,7 +11,7 @@ export const NOTHING_MADE = "CSI_NOTHING_MADE";
 export interface CsiErrorOptions {
   /** A stable, machine-readable cause, `CSI_` and upper case by convention. Default: `CSI_` and the code's name. */
   reason?: string;
-  /** What a person can do about it. It is appended to the message on the wire. */
+  /** What an operator can do about it. It is appended to the message on the wire. */
   hint?: string;
   /**
    * The fields that are to blame, each with its reason. They travel as `google.rpc.BadRequest` in

@@ -4,7 +4,7 @@ import { getIfAny } from "@mooring/store";
 import type { DriverContext } from "../context.ts";
 
 /**
- * Throws FAILED_PRECONDITION when the node that is to serve the volume to others cannot, before a person has done
+ * Throws FAILED_PRECONDITION when the node that is to serve the volume to others cannot, before an operator has done
  * something there, such as installing the server: waiting would last for ever.
  */
 export async function requireShareServer(

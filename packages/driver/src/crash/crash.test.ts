@@ -116,7 +116,7 @@ async function finallyRemains(folder: string): Promise<string[]> {
 
 /** Those of volume groups have a life of their own: groups.test.ts. */
 const gaps = failpointNames().filter((name) => /^(driver|engine)\//.test(name) && !GROUP_GAP.test(name));
-/** Gaps that this life does not come by: a person's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
+/** Gaps that this life does not come by: an operator's tickets, jobs, damage, pools, shared pools, a kernel that refuses to grow ext4. */
 const UNREACHED =
   /tickets-edited|device-lost|device-dropped|image-renewed|lease|let-go|faulted|recovered|lost$|refreshed|pool|settled|finalizer-added|orphan|cut\/|leak|services|offline|device-hidden|restore|expansion|filesystem-grown|mend|engine\/group-snapshot|engine\/migration|engine\/share|freezes/;
 

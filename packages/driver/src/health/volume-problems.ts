@@ -60,7 +60,7 @@ const lastFailure: Rule = ({ volume: { status } }) => {
   return { status: Status.DEGRADED, reason: "LastOperationFailed", message: `${code}: ${message}` };
 };
 
-/** A fault says more: until it is mended there is nothing to mount. */
+/** A fault says more: until it is repaired there is nothing to mount. */
 const remountRequested: Rule = ({ volume }) => {
   const message = remountMessage(volume);
   if (message === undefined || volume.status?.robustness === "faulted") return undefined;

@@ -26,7 +26,7 @@ export interface AttachmentTicket {
   parameters?: Record<string, string>;
   /** From one counter per VolumeAttachment; never goes back. */
   generation?: number;
-  /** The object that this ticket dies with. Absent: a person's ticket. */
+  /** The object that this ticket dies with. Absent: an operator's ticket. */
   owner?: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
   createdAt?: string;
   expiresAt?: string;
@@ -73,7 +73,7 @@ export interface VolumeAttachment extends KubeObject {
     /** How many tickets are satisfied, and how many wait. */
     satisfied?: number;
     waiting?: number;
-    /** Who has the volume: a person's name or the type of the ticket; empty: nobody. */
+    /** Who has the volume: an operator's name or the type of the ticket; empty: nobody. */
     holder?: string;
   };
 }

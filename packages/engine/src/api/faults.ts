@@ -14,6 +14,6 @@ export interface VolumeSalvage extends Attempts {
   state: "Faulted" | "NeedsConsent" | "Lost" | "Clean" | "Repaired" | "Failed";
   message: string;
   finishedAt?: string;
-  /** True after a repair that a person consented to: files may be missing or old. */
+  /** True after a repair that an operator consented to: files may be missing or old. */
   dataLoss?: boolean;
 }

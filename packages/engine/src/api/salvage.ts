@@ -6,26 +6,26 @@ const MENDED: readonly (VolumeSalvage["state"] | undefined)[] = ["Clean", "Repai
 
 /**
  * True while a volume's data cannot be trusted. An agent never calls a volume faulted without saying what the fault
- * is: the word alone, or with a fault that was mended long ago, was written by hand and takes nobody's volume away.
+ * is: the word alone, or with a fault that was repaired long ago, was written by hand and takes nobody's volume away.
  */
 export function isFaulted({ status }: Pick<Volume, "status">): boolean {
   if (status?.robustness !== "faulted" || status.salvage === undefined) return false;
   return !MENDED.includes(status.salvage.state);
 }
 
-/** A fault that was not mended, whatever the volume's robustness says; a lost image is whole when it is found again. */
+/** A fault that was not repaired, whatever the volume's robustness says; a lost image is whole when it is found again. */
 export function openFault({ status }: Pick<Volume, "status">): VolumeSalvage | undefined {
   const { salvage } = status ?? {};
   const open = salvage !== undefined && salvage.cause !== "image-lost" && !MENDED.includes(salvage.state);
   return open ? salvage : undefined;
 }
 
-/** True when a person has consented to lose data in order to mend just this fault. */
+/** True when an operator has consented to lose data in order to repair just this fault. */
 export function hasConsent({ spec, status }: Volume): boolean {
   return spec.acceptDataLoss !== undefined && spec.acceptDataLoss === status?.salvage?.faultedAt;
 }
 
-/** The fault that can be mended now; undefined when there is none, or nothing that may be done about it. */
+/** The fault that can be repaired now; undefined when there is none, or nothing that may be done about it. */
 export function pendingSalvage(volume: Volume): VolumeSalvage | undefined {
   const { robustness, salvage } = volume.status ?? {};
   if (robustness !== "faulted" || salvage === undefined) return undefined;

@@ -6,7 +6,7 @@ export const MAX_SET_MEMBERS = 100;
 
 /**
  * What the storage side knows of a volume group: the record behind `volumegroup.Controller`. It is no `VolumeGroup`,
- * which is a person's object in a namespace and may be about any driver's volumes. Cluster scoped; the name is the
+ * which is an operator's object in a namespace and may be about any driver's volumes. Cluster scoped; the name is the
  * CSI volume group id `vg-<uuid>`. One write of it is one change of the membership: there is no half of one.
  */
 export interface VolumeSet extends KubeObject {

@@ -43,7 +43,7 @@ export interface VolumeSpec {
    * `request` (any text) asks again for the same snapshot. `revert`: a VolumeGroupRevert asks, for all members of a group.
    */
   restoreFrom?: { snapshot: string; request?: string; revert?: RevertOrder };
-  /** Consent of a person to lose data in order to mend one fault: its `status.salvage.faultedAt`. */
+  /** Consent of an operator to lose data in order to repair one fault: its `status.salvage.faultedAt`. */
   acceptDataLoss?: string;
   /** Parameters that may change during a volume's life (read-ahead, limits, discard). */
   mutableParameters?: Record<string, string>;

@@ -25,13 +25,13 @@ interface RepairBlocks {
   /** The file behind the device: only what is allocated there is read. */
   image: string;
   size: number;
-  /** A person accepts that blocks may be lost. */
+  /** An operator accepts that blocks may be lost. */
   consent: boolean;
   signal?: AbortSignal;
 }
 
 /**
- * Reads everything that a device has stored. A block that cannot be read needs consent to be mended: zeros are written
+ * Reads everything that a device has stored. A block that cannot be read needs consent to be repaired: zeros are written
  * over it, for which a disk takes another place. Throws when that does not work either.
  */
 export async function repairBlocks(request: RepairBlocks): Promise<Mended> {

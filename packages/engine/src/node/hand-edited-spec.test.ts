@@ -7,7 +7,7 @@ import { type Volume, type VolumeSpec, Volumes } from "../api/volume.ts";
 import { endWorkload, idle, mountDevice, mountFor } from "../cluster/services/testing/filesystem.ts";
 import { Bench, NODE } from "../testing/agent.ts";
 
-/** What a person may write into the spec of a volume in use; the API server refuses to clear the node alone. */
+/** What an operator may write into the spec of a volume in use; the API server refuses to clear the node alone. */
 const EDITS: readonly [string, Partial<VolumeSpec>][] = [
   ["nowhere, for nobody", { nodeID: "", lastAttachedBy: "" }],
   ["on another node", { nodeID: "node-2" }],

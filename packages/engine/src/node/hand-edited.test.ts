@@ -13,7 +13,7 @@ import { ticketStatus } from "../tickets/tickets.ts";
 
 const FAULTED_AT = "2026-01-01T00:00:00.000Z";
 
-/** What a person may write into the status of a volume that a workload has mounted. */
+/** What an operator may write into the status of a volume that a workload has mounted. */
 const EDITS: readonly [string, (status: VolumeStatus) => VolumeStatus | undefined][] = [
   ["robustness: faulted", (status) => ({ ...status, robustness: "faulted" })],
   [

@@ -14,7 +14,7 @@ import { BlockedByTickets } from "./blocked.ts";
 import { type AttachRequest, checkExpiry, checkHolder, checkId } from "./request.ts";
 
 /**
- * Writes a person's ticket; the arbiter does the rest. The same wish again changes nothing, with another expiry it
+ * Writes an operator's ticket; the arbiter does the rest. The same wish again changes nothing, with another expiry it
  * changes that. Throws INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED (somebody else's ticket) or FAILED_PRECONDITION
  * (not there, or not now; with the tickets that stand against it).
  */

@@ -3,7 +3,7 @@ import type { AttachmentTicket } from "../api/attachment.ts";
 import { EngineError, type WayOut } from "../errors.ts";
 import { nameOf } from "../tickets/summary.ts";
 
-/** A person's wish that other tickets stand against. */
+/** An operator's wish that other tickets stand against. */
 export class BlockedByTickets extends EngineError {
   readonly tickets: readonly AttachmentTicket[];
 

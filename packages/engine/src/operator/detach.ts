@@ -13,7 +13,7 @@ import { BlockedByTickets } from "./blocked.ts";
 import { checkHolder, checkId, type DetachRequest } from "./request.ts";
 
 /**
- * Ends a person's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
+ * Ends an operator's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
  * whoever has it, and without a name those of people and workloads, with scope `all` those of jobs too; it asks Kubernetes to detach what Kubernetes holds, as its tickets would come
  * back otherwise. A device in use stays open until its user lets go. Resolves with the ids that ended. Throws
  * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED or FAILED_PRECONDITION.
@@ -34,7 +34,7 @@ export async function detachVolume(
   });
 }
 
-/** What a person took, only that person gives back: a slip of the id must not take a device from somebody else. */
+/** What an operator took, only that operator gives back: a slip of the id must not take a device from somebody else. */
 function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): void {
   if (ticket.type !== "longhorn-api") {
     const { owner } = ticket;

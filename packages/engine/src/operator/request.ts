@@ -1,6 +1,6 @@
 import { EngineError } from "../errors.ts";
 
-/** A person's wish to have a volume on a node. */
+/** An operator's wish to have a volume on a node. */
 export interface AttachRequest {
   volume: string;
   /** Node id. */
@@ -22,7 +22,7 @@ export interface DetachRequest {
   volume: string;
   /** Ticket id; default `longhorn-ui`. */
   attachmentID?: string;
-  /** Who asks. The ticket has to be this person's, unless the detach is forced. */
+  /** Who asks. The ticket has to be this operator's, unless the detach is forced. */
   attachedBy: string;
   /** End tickets of others as well, people's and controllers'. */
   forceDetach?: boolean;
@@ -45,7 +45,7 @@ export function checkId(value: string, what: string): string {
 /** What the tickets of the CSI driver say of their holder. */
 const RESERVED_HOLDER = "csi";
 
-/** A person's name: any text that fits a line. Throws INVALID_ARGUMENT. */
+/** An operator's name: any text that fits a line. Throws INVALID_ARGUMENT. */
 export function checkHolder(name: string): string {
   const text = name.trim();
   if (text === RESERVED_HOLDER) {

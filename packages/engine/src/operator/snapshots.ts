@@ -6,7 +6,7 @@ import { Volumes } from "../api/volume.ts";
 import { EngineError } from "../errors.ts";
 import { findVolume } from "./attach.ts";
 
-/** What a snapshot made by a person remembers; one made through CSI has `parameters` there. */
+/** What a snapshot made by an operator remembers; one made through CSI has `parameters` there. */
 interface PersonalRequest {
   name: string;
   labels: Record<string, string>;
@@ -14,7 +14,7 @@ interface PersonalRequest {
 
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?$/;
 
-/** The object's name: the person's, with the prefix that ids of snapshots have. Throws INVALID_ARGUMENT. */
+/** The object's name: the operator's, with the prefix that ids of snapshots have. Throws INVALID_ARGUMENT. */
 function snapshotObjectName(name: string): string {
   const rest = name.startsWith("s-") ? name.slice(2) : name;
   if (NAME.test(rest)) return `s-${rest}`;
@@ -23,7 +23,7 @@ function snapshotObjectName(name: string): string {
   });
 }
 
-/** The name that a person knows it by. */
+/** The name that an operator knows it by. */
 export function snapshotNameOf({ metadata, spec }: Snapshot): string {
   return personal(spec.request)?.name ?? metadata.name;
 }

@@ -2,7 +2,7 @@ import type { AttachmentTicket } from "../api/attachment.ts";
 import type { World } from "./world.ts";
 
 /**
- * A person edits a ticket and leaves its number as it was, and later applies it again as it once was, with its old
+ * An operator edits a ticket and leaves its number as it was, and later applies it again as it once was, with its old
  * number, also when it has ended meanwhile.
  */
 export function handEdit(world: World, id: string, nodeID: string): void {

@@ -185,7 +185,7 @@ export class History {
     return this.world.kubernetes !== undefined && asker?.type === "csi-attacher";
   }
 
-  /** A person deletes somebody's ticket, who does not know. */
+  /** An operator deletes somebody's ticket, who does not know. */
   #tearOut(asker: Asker | undefined): void {
     const { world } = this;
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);

@@ -29,7 +29,7 @@ export type SimMigrationStep =
   | Exclude<MigrationStep, { do: "wait" }>
   | { do: "release-lease" | "renew-image" };
 
-/** One who may ask for the volume: a Pod, a person, a job. */
+/** One who may ask for the volume: a Pod, an operator, a job. */
 export interface Asker {
   id: string;
   type: AttacherType;

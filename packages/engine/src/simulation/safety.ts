@@ -233,8 +233,8 @@ function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): vo
 }
 
 /**
- * A number stands for one request, whatever a person writes between two looks of the arbiter. One that nobody has
- * judged can be lowered by hand: no verdict of an earlier request bears it.
+ * A number stands for one request, whatever an operator writes between two looks of the arbiter. One that nobody has
+ * judged can be lowered by hand: no result of an earlier request bears it.
  */
 function checkNumber(world: World, ticket: AttachmentTicket): void {
   const { attachment, generations, handWritten, judged, ended } = world;
@@ -258,7 +258,7 @@ function checkNumber(world: World, ticket: AttachmentTicket): void {
   judged.set(id, { generation, asked });
 }
 
-/** Ids that neither have a ticket nor a verdict: whoever comes under one of them again needs a number of its own. */
+/** Ids that neither have a ticket nor a result: whoever comes under one of them again needs a number of its own. */
 function checkEnded({ attachment, judged, ended }: World): void {
   for (const [id, { generation }] of judged) {
     const present =

@@ -111,7 +111,7 @@ function checkRest({ volume, open }: State, seen: ArbiterView, { results }: Deci
   checkCalm(seen, Object.fromEntries(told), [...open]);
 }
 
-/** Where its data can be mended: with nobody near, or in the hand of a ticket that mends. */
+/** Where its data can be repaired: with nobody near, or in the hand of a ticket that repairs. */
 function mayBeRepaired({ spec, status }: SimVolume): boolean {
   const inHand = status.state === "attached" && spec.disableFrontend === true;
   return status.robustness === "faulted" && (status.state === "detached" || inHand);

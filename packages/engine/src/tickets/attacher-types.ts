@@ -4,7 +4,7 @@ import type { AttacherType, AttachmentTicket } from "../api/attachment.ts";
 export interface AttacherRule {
   /** The highest is picked first from a detached volume. It never takes a volume away from another ticket. */
   priority: number;
-  /** A person's or a Pod's use of the volume: the only tickets that others yield to. */
+  /** An operator's or a Pod's use of the volume: the only tickets that others yield to. */
   workload: boolean;
   /** When it gives up a volume that it already holds, for a workload on another node. */
   yields: "never" | "always" | "when-waiting";

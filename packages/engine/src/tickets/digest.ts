@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { AttachmentTicket, VolumeAttachment } from "../api/attachment.ts";
 
-/** 16 hex digits over all that a verdict depends on; equal for equal requests, in whatever order their fields are. */
+/** 16 hex digits over all that a result depends on; equal for equal requests, in whatever order their fields are. */
 export function digestOf({ type, nodeID, parameters = {} }: AttachmentTicket): string {
   const text = JSON.stringify([type, nodeID, Object.entries(parameters).sort()]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
 /**
- * Whether the present verdict of a ticket is about the ticket as it is now. The number alone does not tell: who edits a
+ * Whether the present result of a ticket is about the ticket as it is now. The number alone does not tell: who edits a
  * ticket by hand leaves its number as it was. A status of an earlier version has no digests: there the number decides.
  */
 export function isEvaluated({ status }: VolumeAttachment, ticket: AttachmentTicket): boolean {

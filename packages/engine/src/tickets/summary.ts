@@ -46,7 +46,7 @@ function holderOf(holders: readonly AttachmentTicket[]): string {
   return `${nameOf(first)}${others.length === 0 ? "" : ` and ${others.length} more`}`;
 }
 
-/** A person by name, everything else by what it does. */
+/** An operator by name, everything else by what it does. */
 export function nameOf({ id, type, parameters }: AttachmentTicket): string {
   if (type !== "longhorn-api") return type;
   return parameters?.lastAttachedBy ?? id;

@@ -75,7 +75,7 @@ export async function removeTickets(
   }
 }
 
-/** A ticket's verdict, or undefined when the arbiter has not judged the ticket as it is now. */
+/** A ticket's result, or undefined when the arbiter has not judged the ticket as it is now. */
 export function ticketStatus(attachment: VolumeAttachment, id: string): AttachmentTicketStatus | undefined {
   const ticket = attachment.spec.attachmentTickets?.[id];
   if (ticket === undefined || !isEvaluated(attachment, { ...ticket, id })) return undefined;

@@ -15,7 +15,7 @@ import { patchMetadata, patchStatus } from "../kube/patch.ts";
 import { readSecret, readSecretIfAny } from "../secrets/read.ts";
 import type { AttachAnswer, AttachStep, AttachView, PublishArguments, Published } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   volumeGuarded: failpoint("sidecars/attach/volume-guarded"),
   attachmentGuarded: failpoint("sidecars/attach/attachment-guarded"),
   published: failpoint("sidecars/attach/published"),
@@ -75,7 +75,7 @@ export class AttachEffects {
     const { store, cluster } = this.#context;
     if (volume === undefined) return;
     await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [this.#finalizer] });
-    gaps.volumeGuarded();
+    failpoints.volumeGuarded();
   }
 
   /** From here on the volume may be attached, so the attachment cannot go without a detach call. */
@@ -85,7 +85,7 @@ export class AttachEffects {
       addFinalizers: [this.#finalizer],
       annotations: { [ATTACHED_NODE_ID]: published.nodeId, [PUBLISHED_VOLUME]: JSON.stringify(published) },
     });
-    gaps.attachmentGuarded();
+    failpoints.attachmentGuarded();
   }
 
   async #publish(
@@ -107,7 +107,7 @@ export class AttachEffects {
         },
         { signal: cluster.signal, timeoutMs },
       );
-      gaps.published();
+      failpoints.published();
       this.answers.set(uid, { kind: "published", context: { ...publishContext } });
       this.pauses.reset(uid);
     } catch (error) {
@@ -127,7 +127,7 @@ export class AttachEffects {
     const dropped = before.filter((key) => !Object.hasOwn(context, key)).map((key) => [key, null]);
     const attachmentMetadata = { ...Object.fromEntries(dropped), ...context };
     await this.#status(attachment, { attached: true, attachmentMetadata, attachError: null });
-    gaps.marked();
+    failpoints.marked();
     this.forget(uid);
   }
 
@@ -143,7 +143,7 @@ export class AttachEffects {
         { volumeId: handle, nodeId, secrets: await readSecretIfAny(store, secret) },
         { signal: cluster.signal, timeoutMs },
       );
-      gaps.unpublished();
+      failpoints.unpublished();
       this.answers.set(uid, { kind: "unpublished" });
       this.pauses.reset(uid);
     } catch (error) {
@@ -162,7 +162,7 @@ export class AttachEffects {
       removeFinalizers: [this.#finalizer],
       annotations,
     });
-    gaps.released();
+    failpoints.released();
     if (cluster.attachments.get(attachment.metadata.name) === undefined) this.forget(uid);
   }
 

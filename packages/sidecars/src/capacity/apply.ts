@@ -6,7 +6,7 @@ import type { Answers } from "./answers.ts";
 import { type Amount, type CapacityStep, type CapacityView, capacityFor } from "./decide.ts";
 import { slotKey } from "./slot.ts";
 
-const gaps = {
+const failpoints = {
   written: failpoint("sidecars/capacity/written"),
   deleted: failpoint("sidecars/capacity/deleted"),
 };
@@ -34,12 +34,12 @@ export class CapacityEffects {
       case "delete-capacity":
         this.#answers.forget(slotKey(view.slot));
         await deleteObject(store, cluster.capacities, step.object);
-        return gaps.deleted();
+        return failpoints.deleted();
       case "ask-driver":
         return this.#ask(view);
       case "publish":
         await this.#publish(view, step.amount);
-        return gaps.written();
+        return failpoints.written();
     }
   }
 

@@ -6,7 +6,7 @@ import { deleteObject, patchMetadata, patchStatus } from "../kube/patch.ts";
 import type { GroupCloneStep } from "./view.ts";
 
 const gap = (name: string) => failpoint(`sidecars/group-clone/${name}`);
-const gaps = {
+const failpoints = {
   guarded: gap("guarded"),
   cut: gap("snapshot-created"),
   restored: gap("restore-created"),
@@ -25,28 +25,28 @@ export async function apply(
   switch (step.do) {
     case "guard":
       await patchMetadata(store, cluster.groupClones, clone, { addFinalizers: [CLONE_FINALIZER] });
-      return gaps.guarded();
+      return failpoints.guarded();
     case "create-snapshot":
       cluster.groups.wrote(await store.create(VolumeGroupSnapshots, step.snapshot));
-      return gaps.cut();
+      return failpoints.cut();
     case "create-restore":
       cluster.groupRestores.wrote(await store.create(VolumeGroupRestores, step.restore));
-      return gaps.restored();
+      return failpoints.restored();
     case "write-status": {
       const { message, phase } = step.status;
       await patchStatus(store, cluster.groupClones, clone, step.status);
       if (step.isNews && phase !== "Waiting")
         events.event(clone, phase === "Failed" ? "Warning" : "Normal", `Clone${phase}`, message);
-      return gaps.told();
+      return failpoints.told();
     }
     case "delete-restore":
       await deleteObject(store, cluster.groupRestores, step.restore);
-      return gaps.restoreDeleted();
+      return failpoints.restoreDeleted();
     case "delete-snapshot":
       await deleteObject(store, cluster.groups, step.snapshot);
-      return gaps.snapshotDeleted();
+      return failpoints.snapshotDeleted();
     case "release":
       await patchMetadata(store, cluster.groupClones, clone, { removeFinalizers: [CLONE_FINALIZER] });
-      return gaps.released();
+      return failpoints.released();
   }
 }

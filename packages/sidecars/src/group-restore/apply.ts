@@ -7,7 +7,7 @@ import { VolumeGroups } from "../volume-group/api.ts";
 import type { GroupRestoreStep } from "./decide.ts";
 import { REFUSED_GROUP } from "./into-group.ts";
 
-const gaps = {
+const failpoints = {
   planned: failpoint("sidecars/group-restore/status-written"),
   grouped: failpoint("sidecars/group-restore/group-created"),
   created: failpoint("sidecars/group-restore/claim-created"),
@@ -48,19 +48,19 @@ export async function applyGroupRestore(
     await patchStatus(store, cluster.groupRestores, restore, step.status);
     if (step.event !== undefined)
       events.event(restore, step.event.type, step.event.reason, step.event.message);
-    return gaps.planned();
+    return failpoints.planned();
   }
   const uid = restore.metadata.uid ?? keyOf(restore);
   if (step.do === "create-group") {
     const { name } = step.group.metadata;
     return unlessRefused(refusals, { uid, name: `${REFUSED_GROUP}${name}` }, async () => {
       cluster.volumeGroups.wrote(await store.create(VolumeGroups, step.group));
-      gaps.grouped();
+      failpoints.grouped();
     });
   }
   await unlessRefused(refusals, { uid, name: step.claim.metadata.name }, async () => {
     cluster.claims.wrote(await store.create(PersistentVolumeClaims, step.claim));
-    gaps.created();
+    failpoints.created();
   });
 }
 

@@ -3,7 +3,7 @@ import type { SidecarContext } from "../common/context.ts";
 import { deleteObject, patchObject, patchStatus } from "../kube/patch.ts";
 import type { MemberWrite } from "./member-writes.ts";
 
-const gaps: Readonly<Record<MemberWrite["write"], () => void>> = {
+const failpoints: Readonly<Record<MemberWrite["write"], () => void>> = {
   "create-content": failpoint("sidecars/group-snapshot/member-content-created"),
   "create-snapshot": failpoint("sidecars/group-snapshot/member-created"),
   "patch-content": failpoint("sidecars/group-snapshot/member-content-changed"),
@@ -21,7 +21,7 @@ const AT_ONCE = 8;
 export async function writeMembers(context: SidecarContext, writes: readonly MemberWrite[]): Promise<void> {
   const failures = await inParallel(writes, async (write) => {
     await writeMember(context, write);
-    gaps[write.write]();
+    failpoints[write.write]();
   });
   if (failures.length > 0) throw failures[0];
 }

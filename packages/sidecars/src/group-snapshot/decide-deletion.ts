@@ -33,7 +33,7 @@ export function decideDeletion(
   return report("GroupSnapshotContentObjectDeleteError", message);
 }
 
-/** What a person should know while the content is not gone. */
+/** What an operator should know while the content is not gone. */
 function waitsFor({ capable, content, driver }: GroupSnapshotView): string | undefined {
   return capable
     ? content?.status?.error?.message

@@ -9,7 +9,7 @@ type RestoreSpec = VolumeGroupRestore["spec"];
  * - `Restoring`: the claims and the new group are made.
  * - `Cleaning`: all is there, and the internal snapshot goes.
  * - `Ready`: done. A finished record: what happens to the claims then is not shown in it.
- * - `Failed`: a person is needed; it goes on when that is done.
+ * - `Failed`: an operator is needed; it goes on when that is done.
  */
 export type ClonePhase = "Waiting" | "Snapshotting" | "Restoring" | "Cleaning" | "Ready" | "Failed";
 

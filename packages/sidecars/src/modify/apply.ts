@@ -10,7 +10,7 @@ import { type ModifyAnswer, type ModifyStep, type ModifyView, modifyQuestion } f
 import type { ModifyOptions } from "./options.ts";
 import { type ModifyStatusChange, modifyStatus, says } from "./status.ts";
 
-const gaps = {
+const failpoints = {
   announced: failpoint("sidecars/modify/announced"),
   modified: failpoint("sidecars/modify/modified"),
   volumeWritten: failpoint("sidecars/modify/volume-written"),
@@ -50,13 +50,13 @@ export class ModifyEffects {
         const condition = { type: "ModifyingVolume", message: "" } as const;
         await this.#status(claim, { progress: { status: "InProgress", target }, condition });
         this.#event(claim, "Normal", "VolumeModify", `modifying volume ${volume.metadata.name} to ${target}`);
-        return gaps.announced();
+        return failpoints.announced();
       }
       case "modify":
         return this.#modify(step, view, claim);
       case "write-volume":
         await this.#writeVolume(volume, target);
-        return gaps.volumeWritten();
+        return failpoints.volumeWritten();
       case "finish":
         return this.#finish(claim, volume, target);
       case "report": {
@@ -72,7 +72,7 @@ export class ModifyEffects {
           "VolumeModifyCanceled",
           `the change to ${target} is not wanted any more`,
         );
-        return gaps.cancelled();
+        return failpoints.cancelled();
     }
   }
 
@@ -89,7 +89,7 @@ export class ModifyEffects {
         },
         { signal: this.#signal, timeoutMs },
       );
-      gaps.modified();
+      failpoints.modified();
       this.answers.set(uid, { kind: "modified", target });
       this.pauses.reset(uid);
     } catch (error) {
@@ -131,7 +131,7 @@ export class ModifyEffects {
     this.forget(claim.metadata.uid ?? "");
     const message = `volume ${volume.metadata.name} has the attributes of ${target}`;
     if (asked) this.#event(claim, "Normal", "VolumeModifySuccessful", message);
-    gaps.finished();
+    failpoints.finished();
   }
 
   async #failed(

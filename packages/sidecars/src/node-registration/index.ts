@@ -20,7 +20,7 @@ export interface RegistrationOptions {
 
 type Overrides = Partial<CSIDriver["spec"]>;
 
-const gaps = {
+const failpoints = {
   driverCreated: failpoint("sidecars/node-registration/csi-driver-created"),
   nodeUpdated: failpoint("sidecars/node-registration/node-updated"),
   csiNodeWritten: failpoint("sidecars/node-registration/csi-node-written"),
@@ -89,7 +89,7 @@ async function applyStep(
   switch (step.do) {
     case "create-csi-driver":
       cluster.csiDrivers.wrote(await store.create(CSIDrivers, wanted));
-      return gaps.driverCreated();
+      return failpoints.driverCreated();
     case "update-node": {
       if (node === undefined) return;
       const { annotations, labels } = step;
@@ -97,18 +97,18 @@ async function applyStep(
       // As it is now: of what was decided upon, the version was left out.
       const current = cluster.nodes.get(node.metadata.name) ?? node;
       await patchMetadata(store, cluster.nodes, current, { annotations, labels, guarded: true });
-      return gaps.nodeUpdated();
+      return failpoints.nodeUpdated();
     }
     case "create-csi-node":
       if (node === undefined) return;
       cluster.csiNodes.wrote(await store.create(CSINodes, csiNodeFor(node, step.drivers)));
-      return gaps.csiNodeWritten();
+      return failpoints.csiNodeWritten();
     case "update-csi-node": {
       if (csiNode === undefined) return;
       const { resourceVersion, uid } = csiNode.metadata;
       const body = { metadata: { resourceVersion, uid }, spec: { drivers: step.drivers } };
       cluster.csiNodes.wrote(await store.patch(CSINodes, objectKey(csiNode), { type: "merge", body }));
-      return gaps.csiNodeWritten();
+      return failpoints.csiNodeWritten();
     }
     case "report":
       if (node !== undefined) events.event(node, "Warning", "TopologyLabelCollision", step.message);

@@ -10,7 +10,7 @@ import { readSecretIfAny } from "../secrets/read.ts";
 import { type SecretRef, STORAGE_CLASS_ROLES, secretReference } from "../secrets/references.ts";
 import { decideReclaim, type ReclaimStep, type ReclaimView } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   finalizerAdded: failpoint("sidecars/reclaim/finalizer-added"),
   dataDeleted: failpoint("sidecars/reclaim/data-deleted"),
   objectDeleted: failpoint("sidecars/reclaim/object-deleted"),
@@ -63,15 +63,15 @@ class Reclaimer {
     switch (step.do) {
       case "add-finalizer":
         await patchMetadata(store, cluster.volumes, volume, { addFinalizers: [PV_FINALIZER] });
-        return gaps.finalizerAdded();
+        return failpoints.finalizerAdded();
       case "drop-finalizer":
         await patchMetadata(store, cluster.volumes, volume, { removeFinalizers: [PV_FINALIZER] });
         this.#removed.delete(uid);
-        return gaps.finalizerDropped();
+        return failpoints.finalizerDropped();
       case "delete-object":
         await deleteObject(store, cluster.volumes, volume);
         if (cluster.volumes.get(volume.metadata.name) === undefined) this.#removed.delete(uid);
-        return gaps.objectDeleted();
+        return failpoints.objectDeleted();
       case "report-attached":
         events.event(
           volume,
@@ -92,7 +92,7 @@ class Reclaimer {
       const secrets = await readSecretIfAny(store, await this.#deletionSecret(volume), signal);
       const volumeId = volume.spec?.csi?.volumeHandle ?? "";
       await driver.client.controller.deleteVolume({ volumeId, secrets }, { signal, timeoutMs });
-      gaps.dataDeleted();
+      failpoints.dataDeleted();
       this.#removed.add(uid);
       this.#pauses.reset(uid);
     } catch (error) {

@@ -26,7 +26,7 @@ import {
 } from "./decide.ts";
 import { type ResizeStatusChange, resizeStatus } from "./status.ts";
 
-const gaps = {
+const failpoints = {
   announced: failpoint("sidecars/resize/announced"),
   expanded: failpoint("sidecars/resize/expanded"),
   volumeWritten: failpoint("sidecars/resize/volume-written"),
@@ -108,7 +108,7 @@ class Resizer {
           "Resizing",
           `External resizer is resizing volume ${volume.metadata.name}`,
         );
-        return gaps.announced();
+        return failpoints.announced();
       case "expand":
         return this.#expand(view, claim, step, uid);
       case "assume-expanded":
@@ -134,14 +134,14 @@ class Resizer {
           "FileSystemResizeRequired",
           "Require file system resize of volume on node",
         );
-        return gaps.handedOver();
+        return failpoints.handedOver();
       case "finish":
         await this.#status(claim, { capacity: step.bytes });
         this.#event(claim, "Normal", "VolumeResizeSuccessful", "Resize volume succeeded");
-        return gaps.finished();
+        return failpoints.finished();
       case "forget-pre-resize":
         await patchMetadata(store, cluster.volumes, volume, { annotations: { [PRE_RESIZE_CAPACITY]: null } });
-        return gaps.forgotten();
+        return failpoints.forgotten();
       case "withdraw":
         return this.#status(claim, {});
       case "report":
@@ -167,7 +167,7 @@ class Resizer {
         },
         { signal: this.#signal, timeoutMs },
       );
-      gaps.expanded();
+      failpoints.expanded();
       const bytes = capacityBytes > target ? capacityBytes : target;
       this.#answers.set(uid, { kind: "expanded", target, bytes, nodeExpansion: nodeExpansionRequired });
       this.#pauses.reset(uid);
@@ -224,7 +224,7 @@ class Resizer {
     const { resource } = cluster.volumes;
     cluster.volumes.wrote(await store.patch(resource, objectKey(volume), { type: "merge", body }));
     this.#answers.delete(uid);
-    gaps.volumeWritten();
+    failpoints.volumeWritten();
   }
 
   async #status(claim: PersistentVolumeClaim, change: ResizeStatusChange): Promise<void> {

@@ -32,7 +32,7 @@ import type { StorageMemory } from "./storage-memory.ts";
 import type { VolumeGroupView } from "./view.ts";
 
 const gap = (name: string) => failpoint(`sidecars/volume-group/${name}`);
-const gaps = {
+const failpoints = {
   guarded: gap("group-guarded"),
   contentMade: gap("content-made"),
   bound: gap("content-bound"),
@@ -76,7 +76,7 @@ export class VolumeGroupSteps {
     if (step.do === "grow-claim") return growClaim(this.#context, this.#growth, step);
     if (step.do === "delete-claim") {
       await deleteObject(this.#context.store, this.#context.cluster.claims, step.claim);
-      return gaps.claimDeleted();
+      return failpoints.claimDeleted();
     }
     if (content === undefined) return;
     if (await this.#call(step, view, content)) return;
@@ -92,11 +92,11 @@ export class VolumeGroupSteps {
           addFinalizers: [VOLUME_GROUP_FINALIZER],
           annotations: { [GROUP_DRIVER]: driver.info.name },
         });
-        gaps.guarded();
+        failpoints.guarded();
         return true;
       case "create-content":
         cluster.volumeGroupContents.wrote(await store.create(VolumeGroupContents, step.content));
-        gaps.contentMade();
+        failpoints.contentMade();
         return true;
       case "hold-claim":
         await this.#hold(step, view, group);
@@ -106,7 +106,7 @@ export class VolumeGroupSteps {
         return true;
       case "release-group":
         await change({ removeFinalizers: [VOLUME_GROUP_FINALIZER] });
-        gaps.groupReleased();
+        failpoints.groupReleased();
         return true;
       default:
         return false;
@@ -126,7 +126,7 @@ export class VolumeGroupSteps {
         const volumeGroupRef = { uid: group?.metadata.uid };
         const bound = { metadata: { finalizers: [...finalizers] }, spec: { volumeGroupRef } };
         await patchObject(store, contents, content, bound);
-        return gaps.bound();
+        return failpoints.bound();
       }
       case "mark-being-created":
         await patchMetadata(store, contents, content, {
@@ -134,16 +134,16 @@ export class VolumeGroupSteps {
           guarded: true,
         });
         this.#memory.marked(content.metadata.uid ?? "");
-        return gaps.marked();
+        return failpoints.marked();
       case "record":
         return this.#record(step, content, group);
       case "delete-content":
         await deleteObject(store, contents, content);
-        return gaps.contentDeleted();
+        return failpoints.contentDeleted();
       case "release-content":
         await patchMetadata(store, contents, content, { removeFinalizers: [VOLUME_GROUP_CONTENT_FINALIZER] });
         this.#memory.forget(content.metadata.uid ?? "");
-        return gaps.contentReleased();
+        return failpoints.contentReleased();
     }
   }
 
@@ -158,7 +158,7 @@ export class VolumeGroupSteps {
         addFinalizers: [MEMBER_FINALIZER],
         annotations: { [MEMBER_OF]: lockFor(group, handle) },
       });
-      gaps.held();
+      failpoints.held();
     } catch (error) {
       // A rule of the cluster forbids it: this claim stays out, the others do not wait for it.
       if (!isStatus(error, "Forbidden", "Invalid", "BadRequest")) throw error;
@@ -175,7 +175,7 @@ export class VolumeGroupSteps {
       removeFinalizers: [MEMBER_FINALIZER],
       annotations: { [MEMBER_OF]: null },
     });
-    gaps.released();
+    failpoints.released();
   }
 
   async #patchClaim(claim: PersistentVolumeClaim, change: MetadataChange): Promise<void> {
@@ -204,7 +204,7 @@ export class VolumeGroupSteps {
       const subject: KubeObject | undefined = claimName === undefined ? group : claim;
       if (subject !== undefined) events.event(subject, type, reason, message);
     }
-    gaps.told();
+    failpoints.told();
   }
 
   async #record(
@@ -224,7 +224,7 @@ export class VolumeGroupSteps {
     this.#memory.settled(uid, "recorded");
     if (step.repaired !== undefined)
       events.event(group ?? content, "Warning", "MembershipDrift", step.repaired);
-    gaps.recorded();
+    failpoints.recorded();
   }
 
   /** True when the step was a call to the driver. */
@@ -243,7 +243,7 @@ export class VolumeGroupSteps {
             const name = backendNameOf(content.spec.volumeGroupRef.uid ?? "");
             const request = { name, parameters: content.spec.parameters ?? {}, secrets };
             const made = await volumeGroup.createVolumeGroup(request, options);
-            gaps.created();
+            failpoints.created();
             memory.created(uid, answerOf(made.volumeGroup));
           },
         );
@@ -276,7 +276,7 @@ export class VolumeGroupSteps {
           },
           async (secrets, options) => {
             await volumeGroup.deleteVolumeGroup({ volumeGroupId: step.handle, secrets }, options);
-            gaps.deleted();
+            failpoints.deleted();
             memory.deleted(uid);
           },
         );
@@ -310,7 +310,7 @@ export class VolumeGroupSteps {
           { volumeGroupId, volumeIds, secrets },
           options,
         );
-        gaps.modified();
+        failpoints.modified();
         this.#memory.modified(uid, answerOf(changed.volumeGroup), volumeIds);
       },
     );

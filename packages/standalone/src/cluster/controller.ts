@@ -67,7 +67,7 @@ async function lead(options: ClusterControllerOptions, term: AbortSignal): Promi
     await start(options, parts);
     await untilStopped(term, failed);
   } catch (error) {
-    // What was being started when the lease was lost, or when a person wanted it to end, has not failed.
+    // What was being started when the lease was lost, or when an operator wanted it to end, has not failed.
     if (!term.aborted) throw error;
   } finally {
     await parts.stop();

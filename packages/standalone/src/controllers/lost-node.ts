@@ -19,7 +19,7 @@ export function isReady(node: Node | undefined): boolean {
   return conditionOf(node, "Ready")?.status === "True";
 }
 
-/** A person has said that the machine is off, and nothing on it says otherwise. */
+/** An operator has said that the machine is off, and nothing on it says otherwise. */
 export function isOutOfService(node: Node | undefined): boolean {
   return !isReady(node) && (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
 }
@@ -31,7 +31,7 @@ export function isFenced(node: Node | undefined): boolean {
 
 /**
  * Whether a volume may be detached although the node's kubelet listed it as in use when it was last heard of. Of other
- * drivers' volumes only a person can know.
+ * drivers' volumes only an operator can know.
  */
 export function mayForceDetach(node: Node | undefined, { spec }: KubeVolumeAttachment): boolean {
   return isOutOfService(node) || (isFenced(node) && spec?.attacher === DRIVER_NAME);

@@ -29,7 +29,7 @@ export interface BaseRoot {
   refresh(): Promise<void>;
 }
 
-const gaps = {
+const failpoints = {
   scratchMounted: failpoint("standalone/runtime/root-scratch-mounted"),
   layerMounted: failpoint("standalone/runtime/root-layer-mounted"),
   moved: failpoint("standalone/runtime/root-moved"),
@@ -98,7 +98,7 @@ async function build(host: Host, folder: string, path: string): Promise<void> {
     options: ["size=16m", "mode=700"],
   });
   await host.exec.run("mount", ["--make-private", scratch]);
-  gaps.scratchMounted();
+  failpoints.scratchMounted();
   const mounts = new Set((await host.mounts.list()).map((mount) => mount.target));
   // The root comes last into place: that it is mounted says that everything is. So layers are built in the scratch
   // file system, and `/` is moved there with all that is on it.
@@ -115,10 +115,10 @@ async function build(host: Host, folder: string, path: string): Promise<void> {
       options: [`lowerdir=${layer}`, `upperdir=${upper}`, `workdir=${work}`],
     });
     await host.exec.run("mount", ["--make-private", join(staging, layer)]);
-    gaps.layerMounted();
+    failpoints.layerMounted();
   }
   await host.exec.run("mount", ["--move", staging, path]);
-  gaps.moved();
+  failpoints.moved();
 }
 
 /** Name resolution is set up through a link into /run on many machines. */

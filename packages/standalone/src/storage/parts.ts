@@ -12,7 +12,7 @@ interface Part extends Running {
   stop: AbortController;
 }
 
-/** A part that has not let go after this long is told about, so that a person knows what to look at. */
+/** A part that has not let go after this long is told about, so that an operator knows what to look at. */
 const SLOW_STOP_MS = 15_000;
 
 /**

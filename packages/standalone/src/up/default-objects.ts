@@ -43,7 +43,7 @@ const groupSnapshotClass: VolumeGroupSnapshotClass = {
   deletionPolicy: "Delete",
 };
 
-/** Creates the object unless it is there: what a person has changed or deleted since stays so until the next start. */
+/** Creates the object unless it is there: what an operator has changed or deleted since stays so until the next start. */
 async function ensure<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,

@@ -3,7 +3,7 @@
  * passed) ends the process there as `kill -9` would, so that tests can crash in every gap. Costs one comparison.
  *
  * Names are `<package>/<controller>/<step just done>`, for example `sidecars/provision/volume-created`. Every name
- * is registered when its module loads, so that a test can list all gaps there are.
+ * is registered when its module loads, so that a test can list all failpoints there are.
  */
 const names = new Set<string>();
 

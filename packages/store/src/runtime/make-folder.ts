@@ -1,10 +1,10 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A folder that a person named cannot be made; says which, and what to do. */
+/** A folder that an operator named cannot be made; says which, and what to do. */
 export class FolderError extends Error {
   override readonly name = "FolderError";
-  /** What a person can do about it. */
+  /** What an operator can do about it. */
   readonly hint = "name a folder that is there, or a path at which one can be made";
 
   constructor(folder: string, cause: Error) {

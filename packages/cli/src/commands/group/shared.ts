@@ -45,7 +45,7 @@ export const pairsOption = (flags: string, text: string, example: string): Optio
     .argParser((pair: string, before: Record<string, string>) => collectPair(pair, before, example))
     .default({}, "none");
 
-/** Rethrows; what a person does about a name that is taken depends on what has it. */
+/** Rethrows; what an operator does about a name that is taken depends on what has it. */
 export const takenName =
   (command: string) =>
   (error: unknown): never => {

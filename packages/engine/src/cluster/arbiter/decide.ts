@@ -48,7 +48,7 @@ const ENDED: Readonly<Record<"Expired" | "OwnerGone", string>> = {
   OwnerGone: "the object that the ticket was for does not exist any more",
 };
 
-/** A verdict belongs to a generation: tickets that end or have no number yet are satisfied in no case. */
+/** A result belongs to a generation: tickets that end or have no number yet are satisfied in no case. */
 function notEvaluated(remove: Decision["remove"], number: Decision["number"]): Decision["results"] {
   const results: Decision["results"] = {};
   for (const id of Object.keys(number)) {

@@ -39,7 +39,7 @@ export function isFaulted({ volume }: ArbiterView): boolean {
   return isVolumeFaulted(volume);
 }
 
-/** A faulted volume is opened only to be mended, and out of reach of workloads. */
+/** A faulted volume is opened only to be repaired, and out of reach of workloads. */
 export function mayRepair(ticket: AttachmentTicket): boolean {
   return ruleOf(ticket.type).repairs === true && parametersFit(ticket, true);
 }

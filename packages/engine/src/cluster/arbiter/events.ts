@@ -13,7 +13,7 @@ interface AttachmentEvent {
   message: string;
 }
 
-/** Steps on the way that the next verdict follows at once. */
+/** Steps on the way that the next result follows at once. */
 const QUIET: ReadonlySet<string> = new Set<TicketReason>(["Attaching", "GenerationPending"]);
 
 /** Reasons that do not end by themselves. */
@@ -59,7 +59,7 @@ export function reportLost(recorder: EventRecorder, attachment: VolumeAttachment
   recorder.event(attachment, "Warning", "VolumeNotFound", message);
 }
 
-/** Only what a live migration does is no consequence of a verdict. */
+/** Only what a live migration does is no consequence of a result. */
 function placementEvents(before: Volume, after: Volume): AttachmentEvent[] {
   const { nodeID: from, migrationNodeID: was = "" } = placementOf(before);
   const { nodeID: to, migrationNodeID: target = "" } = placementOf(after);

@@ -124,7 +124,7 @@ describe("the arbiter on a store", () => {
         for await (const { object: volume } of store.watch(Volumes, { signal: seen.signal }))
           places.push(volume.spec.nodeID ?? "");
       })();
-      // As a person does who edits the object: no service of ours is there to write it again.
+      // As an operator does who edits the object: no service of ours is there to write it again.
       const tear = (attachment: VolumeAttachment): void => {
         delete attachment.spec.attachmentTickets?.[held.id];
       };

@@ -70,7 +70,7 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
   const { nodeID, disableFrontend, lastAttachedBy } = placementOf(volume);
   if (nodeID === "" || !awaitsImport(attachment)) return [];
   if (lastAttachedBy === "") {
-    // A job's own: its service writes the ticket again. A person's would never end.
+    // A job's own: its service writes the ticket again. An operator's would never end.
     if (disableFrontend) return [];
     // Its users' tickets hold no device, and the share's plan forgets the node while it sees none of them.
     if (isServed(volume)) return serverTicket(view, nodeID);
@@ -151,7 +151,7 @@ function csiNodes(attachment: VolumeAttachment): Set<string> {
   return new Set(csi.map(({ nodeID }) => nodeID));
 }
 
-/** Finalizer, label and owner as the object was made with; a person may have taken them away. */
+/** Finalizer, label and owner as the object was made with; an operator may have taken them away. */
 function repairedMetadata({ volume, attachment }: ArbiterView): VolumeAttachment["metadata"] | undefined {
   const { metadata } = attachment;
   const { name, uid = "" } = volume.metadata;

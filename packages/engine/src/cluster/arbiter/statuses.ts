@@ -9,8 +9,8 @@ import type { ArbiterView, Decision, Flaps } from "./view.ts";
 type Status = NonNullable<VolumeAttachment["status"]>;
 
 /**
- * The status that says these verdicts, or undefined when the present one says just that. All of it follows from the
- * view, so whatever else a person has written there goes.
+ * The status that says these results, or undefined when the present one says just that. All of it follows from the
+ * view, so whatever else an operator has written there goes.
  */
 export function nextStatus(
   { volume, attachment, now }: Pick<ArbiterView, "volume" | "attachment" | "now">,

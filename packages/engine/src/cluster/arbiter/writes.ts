@@ -11,7 +11,7 @@ export type ArbiterWrite =
   | { do: "place-volume"; volume: Volume };
 
 /**
- * The first change that a decision asks for; undefined when there is none. Verdicts go before the placement: a kill
+ * The first change that a decision asks for; undefined when there is none. Results go before the placement: a kill
  * between the two leaves tickets that are told too early that they lost the volume, never one that believes it
  * still has it.
  */

@@ -16,7 +16,7 @@ const silent = (more: Partial<FencingView> = {}): FencingView => ({
   ...more,
 });
 
-/** A state that a person wrote, without the condition that goes with it. */
+/** A state that an operator wrote, without the condition that goes with it. */
 function typed(state: "Fenced" | "Gone"): NodeAgent {
   const agent = node("a");
   return { ...agent, status: { ...agent.status, state } };

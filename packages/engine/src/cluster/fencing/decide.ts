@@ -10,7 +10,7 @@ export interface FencingView {
   beaten: boolean;
   /** A silence of this length makes a node suspect: longer than any of its leases can live on. */
   graceMs: number;
-  /** A person has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
+  /** An operator has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
   /** The leases of images that it holds, and how long each still counts. */
   leases: readonly { image: string; leftMs: number }[];
@@ -18,7 +18,7 @@ export interface FencingView {
 
 /**
  * What is to be said of a node; undefined: nothing new. Only its own agent makes it Ready again. Silence makes it
- * Suspect and nothing more: it may still write. It is fenced when a person says that it is off, or when every lease
+ * Suspect and nothing more: it may still write. It is fenced when an operator says that it is off, or when every lease
  * that it holds is lost beyond doubt: its devices were cut off before that. Pure.
  */
 export function decide(view: FencingView): NodeReport | undefined {

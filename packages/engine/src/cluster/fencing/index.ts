@@ -21,7 +21,7 @@ import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import { decide, type FencingView } from "./decide.ts";
 
-/** A person's word that a machine is off and will not come back by itself. */
+/** An operator's word that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 
 /** When silence counts, and for how long it is only suspicion. Times in milliseconds. */

@@ -36,7 +36,7 @@ export async function applyRevertStep(
       return;
     case "hold":
       await forEach(context, view, (volume, member) => {
-        // A person's own restore is waited for.
+        // An operator's own restore is waited for.
         const busy = pendingRestore(volume) !== undefined;
         if (!busy) volume.spec.restoreFrom = orderOf(view, member, false);
       });

@@ -116,7 +116,7 @@ const JOBS: readonly Job[] = [
   },
 ];
 
-/** A person deletes the ticket with any client of the API. Resolves with the number that it had. */
+/** An operator deletes the ticket with any client of the API. Resolves with the number that it had. */
 async function tearOut(bench: Bench, volume: string, id: string): Promise<number> {
   let number = 0;
   await mutate(bench.store, VolumeAttachments, { name: volume }, ({ spec }) => {

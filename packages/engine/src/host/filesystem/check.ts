@@ -4,12 +4,12 @@ import type { Exec } from "../host.ts";
 import { requireDistinct } from "./btrfs-copies.ts";
 import type { FilesystemType } from "./types.ts";
 
-/** `preen` repairs only what is safe to repair without a person; there is deliberately no "repair everything". */
+/** `preen` repairs only what is safe to repair without an operator; there is deliberately no "repair everything". */
 export type CheckPolicy = "never" | "preen";
 
 /**
  * Checks an unmounted file system before its mount. XFS and btrfs replay their logs at mount and need no repair.
- * Resolves to whether something was repaired; DATA_LOSS when a person has to look at it, FAILED_PRECONDITION for a
+ * Resolves to whether something was repaired; DATA_LOSS when an operator has to look at it, FAILED_PRECONDITION for a
  * btrfs copy that this kernel would take for its mounted origin.
  */
 export async function checkFilesystem(

@@ -2,7 +2,7 @@ import { mkdir, rmdir } from "node:fs/promises";
 import type { Exec, ExecResult, Mounts } from "../host.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
-/** `unsafe`: more is broken than can be mended without losing data. */
+/** `unsafe`: more is broken than can be repaired without losing data. */
 export interface Mended {
   outcome: "clean" | "repaired" | "unsafe";
   /** What the tool said last, in one line. */
@@ -16,7 +16,7 @@ export interface FilesystemRepair {
   /** Not mounted anywhere. */
   device: string;
   type: FilesystemType;
-  /** A person accepts that files may be lost. */
+  /** An operator accepts that files may be lost. */
   consent: boolean;
   /** A folder to be made for a moment, and to be mounted on. */
   scratch: string;

@@ -11,7 +11,7 @@ import { addTicket, removeTickets } from "../../tickets/tickets.ts";
 
 type State = NonNullable<NodeAgent["status"]>["state"];
 
-/** As a person does who edits the object: nothing but the state. */
+/** As an operator does who edits the object: nothing but the state. */
 const type = (state: State) => (agent: NodeAgent) => {
   agent.status = { ...agent.status, state };
 };

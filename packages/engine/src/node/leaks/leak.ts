@@ -14,9 +14,9 @@ export interface Leak {
   kind: LeakKind;
   /** A path, a device or `Kind/name`. */
   subject: string;
-  /** One sentence for a person. */
+  /** One sentence for an operator. */
   message: string;
-  /** What a person can do about it. Nothing here is ever removed without one. */
+  /** What an operator can do about it. Nothing here is ever removed without one. */
   fix: string;
 }
 

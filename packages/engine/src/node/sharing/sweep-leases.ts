@@ -4,7 +4,7 @@ import { type Volume, Volumes } from "../../api/volume.ts";
 import type { AgentContext } from "../context.ts";
 
 /**
- * Removes leases whose volume is gone: an agent was killed between the two, or a person removed the record. Where
+ * Removes leases whose volume is gone: an agent was killed between the two, or an operator removed the record. Where
  * Kubernetes collects what has lost its owner there are none; not everything that Mooring runs on does.
  */
 export async function sweepLeases(

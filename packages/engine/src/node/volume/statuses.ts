@@ -43,7 +43,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       status,
       {
         state: "attached",
-        // Opened to be mended: it is not whole yet.
+        // Opened to be repaired: it is not whole yet.
         robustness: status.robustness === "faulted" ? "faulted" : "healthy",
         currentNodeID: nodeID,
         device: device?.path ?? "",

@@ -96,7 +96,7 @@ export interface ErrorResource {
   code: string;
   message: string;
   reason?: string;
-  /** What a person can do about it. */
+  /** What an operator can do about it. */
   detail?: string;
   /** Tickets that are in the way. */
   blockedBy?: TicketResource[];

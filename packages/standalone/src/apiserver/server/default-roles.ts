@@ -75,7 +75,7 @@ async function ensure(store: LocalStore, wanted: UnstructuredObject): Promise<vo
   }
 }
 
-/** What a person has added stays; a person who wants none of this says so in the annotation. */
+/** What an operator has added stays; an operator who wants none of this says so in the annotation. */
 function updated(present: UnstructuredObject, wanted: UnstructuredObject): UnstructuredObject | undefined {
   const { metadata } = present;
   if (metadata.annotations?.[AUTO_UPDATE] === "false") return undefined;

@@ -122,7 +122,7 @@ function decideProvisioning({ claim, storageClass }: ClaimView): ClaimStep {
   return asked ? { do: "wait", notice } : { do: "request-provisioning", provisioner, notice };
 }
 
-/** Somebody has chosen a volume by name: a person, or this controller before it was interrupted. */
+/** Somebody has chosen a volume by name: an operator, or this controller before it was interrupted. */
 function decideNamed(view: ClaimView, volume: PersistentVolume | undefined): ClaimStep {
   const { claim } = view;
   if (volume === undefined) return { do: "wait" };

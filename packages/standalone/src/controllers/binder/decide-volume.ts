@@ -13,7 +13,7 @@ export type VolumeStep =
   | { do: "set-phase"; phase: "Available" | "Bound" | "Released" }
   /** Takes back a reservation that this controller made, so that another claim may have the volume. */
   | { do: "unreserve" }
-  /** Takes the uid out of a reservation that a person made. */
+  /** Takes the uid out of a reservation that an operator made. */
   | { do: "reset-reservation" }
   | { do: "wait" };
 

@@ -11,7 +11,7 @@ export function annotated<T extends PersistentVolume | PersistentVolumeClaim>(
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
-/** The volume with a reference to the claim; marked as ours to take back unless a person made it. */
+/** The volume with a reference to the claim; marked as ours to take back unless an operator made it. */
 export function reserved(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const { namespace, name, uid, resourceVersion } = claim.metadata;
   const claimRef = {

@@ -12,7 +12,7 @@ import {
 import { FENCED_CONDITION } from "../lost-node.ts";
 import type { NodeLifePod, NodeLifeStep } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   marked: failpoint("standalone/node-lifecycle/marked"),
   tainted: failpoint("standalone/node-lifecycle/tainted"),
   evicted: failpoint("standalone/node-lifecycle/evicted"),
@@ -36,7 +36,7 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
     case "mark-unknown": {
       const said = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: step.message };
       nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
-      gaps.marked();
+      failpoints.marked();
       return events.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
     case "mark-fenced": {
@@ -47,21 +47,21 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
         message: step.fenced ? "volumes of Mooring's driver cannot be written from this node any more" : "",
       };
       nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
-      return gaps.marked();
+      return failpoints.marked();
     }
     case "taint":
       nodes.wrote(await store.update(Nodes, { ...node, spec: { ...node.spec, taints: step.taints } }));
-      return gaps.tainted();
+      return failpoints.tainted();
     case "evict":
       await remove(effects, step.pod, {});
-      gaps.evicted();
+      failpoints.evicted();
       return events.event(
         ...[step.pod, "Normal" as const, "TaintManagerEviction"],
         `Marking for deletion: node ${name} is tainted ${step.taint}`,
       );
     case "remove":
       await remove(effects, step.pod, { gracePeriodSeconds: 0 });
-      gaps.removed();
+      failpoints.removed();
       return events.event(
         step.pod,
         "Warning",

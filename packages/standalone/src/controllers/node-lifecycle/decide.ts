@@ -43,7 +43,7 @@ export type NodeLifeStep =
   /** status.conditions: the node is fenced, or is not any more. */
   | { do: "mark-fenced"; fenced: boolean }
   | { do: "taint"; taints: Taint[] }
-  /** Deletes a pod as a person would: it is gone when its kubelet has ended it. */
+  /** Deletes a pod as an operator would: it is gone when its kubelet has ended it. */
   | { do: "evict"; pod: NodeLifePod; taint: string }
   /** Removes the object of a pod that nothing runs of any more. */
   | { do: "remove"; pod: NodeLifePod; because: string };

@@ -279,7 +279,7 @@ function byLoad(a: NodeView, b: NodeView): number {
   return a.pods - b.pods || (a.node.metadata.name < b.node.metadata.name ? -1 : 1);
 }
 
-/** What a person can do about each reason. */
+/** What an operator can do about each reason. */
 const ADVICE: readonly [start: string, advice: string][] = [
   ["node(s) were not ready", "Look at the node: kubectl describe node."],
   ["node(s) had untolerated taint", "Remove the taint or add a toleration to the pod."],

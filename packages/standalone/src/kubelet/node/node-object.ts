@@ -18,7 +18,7 @@ export interface MachineFacts {
   diskBytes: number;
 }
 
-/** What a person wants of the Node object beside what the machine is. */
+/** What an operator wants of the Node object beside what the machine is. */
 export interface NodeSettings {
   /** Set again at every start. */
   labels?: Readonly<Record<string, string>>;

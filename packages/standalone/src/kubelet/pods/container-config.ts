@@ -40,7 +40,7 @@ interface ContainerSources {
   subPath(place: SubPathPlace): Promise<string>;
 }
 
-/** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what a person must mend. */
+/** Everything about a container that the runtime has to know. Throws a ContainerConfigError for what an operator must repair. */
 export async function containerConfig(
   sources: ContainerSources,
   pod: Pod,

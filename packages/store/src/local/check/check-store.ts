@@ -49,7 +49,7 @@ export async function checkStore(path: string): Promise<StoreReport> {
     const meta = newestMeta(file);
     const used = new Uint8Array(meta.lastPage + 1);
     const walk: Walk = { file, meta, used, damage: report.damage };
-    await checkTrees({ walk, report, pause: breather() });
+    await checkTrees({ walk, report, pause: yieldToEventLoop() });
   } catch (error) {
     if (!(error instanceof DamageError)) throw error;
     report.damage.push({ where: "the file", what: error.message });
@@ -60,7 +60,7 @@ export async function checkStore(path: string): Promise<StoreReport> {
   return report;
 }
 
-function breather(): () => Promise<void> {
+function yieldToEventLoop(): () => Promise<void> {
   let since = performance.now();
   let entries = 0;
   return async () => {

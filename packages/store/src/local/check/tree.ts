@@ -33,7 +33,7 @@ export interface Walk {
 
 /** What the walk has to know of a tree's keys. */
 export interface TreeKind {
-  /** Tells a person which part a range of keys is: keys may be absent at the ends. */
+  /** Tells an operator which part a range of keys is: keys may be absent at the ends. */
   range(from: Buffer | undefined, to: Buffer | undefined): string;
   /** As `Buffer.compare`, which is the default. */
   compare?(a: Buffer, b: Buffer): number;

@@ -26,7 +26,7 @@ function handleOf(volume: Pick<PersistentVolume, "spec"> | undefined): string | 
 }
 
 /** What of a volume's Kubernetes side the arbiter may have to know. */
-interface ClaimQuestion {
+interface ClaimQuery {
   volume: string;
   tickets: readonly AttachmentTicket[];
   /** Where the volume is wanted or open now. */
@@ -58,7 +58,7 @@ export class KubernetesWatch {
    * the store itself, as a ticket must not come back, or go, for the sake of an old picture.
    */
   async claimsOf(
-    { volume, tickets, nodeIDs }: ClaimQuestion,
+    { volume, tickets, nodeIDs }: ClaimQuery,
     reader: Reader,
     signal: AbortSignal,
   ): Promise<KubernetesClaim[]> {

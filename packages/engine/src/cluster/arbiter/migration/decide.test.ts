@@ -43,7 +43,7 @@ const gone = (name: "a" | "b", state: "Suspect" | "Fenced") => ({
   nodes: ["a", "b", "c"].map((each) => node(each, each === name ? state : "Ready")),
 });
 
-/** wanted, open, tickets, what else -> wanted and moving to, verdicts of the tickets by name. */
+/** wanted, open, tickets, what else -> wanted and moving to, results of the tickets by name. */
 const TABLE: readonly [string, Parameters<typeof moving>, ReturnType<typeof decided>][] = [
   ["a second workload begins it", ["a", "a", [onA, onB]], ["a>b", "Attached", "MigrationWaiting"]],
   ["the target opens its device", ["a>b", "a", [onA, onB]], ["a>b", "Attached", "MigrationWaiting"]],

@@ -4,7 +4,7 @@ import { CLONE_WAITING } from "../../../tickets/attacher-types.ts";
 import { noTicket, type TicketPlan, ticketFor, type WantedTicket } from "../tickets/plan.ts";
 
 const TYPE = "volume-clone-controller";
-/** Failures that trying again does not mend. */
+/** Failures that trying again does not repair. */
 export const FINAL: ReadonlySet<string> = new Set([
   "INVALID_ARGUMENT",
   "OUT_OF_RANGE",

@@ -4,7 +4,7 @@ import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/clone/ticket-taken"),
   released: failpoint("engine/services/clone/ticket-released"),
 };
@@ -14,7 +14,7 @@ export function runClones(context: ServicesContext): Promise<void> {
   const { informers, signal } = context;
   return runTicketService(context, {
     name: "clone",
-    gaps,
+    failpoints,
     sources: [
       source(informers.volumes, ({ metadata, spec }) =>
         spec.source?.kind === "Volume" ? [metadata.name] : [],

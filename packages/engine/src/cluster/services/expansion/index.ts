@@ -4,7 +4,7 @@ import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/expansion/ticket-taken"),
   released: failpoint("engine/services/expansion/ticket-released"),
 };
@@ -14,7 +14,7 @@ export function runExpansions(context: ServicesContext): Promise<void> {
   const { informers, now, signal } = context;
   return runTicketService(context, {
     name: "expansion",
-    gaps,
+    failpoints,
     sources: [source(informers.volumes, ({ metadata }) => [metadata.name])],
     async plan(name, { store }) {
       const volume = await getIfAny(store, Volumes, { name }, signal);

@@ -4,7 +4,7 @@ import { ENGINE_FINALIZER } from "../../../api/names.ts";
 import { fail, REST } from "../../../end-step.ts";
 import { EngineError } from "../../../errors.ts";
 import { hasMoved, isHeld } from "./placement.ts";
-import { lateness } from "./prepare-timeout.ts";
+import { prepareTimeout } from "./prepare-timeout.ts";
 import { note, record } from "./statuses.ts";
 import { validate } from "./validate.ts";
 import type { CoordinatorStep, CoordinatorView } from "./view.ts";
@@ -13,7 +13,7 @@ import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 const MOST_ATTEMPTS = 5;
 /** The end of another group's barrier is seen; this is for one that was not begun after all. */
 const BUSY_MS = 2_000;
-/** Failures of a member that trying again does not mend. */
+/** Failures of a member that trying again does not repair. */
 const FINAL: ReadonlySet<string> = new Set([
   "INVALID_ARGUMENT",
   "NOT_FOUND",
@@ -108,7 +108,7 @@ function preparation(view: CoordinatorView): CoordinatorStep {
 
 /** Not a failure: the group goes on when the nodes do. Written only when there is something else to say. */
 function waiting(view: CoordinatorView): CoordinatorStep {
-  const { error, afterMs } = lateness(view);
+  const { error, afterMs } = prepareTimeout(view);
   if (error?.message !== view.group.status?.error?.message) return note(view, error);
   return afterMs === undefined ? REST : { do: "rest", afterMs };
 }

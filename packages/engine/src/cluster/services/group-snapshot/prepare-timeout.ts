@@ -6,7 +6,7 @@ import type { CoordinatorView } from "./view.ts";
 /** Nodes that live prepare in less; until then the group says nothing of them. */
 const USUAL_MS = 10_000;
 
-interface Lateness {
+interface PrepareTimeout {
   /** What the group waits for, when there is a reason to say so. */
   error?: EngineError;
   /** Look again then, if nothing has happened. */
@@ -14,7 +14,7 @@ interface Lateness {
 }
 
 /** Whom a group that prepares waits for: nodes that do not answer at once, others when they take unusually long. */
-export function lateness(view: CoordinatorView): Lateness {
+export function prepareTimeout(view: CoordinatorView): PrepareTimeout {
   const members = latecomers(view);
   const silent = members.filter(({ nodeID }) => nodeID !== "" && !view.readyNodes.has(nodeID));
   if (silent.length > 0) return { error: describe(silent, "its agent does not answer") };

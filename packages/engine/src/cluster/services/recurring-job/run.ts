@@ -2,7 +2,7 @@ import type { JobRun, JobTask, RecurringJobStatus } from "../../../api/recurring
 import { snapshotNameFor } from "./snapshots.ts";
 import type { JobStep, JobView } from "./view.ts";
 
-/** Failures that trying again does not mend. */
+/** Failures that trying again does not repair. */
 const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "DATA_LOSS"]);
 const DEFAULT_DEADLINE_S = 600;
 

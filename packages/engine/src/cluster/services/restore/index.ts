@@ -5,7 +5,7 @@ import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide, type RestorePlan } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/restore/ticket-taken"),
   released: failpoint("engine/services/restore/ticket-released"),
 };
@@ -22,7 +22,7 @@ export function runRestores(context: ServicesContext): Promise<void> {
   const { volumes, snapshots } = context.informers;
   return runTicketService<PlanOf, Refuse>(context, {
     name: "restore",
-    gaps,
+    failpoints,
     sources: [source(volumes, ({ metadata }) => [metadata.name])],
     watched: [snapshots],
     plan: (name, reader) => plan(context, reader, name),

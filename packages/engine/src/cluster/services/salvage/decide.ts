@@ -7,7 +7,7 @@ import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 const TYPE = "salvage-controller";
 
 /**
- * A faulted volume is held, without its device, until it is checked and mended; then it goes back to where its other
+ * A faulted volume is held, without its device, until it is checked and repaired; then it goes back to where its other
  * tickets want it. What nobody may do, or can do, holds nothing. Pure.
  */
 export function decide(volume: Volume, now: Date): TicketPlan {

@@ -4,17 +4,17 @@ import type { ServicesContext } from "../context.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/salvage/ticket-taken"),
   released: failpoint("engine/services/salvage/ticket-released"),
 };
 
-/** Holds faulted volumes for their repair; the node's agent finds the fault and mends it. */
+/** Holds faulted volumes for their repair; the node's agent finds the fault and repairs it. */
 export function runSalvages(context: ServicesContext): Promise<void> {
   const { informers, now, signal } = context;
   return runTicketService(context, {
     name: "salvage",
-    gaps,
+    failpoints,
     sources: [source(informers.volumes, ({ metadata }) => [metadata.name])],
     async plan(name, { store }) {
       const volume = await getIfAny(store, Volumes, { name }, signal);

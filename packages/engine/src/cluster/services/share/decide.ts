@@ -6,7 +6,7 @@ import { isServed, type Volume } from "../../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
 import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts";
 
-/** Without a ticket there is nobody whose verdict would tell that a node is ready. */
+/** Without a ticket there is nobody whose result would tell that a node is ready. */
 const NODE_RETRY_MS = 2000;
 
 interface ShareView {

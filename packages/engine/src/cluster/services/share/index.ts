@@ -7,7 +7,7 @@ import { applyShareStep } from "./apply.ts";
 import { nextShareStep, type ShareStep } from "./decide.ts";
 import { type PlannedShare, planShare } from "./read.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/share/ticket-taken"),
   released: failpoint("engine/services/share/ticket-released"),
 };
@@ -18,7 +18,7 @@ export function runShares(context: ServicesContext): Promise<void> {
   const absences = new Absences(() => performance.now());
   return runTicketService<PlannedShare, ShareStep>(context, {
     name: "share",
-    gaps,
+    failpoints,
     sources: [
       source(volumes, (volume) => (isServed(volume) ? [volume.metadata.name] : [])),
       source(shares, ({ metadata }) => [metadata.name]),

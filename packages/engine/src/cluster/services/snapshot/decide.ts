@@ -12,7 +12,7 @@ interface SnapshotTicketView {
 }
 
 const TYPE = "snapshot-controller";
-/** Failures that trying again does not mend. */
+/** Failures that trying again does not repair. */
 export const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOSS"]);
 
 /**

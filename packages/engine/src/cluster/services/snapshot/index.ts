@@ -6,7 +6,7 @@ import type { TicketPlan } from "../tickets/plan.ts";
 import { runTicketService } from "../tickets/run-ticket-service.ts";
 import { decide } from "./decide.ts";
 
-const gaps = {
+const failpoints = {
   taken: failpoint("engine/services/snapshot/ticket-taken"),
   released: failpoint("engine/services/snapshot/ticket-released"),
 };
@@ -16,7 +16,7 @@ export function runSnapshotTickets(context: ServicesContext): Promise<void> {
   const { snapshots } = context.informers;
   return runTicketService(context, {
     name: "snapshot-tickets",
-    gaps,
+    failpoints,
     sources: [source(snapshots, ({ metadata }) => [metadata.name])],
     plan: (name, reader) => plan(context, reader, name),
   });

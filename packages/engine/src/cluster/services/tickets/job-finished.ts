@@ -46,7 +46,7 @@ const restore: Over = ({ volume }) => {
   return volume.status?.restore?.state === "Failed" ? "has failed" : "is over";
 };
 
-/** What waits for a person's consent, and what nobody can mend, holds nothing meanwhile. */
+/** What waits for an operator's consent, and what nobody can repair, holds nothing meanwhile. */
 const salvage: Over = ({ volume }) => {
   if (pendingSalvage(volume) !== undefined) return undefined;
   return volume.status?.robustness === "faulted" ? "cannot go on by itself" : "is over";

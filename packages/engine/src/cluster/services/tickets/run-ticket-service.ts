@@ -25,7 +25,7 @@ type OwnStep = { do: string };
 
 interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
   name: string;
-  gaps: TicketFailpoints;
+  failpoints: TicketFailpoints;
   sources: readonly ControllerSource[];
   /** Whatever else `plan` reads; volumes, attachments, pools and nodes are watched anyway. */
   watched?: readonly WatchedInformer[];
@@ -48,7 +48,7 @@ export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = 
 ): Promise<void> {
   const { store, logger, signal, informers } = context;
   const { volumes, attachments, pools, nodes } = informers;
-  const { name, gaps, sources, watched = [] } = service;
+  const { name, failpoints, sources, watched = [] } = service;
   const isTicketStep = (step: { do: string }): step is TicketStep =>
     step.do === "take-ticket" || step.do === "release-ticket";
   return new Reconciler<Planned<Plan>, TicketStep | Own | Outcome>({
@@ -66,7 +66,7 @@ export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = 
       return step ?? (plan.afterMs === undefined ? DONE : wait(plan.afterMs));
     },
     async apply(step, { plan }) {
-      if (isTicketStep(step)) await applyTicketStep(context, step, gaps);
+      if (isTicketStep(step)) await applyTicketStep(context, step, failpoints);
       else await service.applyOwn?.(step as Own, plan);
     },
     // The volume went while it was being held.

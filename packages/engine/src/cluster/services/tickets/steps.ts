@@ -34,7 +34,7 @@ export function nextTicketStep(held: readonly HeldTicket[]): TicketStep | undefi
 function stepFor({ hold, present, able = [] }: HeldTicket): TicketStep | undefined {
   const { type, volume, wanted } = hold;
   if (wanted === undefined) {
-    // Only what is ours: a person's ticket may have taken the id.
+    // Only what is ours: an operator's ticket may have taken the id.
     return present?.type === type ? { do: "release-ticket", hold } : undefined;
   }
   // One that may be anywhere stays on the node that it names already, if it can.
@@ -51,13 +51,13 @@ function stepFor({ hold, present, able = [] }: HeldTicket): TicketStep | undefin
 export async function applyTicketStep(
   { store, now, signal }: ServicesContext,
   step: TicketStep,
-  gaps: TicketFailpoints,
+  failpoints: TicketFailpoints,
 ): Promise<void> {
   if (step.do === "release-ticket") {
     const { id, type, volume } = step.hold;
     await removeTickets(store, volume, (t) => t.id === id && t.type === type, signal);
-    return gaps.released();
+    return failpoints.released();
   }
   await addTicket(store, step.volume, step.ticket, { now: now(), signal });
-  gaps.taken();
+  failpoints.taken();
 }
