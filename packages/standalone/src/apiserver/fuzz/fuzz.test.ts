@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { bundleProgram, howMany } from "@mooring/store/testing";
-import { HttpClient } from "../testing/http-client.ts";
+import type { HttpClient } from "../testing/http-client.ts";
+import { bindStrangers, type FuzzServer, startFuzzServer } from "./child.ts";
 import { EXAMPLES } from "./examples.ts";
 import { type Collection, type FuzzRequest, requestOf } from "./requests.ts";
-import type { Report, Said, Told } from "./talk.ts";
 
 const COUNT = howMany({ everyday: 1_000, full: 4_000, deep: 100_000 });
 /** `MOORING_SEED` repeats a run. */
@@ -19,39 +17,24 @@ const MOST_MS = 50;
 /** A watch has shown by then that it began. */
 const WATCHED_MS = 30;
 
-let child: ChildProcess;
+let server: FuzzServer;
 let client: HttpClient;
 let collections: Collection[];
 const program = await bundleProgram(new URL("server.ts", import.meta.url));
-const tell = (told: Told) => child.send(told);
-const said = async <T extends Said>() => ((await once(child, "message")) as [T])[0];
 
 before(async () => {
-  child = fork(program.path, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  tell({ do: "start", parseThread: process.env.MOORING_PARSE_THREAD });
-  const up = await said<Extract<Said, { is: "up" }>>();
-  client = new HttpClient(up);
-  ({ collections } = up);
+  server = await startFuzzServer(program.path, process.env.MOORING_PARSE_THREAD);
+  ({ client, collections } = server);
   await makeSeeds();
 });
 after(async () => {
-  client?.close();
-  if (child.exitCode === null) {
-    const end = once(child, "exit");
-    tell({ do: "stop" });
-    await end;
-  }
+  await server?.stop();
   await program.remove();
 });
 
 /** One object of each kind that there is an example of, and the strangers' right to everything. */
 async function makeSeeds(): Promise<void> {
-  const role = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
-  const bound = await client.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
-    ...{ metadata: { name: "strangers" }, roleRef: role },
-    subjects: ["stranger"].map((name) => ({ kind: "User", apiGroup: role.apiGroup, name })),
-  });
-  assert.equal(bound.status, 201, bound.text);
+  await bindStrangers(client, ["stranger"]);
   const made = new Set<string>();
   for (const { path, apiVersion, kind } of collections) {
     const key = `${apiVersion.includes("/") ? apiVersion.split("/")[0] : ""}/${kind}`;
@@ -116,12 +99,10 @@ async function run(from: number, to: number, codes: Record<number, number>): Pro
 test(`${COUNT} hostile requests find no crash, no failure of the server and no stall (seed ${seed})`, async () => {
   const codes: Record<number, number> = {};
   const warm = await run(0, Math.min(WARM_UP, COUNT / 3), codes);
-  tell({ do: "begin" });
+  server.begin();
   const wrong = [...warm, ...(await run(Math.min(WARM_UP, COUNT / 3), COUNT, codes))];
   assert.deepEqual(wrong, [], wrong.join("\n"));
-  const reported = said<Report>();
-  tell({ do: "report" });
-  const { worst, wall, stalls, memory } = await reported;
+  const { worst, wall, stalls, memory } = await server.report();
   const shown = { codes, worst: Math.round(worst), wall: Math.round(wall), megabytes: memory >> 20 };
   process.stdout.write(`# ${JSON.stringify(shown)}\n`);
   const slow = stalls
