@@ -13,7 +13,7 @@ const skip =
 test("the example: PostgreSQL on two claims comes back from a group snapshot under load", {
   skip,
 }, async () => {
-  const { up, kubectl, shows } = await world();
+  const { up, kubectl, shows } = await world({ poolSize: "8Gi" });
   const acknowledged = async (): Promise<number> => {
     const log = await kubectl.run("logs", "database", "-c", "load", "--tail=5");
     return Number(
