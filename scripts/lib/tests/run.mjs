@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { setMaxListeners } from "node:events";
 import { chmod, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -131,6 +132,8 @@ async function openPlace() {
 /** A signal that comes with Ctrl-C and its like; a second one ends this process at once. */
 function interruptible() {
   const stop = new AbortController();
+  // Each process that runs listens, and those that mostly wait are many.
+  setMaxListeners(0, stop.signal);
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.once(name, () => {
       say(`\n${name}: ending the tests that run`);
