@@ -22,7 +22,8 @@ export const PODS: readonly Situation[] = [
     target: "pod/web",
     cause: /container main: CrashLoopBackOff: ended \d+ times, the last time with exit code 3/,
     next: /kubectl logs -n \S+ web -c main --previous/,
-    doctor: /Pod \S+\/web +fail +container main: (CrashLoopBackOff|crashed \d+ times)/,
+    // It waits, runs, or has just ended, whenever doctor looks.
+    doctor: /Pod \S+\/web +fail +container main: (CrashLoopBackOff|crashed \d+ times|ended with exit code 3)/,
   },
   {
     name: "a pod that has failed for good",
