@@ -16,11 +16,12 @@ import { story } from "./story.ts";
 
 const [dir = "", type = "xfs"] = process.argv.slice(2);
 const host = createHost();
+const stateDir = join(dir, "state");
 const stop = new AbortController();
 const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
 const common = { store, logger: silentLogger, signal: stop.signal };
 const agent = await startAgent({
-  ...{ ...common, host, nodeID: NODE, stateDir: join(dir, "state") },
+  ...{ ...common, host, nodeID: NODE, stateDir },
   pools: [{ name: POOL, type: type as PoolType, size: 2 * GIB }],
 });
 const arbiter = await startArbiter(common);
@@ -28,7 +29,9 @@ const services = await startServices(common);
 
 const progress = join(dir, "progress");
 const from = Number(await readFile(progress, "utf8").catch(() => "0"));
-for (const [index, phase] of [...story({ store, host, block: type !== "directory" }).entries()].slice(from)) {
+for (const [index, phase] of [
+  ...story({ store, host, block: type !== "directory", stateDir }).entries(),
+].slice(from)) {
   await phase();
   // Renamed into place: an emptied file would begin the story again.
   await writeFile(`${progress}.new`, String(index + 1));

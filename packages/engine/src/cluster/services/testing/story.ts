@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import {
   isAlreadyExists,
   isNotFound,
@@ -6,8 +7,10 @@ import {
   type Resource,
   waitFor,
 } from "@mooring/store";
+import { eventually } from "@mooring/store/testing";
 import { VolumeAttachments } from "../../../api/attachment.ts";
 import { JOB_UID_LABEL, MOORING_API_VERSION } from "../../../api/names.ts";
+import { type NodeAgent, NodeAgents } from "../../../api/node-agent.ts";
 import { Pools } from "../../../api/pool.ts";
 import { RecurringJobs } from "../../../api/recurring-job.ts";
 import { type ShareManager, ShareManagers } from "../../../api/share-manager.ts";
@@ -15,6 +18,7 @@ import { Snapshots } from "../../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import { makeFilesystem } from "../../../host/filesystems.ts";
 import type { Host } from "../../../host/host.ts";
+import { shareLayout } from "../../../node/share/layout.ts";
 import { NODE, POOL, snapshotObject, until, volumeObject } from "../../../testing/agent.ts";
 import { MIB } from "../../../testing/scratch.ts";
 import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
@@ -24,6 +28,8 @@ export interface Stage {
   host: Host;
   /** The pool has devices. */
   block: boolean;
+  /** Of the agent. */
+  stateDir: string;
 }
 
 /** What happens to the volumes of a crash test; every phase can be done again from its start. */
@@ -131,8 +137,13 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
   ];
 }
 
-/** A volume that many nodes use: served, grown while it is, and left by the last of them. */
-function served({ store }: Stage): (() => Promise<unknown>)[] {
+/** A second node, of which there is an object only. */
+const OTHER = "node-2";
+const OTHER_ADDRESS = "198.51.100.2";
+
+/** A volume that many nodes use: served, grown while it is, let another one in, and left by the last of them. */
+function served({ store, stateDir }: Stage): (() => Promise<unknown>)[] {
+  const { config } = shareLayout(stateDir, "v-p-3");
   const share = (test: (manager: ShareManager) => boolean) => until(store, ShareManagers, "v-p-3", test);
   return [
     async () => {
@@ -156,6 +167,23 @@ function served({ store }: Stage): (() => Promise<unknown>)[] {
         v.spec.size = 384 * MIB;
       });
       await share(({ status }) => status?.size === 384 * MIB && status.state === "running");
+    },
+    async () => {
+      const agent = { apiVersion: MOORING_API_VERSION, kind: "NodeAgent", metadata: { name: OTHER } };
+      await store.create(NodeAgents, { ...agent, spec: {} }).catch(made);
+      const reached = (found: NodeAgent) => {
+        found.status = { state: "Ready", address: OTHER_ADDRESS };
+      };
+      await mutate(store, NodeAgents, { name: OTHER }, { change: reached, subresource: "status" });
+      const ticket = { id: "csi-2", type: "csi-attacher" as const, nodeID: OTHER };
+      await addTicket(store, "v-p-3", ticket, { now: new Date() });
+      await eventually("the server to be told of it", async () =>
+        (await readFile(config, "utf8").catch(() => "")).includes(OTHER_ADDRESS),
+      );
+    },
+    async () => {
+      await removeTickets(store, "v-p-3", ({ id }) => id === "csi-2");
+      await gone(store, NodeAgents, OTHER);
     },
     async () => {
       await removeTickets(store, "v-p-3", ({ id }) => id === "csi");
