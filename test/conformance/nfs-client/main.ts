@@ -9,6 +9,7 @@ import { command } from "../../nodes/support/command.ts";
 import { Nodes } from "../../nodes/support/world.ts";
 import { stints, WRITER } from "../../nodes/support/writer.ts";
 import { machineRemains } from "../../support/remains.ts";
+import { AgentOfGuest } from "./agent.ts";
 import { type Command, Guest } from "./guest.ts";
 
 const MIB = 1n << 20n;
@@ -24,6 +25,8 @@ const volumeCapability = {
 interface Scene {
   nodes: Nodes;
   guest: Guest;
+  /** What the cluster knows of the guest: a node with its address. */
+  agent: AgentOfGuest;
   volumeId: string;
   /** The pod's mount, on the node that serves. */
   pod: string;
@@ -120,12 +123,32 @@ async function complete({ nodes, guest }: Scene, writer: Command, file: string):
   return `${last} records`;
 }
 
+/** How a node mounts the share. */
+async function mountLine(scene: Scene): Promise<{ line: string; options: readonly string[] }> {
+  const { address, port, path } = await endpoint(scene);
+  const options = shareMountOptions(port);
+  return { line: `mount -t nfs4 -o ${options.join()} ${address}:${path} /run/share`, options };
+}
+
 const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
-  "the kernel of a client mounts the volume as nodes do": async (scene) => {
-    const { address, port, path } = await endpoint(scene);
-    const options = shareMountOptions(port);
+  "the kernel of a node without a ticket finds no such export": async (scene) => {
+    const { line } = await mountLine(scene);
     await scene.guest.run("modprobe -d /run/modules nfsv4");
-    await scene.guest.run(`mount -t nfs4 -o ${options.join()} ${address}:${path} /run/share`);
+    await assert.rejects(scene.guest.run(line), /No such file or directory/);
+    return "No such file or directory";
+  },
+  "with a ticket it mounts the volume as nodes do": async (scene) => {
+    const { nodes, agent, volumeId } = scene;
+    const controller = await nodes.controller();
+    await controller.controllerPublishVolume({ volumeId, nodeId: agent.name, volumeCapability });
+    const { line, options } = await mountLine(scene);
+    // The server is told of a new node while the node comes already.
+    await eventually("the share to let the guest in", () =>
+      scene.guest.run(line).catch((error: unknown) => {
+        if (String(error).includes("No such file or directory")) return undefined;
+        throw error;
+      }),
+    );
     const mounts = await scene.guest.run("grep /run/share /proc/mounts");
     const taken = mounts.split(" ")[3]?.split(",") ?? [];
     for (const option of options) assert.ok(taken.includes(option), `${option} in ${mounts}`);
@@ -193,8 +216,10 @@ const CHECKS: Record<string, (scene: Scene) => Promise<string>> = {
 async function setScene(nodes: Nodes): Promise<Scene> {
   await nodes.join([SERVER]);
   const volume = await publish(nodes);
-  const guest = await Guest.boot({ folder: nodes.folder, tap: await nodes.network.tap() });
-  return { nodes, guest, ...volume };
+  const tap = await nodes.network.tap();
+  const agent = await AgentOfGuest.start(await nodes.store(), tap.address);
+  const guest = await Guest.boot({ folder: nodes.folder, tap });
+  return { nodes, guest, agent, ...volume };
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -204,6 +229,7 @@ let failed = 0;
 let scene: Scene | undefined;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, async () => {
+    await scene?.agent.stop();
     await scene?.guest.stop();
     await nodes.dispose();
     process.exit(1);
@@ -225,6 +251,7 @@ try {
   say(`FAIL ${message}${cause === undefined ? "" : `\n${cause}`}`);
   say(`--- the client's console:\n${scene?.guest.output.slice(-3000) ?? ""}`);
 } finally {
+  await scene?.agent.stop();
   await scene?.guest.stop();
   await nodes.dispose();
 }
