@@ -9,6 +9,7 @@ const PARTS = join(DIST, "parts");
 const OUT = join(DIST, "mooring.mjs");
 const ENTRY = join(ROOT, "packages/cli/src/main.ts");
 const SERVING = join(ROOT, "packages/cli/src/commands/serving.ts");
+const CODE_CACHE = join(ROOT, "packages/cli/src/process/code-cache.ts");
 /** How long the parts of an earlier bundle stay. */
 const KEPT_MS = 86_400_000;
 
@@ -25,6 +26,13 @@ export const AS_PROGRAM = {
   external: ["lmdb", "koffi", "@marcbachmann/cel-js"],
   banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
   logLevel: "warning",
+};
+
+/** The same as one script, of which V8 can keep what it has compiled: see packages/cli/src/process/code-cache.ts. */
+const AS_SCRIPT = {
+  format: "cjs",
+  banner: { js: "const __url=require('node:url').pathToFileURL(__filename).href;" },
+  outExtension: { ".js": ".cjs" },
 };
 
 /** A thread from a text finds no packages: what it does not use of them is not even asked for. */
@@ -82,18 +90,25 @@ export async function bundle({ force = false } = {}) {
   await mkdir(PARTS, { recursive: true });
   await replace(join(DIST, "definitions.json"), JSON.stringify(await definitions()));
   await replace(join(DIST, "package.json"), '{"type":"module"}\n');
-  const serving = await make(SERVING, { outdir: PARTS, entryNames: "[name]-[hash]" });
-  const name = serving.find((path) => path.endsWith(".mjs"));
+  const serving = await make(SERVING, { ...AS_SCRIPT, outdir: PARTS, entryNames: "[name]-[hash]" });
+  const name = serving.find((path) => path.endsWith(".cjs"));
   const elsewhere = {
     name: "serving",
-    setup: ({ onResolve }) =>
-      onResolve({ filter: /\/serving\.ts$/ }, () => ({ path: `./parts/${basename(name)}`, external: true })),
+    setup: ({ onResolve, onLoad }) => {
+      onResolve({ filter: /\/serving\.ts$/ }, () => ({ path: name, namespace: "elsewhere" }));
+      onLoad({ filter: /./, namespace: "elsewhere" }, () => ({ contents: loading(name), resolveDir: ROOT }));
+    },
   };
   // The entry comes last: who finds it finds the other file as well.
   await make(ENTRY, { outdir: DIST, entryNames: basename(OUT, ".mjs"), plugins: [elsewhere] });
   await removeOld(serving);
   return OUT;
 }
+
+/** The module that stands for the file `path` in the other one. */
+const loading = (path) => `
+  const { loadWithCodeCache } = require(${JSON.stringify(CODE_CACHE)});
+  module.exports = loadWithCodeCache("./parts/${basename(path)}", process.argv[2]);`;
 
 /** The documents of each file of deploy/crds, by the SHA-256 of its text: see packages/standalone/src/crd/read-definitions.ts. */
 async function definitions() {
@@ -121,7 +136,11 @@ async function make(entry, options) {
     // Less to read at every start; names stay, for errors and for stacks.
     minifyWhitespace: true,
     minifySyntax: true,
-    define: { "process.env.MOORING_VERSION": JSON.stringify(version), ...(await threads()) },
+    define: {
+      "process.env.MOORING_VERSION": JSON.stringify(version),
+      ...(options.format === "cjs" && { "import.meta.url": "__url" }),
+      ...(await threads()),
+    },
     sourcemap: "linked",
     sourcesContent: false,
     ...options,
@@ -136,7 +155,7 @@ async function make(entry, options) {
 async function removeOld(current) {
   const now = Date.now();
   for (const path of (await readdir(PARTS)).map((name) => join(PARTS, name))) {
-    if (current.includes(path)) continue;
+    if (current.some((file) => path.startsWith(file))) continue;
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
     if (now - mtimeMs > KEPT_MS) await rm(path, { force: true });
   }

@@ -161,7 +161,7 @@ async function command(root) {
   await cp(join(ROOT, "dist/mooring.mjs"), join(opt, "dist/mooring.mjs"));
   await cp(join(ROOT, "dist/package.json"), join(opt, "dist/package.json"));
   const text = await readFile(join(ROOT, "dist/mooring.mjs"), "utf8");
-  const [, serving] = /\.\/parts\/(serving-[A-Z0-9]+\.mjs)/.exec(text) ?? [];
+  const [, serving] = /\.\/parts\/(serving-[A-Z0-9]+\.cjs)/.exec(text) ?? [];
   await cp(join(ROOT, "dist/parts", serving), join(opt, "dist/parts", serving));
   await cp(join(ROOT, "deploy"), join(opt, "deploy"), {
     recursive: true,
