@@ -32,6 +32,13 @@ function gapsOf(passed: readonly string[]): string[] {
   });
 }
 
+/** A deep run takes long: who waits for it reads how far it is. */
+function progress(pool: string, kills: number, rounds: number, begun: number): void {
+  if (currentPart() !== "deep" || rounds % 10 !== 0) return;
+  const seconds = Math.round((performance.now() - begun) / 1_000);
+  process.stderr.write(`${pool}: ${kills} kills of ${KILLS} in ${rounds} rounds, ${seconds} s\n`);
+}
+
 /** Rounds on the same volumes, one after the other. */
 function stage(dir: string, pool: Round["pool"]) {
   let number = 0;
@@ -54,6 +61,7 @@ for (const pool of sample(POOLS, { everyday: 0, full: 1 })) {
       const killed = new Map<string, number>();
       const looks = { before: 0, after: 0 };
       let [kills, rounds] = [0, 0];
+      const begun = performance.now();
       for (; kills < KILLS && rounds < MOST_ROUNDS * KILLS; rounds += 1) {
         const gap = gaps[rounds % gaps.length] ?? "";
         await t.test(`killed at ${gap}`, async () => {
@@ -64,6 +72,7 @@ for (const pool of sample(POOLS, { everyday: 0, full: 1 })) {
           looks.before += outcome.looks.before;
           looks.after += outcome.looks.after;
         });
+        progress(pool, kills, rounds + 1, begun);
       }
       t.diagnostic(`${kills} kills at ${killed.size} steps of ${all.length} in ${rounds} rounds`);
       t.diagnostic(`workloads saw ${looks.before} times the new records, and ${looks.after} times the old`);

@@ -18,6 +18,7 @@ import { DRIVER } from "../testing/objects.ts";
 import { type VolumeGroup, VolumeGroupContents, VolumeGroups } from "./api.ts";
 import { lockOf } from "./lock.ts";
 import { MEMBER_FINALIZER } from "./names.ts";
+import { ChurnProgress } from "./testing/churn-progress.ts";
 import { boundPair, volumeGroup } from "./testing/objects.ts";
 import { at, startWorld, type World } from "./testing/world.ts";
 
@@ -258,8 +259,12 @@ test("two operators, claims and groups that come, change and go, faults and rest
     );
     await Promise.all(numbers.map((each) => churn.makeClaim(each)));
   }
+  const progress = new ChurnProgress(w.driver);
   for (let done = 0; done < size.changes; done += LAP) {
-    for (let index = 0; index < LAP; index += BURST) await churn.burst();
+    for (let index = 0; index < LAP; index += BURST) {
+      await churn.burst();
+      progress.look();
+    }
     w.driver.faults.clear();
     await w.until(
       `all is well (seed ${seed})`,
@@ -267,9 +272,9 @@ test("two operators, claims and groups that come, change and go, faults and rest
       () => churn.check(),
       DEADLINE_MS,
     );
-    if ((done + LAP) % 10_000 === 0) t.diagnostic(`${done + LAP} changes at ${new Date().toISOString()}`);
+    progress.note(done + LAP);
   }
-  const modified = w.driver.called("ModifyVolumeGroupMembership");
+  const modified = progress.calls("ModifyVolumeGroupMembership");
   const bound = 4 * (size.changes + size.claims) + 10 * churn.faults + 4 * churn.restarted * size.groups;
   t.diagnostic(`${size.changes} changes, ${churn.restarted} restarts, ${modified} calls to modify`);
   assert.ok(modified <= bound, `${modified} calls, at most ${bound}`);

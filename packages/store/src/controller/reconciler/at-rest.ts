@@ -7,6 +7,8 @@ export interface Checked {
   readonly idle: boolean;
   /** Grows with every key that is taken up. */
   readonly taken: number;
+  /** Keys that are ready, and how long the oldest of them has been. */
+  readonly backlog: { ready: number; oldestMs: number };
   keys(): Iterable<string>;
   forgotten(key: string): Promise<{ do: string } | undefined>;
 }
@@ -24,6 +26,11 @@ const running = new Set<Checked>();
 export function enlist(controller: Checked): () => void {
   running.add(controller);
   return () => running.delete(controller);
+}
+
+/** What waits for a worker now, of each running controller of this process. `oldestMs`: milliseconds. */
+export function backlogs(): { controller: string; ready: number; oldestMs: number }[] {
+  return [...running].map(({ backlog, name }) => ({ controller: name, ...backlog }));
 }
 
 /**

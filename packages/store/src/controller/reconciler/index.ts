@@ -1,4 +1,4 @@
-export { atRest, findSleepers, lastingSleepers, type Sleeper } from "./at-rest.ts";
+export { atRest, backlogs, findSleepers, lastingSleepers, type Sleeper } from "./at-rest.ts";
 export {
   DONE,
   isOutcome,

@@ -103,6 +103,10 @@ export class Reconciler<View, Step extends { do: string }> {
     return this.#taken;
   }
 
+  get backlog(): { ready: number; oldestMs: number } {
+    return { ready: this.#queue.length, oldestMs: Math.round(this.#queue.oldestMs) };
+  }
+
   /** The step that is due for a key that nothing has asked for; reads and decides, and changes nothing. */
   async forgotten(key: string): Promise<Step | undefined> {
     const { polls = false } = this.#options;
