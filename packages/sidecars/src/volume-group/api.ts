@@ -122,6 +122,8 @@ export interface VolumeGroupContent extends KubeObject {
     drift?: { missing: string[]; extra: string[] };
     creationTime?: string;
     ready?: boolean;
+    /** `Bound`, `Ready` and `Degraded`. Who is to be a member only the VolumeGroup says. */
+    conditions?: Condition[];
   };
 }
 

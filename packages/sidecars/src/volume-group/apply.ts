@@ -39,6 +39,7 @@ const failpoints = {
   marked: gap("marked-being-created"),
   created: gap("group-created"),
   recorded: gap("recorded"),
+  contentSaid: gap("content-conditions-written"),
   held: gap("claim-held"),
   modified: gap("group-modified"),
   released: gap("claim-released"),
@@ -137,6 +138,9 @@ export class VolumeGroupSteps {
         return failpoints.marked();
       case "record":
         return this.#record(step, content, group);
+      case "write-content-conditions":
+        await patchStatus(store, contents, content, step.status);
+        return failpoints.contentSaid();
       case "delete-content":
         await deleteObject(store, contents, content);
         return failpoints.contentDeleted();

@@ -1,6 +1,7 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { DONE } from "../common/controller.ts";
 import type { VolumeGroup, VolumeGroupContent } from "./api.ts";
+import { withContentConditions } from "./content-conditions.ts";
 import { contentFor, isFor } from "./content-for.ts";
 import { decideBound } from "./decide-bound.ts";
 import { decideEnd } from "./decide-end.ts";
@@ -13,6 +14,11 @@ import type { VolumeGroupView } from "./view.ts";
 
 /** The next step for one VolumeGroup and its content, or for a content that is left of one. */
 export function decideVolumeGroup(view: VolumeGroupView): Decision {
+  const decision = decideStep(view);
+  return view.content === undefined ? decision : withContentConditions(view, view.content, decision);
+}
+
+function decideStep(view: VolumeGroupView): Decision {
   const { group } = view;
   if (group === undefined) return decideEnd(view);
   const isOurs = ownership(view, group);

@@ -1,9 +1,15 @@
-import type { PersistentVolumeClaim } from "@mooring/store";
+import type { Condition, PersistentVolumeClaim } from "@mooring/store";
 import type { Rest } from "../common/controller.ts";
 import type { VolumeGroupContent } from "./api.ts";
 import type { News } from "./news.ts";
 import type { RecordStep } from "./record.ts";
 import type { GroupStatus } from "./status.ts";
+
+/** What a content says of itself, where no answer of the driver is to be recorded. */
+export interface ContentSays {
+  ready: boolean;
+  conditions: Condition[];
+}
 
 /** One visible change for a VolumeGroup, or one call to the driver. */
 export type VolumeGroupStep =
@@ -14,6 +20,7 @@ export type VolumeGroupStep =
   | { do: "create-group" }
   | { do: "look"; handle: string }
   | RecordStep
+  | { do: "write-content-conditions"; status: ContentSays }
   | { do: "hold-claim"; claim: PersistentVolumeClaim; handle: string }
   | { do: "modify"; handle: string; volumeHandles: string[]; added: string[] }
   | { do: "release-claim"; claim: PersistentVolumeClaim }

@@ -240,6 +240,8 @@ export class ModelWorld {
       this.#putContent({ ...content, status: Object.fromEntries(status) });
       memory.settled(uid, "recorded");
     }
+    if (step.do === "write-content-conditions")
+      this.#putContent({ ...content, status: { ...content.status, ...step.status } });
     if (step.do === "delete-content") this.#putContent(deleted(content));
     if (step.do === "release-content") {
       this.#putContent({ ...content, metadata: { ...metadata, finalizers: [] } });

@@ -385,6 +385,7 @@ const volumeGroupContent: Full<VolumeGroupContent> = {
     drift: { missing: ["a"], extra: ["v"] },
     creationTime: time,
     ready: true,
+    conditions,
   },
 };
 
