@@ -5,6 +5,7 @@ import { atRest, LocalStore, silentLogger } from "@mooring/store";
 import type { PoolType } from "../api/pool.ts";
 import { type VolumeSpec, Volumes } from "../api/volume.ts";
 import { startArbiter } from "../cluster/arbiter/index.ts";
+import { startGroupReverts } from "../cluster/group-revert/index.ts";
 import { startServices } from "../cluster/services/index.ts";
 import { createHost } from "../host/create-host.ts";
 import type { Host } from "../host/host.ts";
@@ -79,7 +80,7 @@ export class Cluster {
     return join(this.dir, `shared-${pool}`);
   }
 
-  /** The arbiter and the data services. */
+  /** The arbiter, the data services and the controller of group reverts. */
   async startCoordinator(): Promise<void> {
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
@@ -88,6 +89,7 @@ export class Cluster {
     this.#coordinator = { parts, stop };
     parts.push(await startArbiter(common));
     parts.push(await startServices(common));
+    parts.push(startGroupReverts(common));
   }
 
   async stopCoordinator(): Promise<void> {

@@ -18,10 +18,11 @@ import {
   waitFor,
 } from "@mooring/store";
 import { nothingSleeps } from "@mooring/store/testing";
+import { createKindRegistry, type MutableKindRegistry } from "../../apiserver/kind-info.ts";
 import { registerBuiltins } from "../../builtin/index.ts";
 import { startAttachDetach } from "../../controllers/attach-detach/index.ts";
 import { startBinder } from "../../controllers/binder/index.ts";
-import { openClusterView } from "../../controllers/cluster-view.ts";
+import { type ClusterView, openClusterView } from "../../controllers/cluster-view.ts";
 import { startProtection } from "../../controllers/protection/index.ts";
 import { startScheduler } from "../../controllers/scheduler/index.ts";
 import { createProcessRuntime } from "../../runtime/index.ts";
@@ -33,7 +34,10 @@ export const NODE = "node-1";
 /** A machine's control plane and kubelet around a test driver, in this process. */
 export interface TestCluster {
   readonly folder: string;
-  readonly store: ObjectStore;
+  readonly store: LocalStore;
+  readonly registry: ResourceRegistry;
+  readonly kinds: MutableKindRegistry;
+  readonly view: ClusterView;
   readonly driver: DirectoryDriver;
   readonly kubelet: Kubelet;
   stopKubelet(): Promise<void>;
@@ -45,7 +49,8 @@ export interface TestCluster {
 /** With `folder`, of an earlier cluster that was stopped or killed. */
 export async function startTestCluster(folder: string, logger: Logger = silentLogger): Promise<TestCluster> {
   const registry = new ResourceRegistry();
-  registerBuiltins(registry);
+  const kinds = createKindRegistry();
+  registerBuiltins(registry, kinds);
   const store = await LocalStore.open({ path: join(folder, "store"), registry });
   const control = new AbortController();
   const { signal } = control;
@@ -92,8 +97,7 @@ export async function startTestCluster(folder: string, logger: Logger = silentLo
     });
   }
   const cluster = {
-    folder,
-    store,
+    ...{ folder, store, registry, kinds, view },
     driver,
     kubelet: await beginKubelet(),
     async stopKubelet() {

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { NodeAgents } from "@mooring/engine";
+import {
+  atRest,
+  ConfigMaps,
+  CSINodes,
+  isConflict,
+  isStatus,
+  type KubeObject,
+  KubeVolumeAttachments,
+  keyOf,
+  lastingSleepers,
+  mutate,
+  Namespaces,
+  Nodes,
+  ownerReferenceTo,
+  PersistentVolumeClaims,
+  PersistentVolumes,
+  Pods,
+  parseKey,
+  type Resource,
+  reconcileCounts,
+  StorageClasses,
+  silentLogger,
+  type UnstructuredObject,
+} from "@mooring/store";
+import { howMany } from "@mooring/store/testing";
+import fc from "fast-check";
+import { ClusterRoles } from "./apiserver/auth/rbac.ts";
+import { startGarbageCollector } from "./controllers/garbage-collector/index.ts";
+import { startNamespaceController } from "./controllers/namespace/index.ts";
+import { startNodeLifecycle } from "./controllers/node-lifecycle/index.ts";
+import { startRoleAggregation } from "./controllers/role-aggregation/index.ts";
+import { startCrdController } from "./crd/index.ts";
+import { CustomResourceDefinitions } from "./crd/types.ts";
+import { TEST_DRIVER } from "./kubelet/testing/directory-driver.ts";
+import {
+  claim,
+  NODE,
+  podWithClaim,
+  startTestCluster,
+  type TestCluster,
+} from "./kubelet/testing/test-cluster.ts";
+
+/** Those that something waits for first: they are disturbed most. */
+const KINDS = [
+  ...[Pods, PersistentVolumeClaims, PersistentVolumes, KubeVolumeAttachments],
+  ...[StorageClasses, Nodes, CSINodes, ConfigMaps, Namespaces, ClusterRoles, CustomResourceDefinitions],
+] as unknown as Resource<KubeObject>[];
+
+type Deed =
+  | "claim"
+  | "late-claim"
+  | "pod"
+  | "owned"
+  | "namespace"
+  | "role"
+  | "definition"
+  | "taint"
+  | "class";
+type Change = { do: Deed; which: number } | { do: "delete" | "strip" | "touch"; kind: number; which: number };
+
+const DEEDS = [
+  ...[
+    "claim",
+    "late-claim",
+    "pod",
+    "owned",
+    "namespace",
+    "role",
+    "definition",
+    "taint",
+    "class",
+    "pod",
+    "pod",
+  ],
+] as Deed[];
+const which = fc.nat({ max: 1 });
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constantFrom(...DEEDS), which }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constantFrom("delete" as const, "strip" as const, "touch" as const),
+      kind: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: KINDS.length - 1 })),
+      which,
+    }),
+  },
+);
+
+const LATE = "late";
+
+function storageClass(name: string, binding: string) {
+  return {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "StorageClass",
+    metadata: { name },
+    provisioner: TEST_DRIVER,
+    reclaimPolicy: "Delete",
+    volumeBindingMode: binding,
+  };
+}
+
+function definition(number: number): UnstructuredObject {
+  const [plural, kind] = [`things${number}`, `Thing${number}`];
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const versions = [{ name: "v1", served: true, storage: true, schema }];
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: "example.com",
+      scope: "Cluster",
+      names: { plural, kind, singular: kind.toLowerCase() },
+      versions,
+    },
+  };
+}
+
+function role(number: number): UnstructuredObject {
+  const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+  const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }];
+  if (number === 0) return { ...rbac, metadata: { name: "part", labels: { part: "true" } }, rules };
+  const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { part: "true" } }] };
+  return { ...rbac, metadata: { name: "whole" }, aggregationRule, rules: [] };
+}
+
+/** What users and administrators may do, twice each. */
+function deeds({ store }: TestCluster, number: number): Record<Deed, () => unknown> {
+  const namespace = `n${number}`;
+  return {
+    claim: () => store.create(PersistentVolumeClaims, claim(`c${number}`)),
+    "late-claim": () => store.create(PersistentVolumeClaims, claim(`l${number}`, { storageClassName: LATE })),
+    pod: () => store.create(Pods, podWithClaim(`p${number}`, number === 0 ? "c0" : "l1", "sleep 1000")),
+    owned: async () => {
+      const pod = await store.get(Pods, { namespace: "default", name: `p${number}` });
+      const metadata = { namespace: "default", name: `o${number}`, ownerReferences: [ownerReferenceTo(pod)] };
+      await store.create(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata });
+    },
+    namespace: async () => {
+      await store.create(Namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+      const metadata = { namespace, name: "inside", finalizers: ["example.com/f"] };
+      await store.create(ConfigMaps, { apiVersion: "v1", kind: "ConfigMap", metadata });
+    },
+    role: () => store.create(ClusterRoles, role(number)),
+    definition: () => store.create(CustomResourceDefinitions, definition(number) as never),
+    taint: () =>
+      mutate(store, Nodes, { name: NODE }, (node) => {
+        node.spec = {
+          ...node.spec,
+          taints: number === 0 ? [{ key: "example.com/t", effect: "NoExecute" }] : [],
+        };
+      }),
+    class: async () => {
+      await store.create(StorageClasses, storageClass(LATE, "WaitForFirstConsumer")).catch(forgive);
+      await store.create(StorageClasses, storageClass("dir", "Immediate"));
+    },
+  };
+}
+
+async function make(cluster: TestCluster, what: Change): Promise<void> {
+  if (!("kind" in what)) return void (await deeds(cluster, what.which)[what.do]());
+  const { store } = cluster;
+  const resource = KINDS[what.kind];
+  if (resource === undefined) return;
+  const object = (await store.list(resource)).items[what.which];
+  // A kubelet makes its node once, when it starts.
+  if (object === undefined || (what.do === "delete" && object.metadata.name === NODE)) return;
+  const key = parseKey(keyOf(object));
+  if (what.do === "delete") return void (await store.delete(resource, key));
+  await mutate(store, resource, key, ({ metadata }) => {
+    if (what.do === "strip") metadata.finalizers = [];
+    else metadata.labels = { ...metadata.labels, touched: String(Math.random()) };
+  });
+}
+
+/** What the history has come too late for, or the API refuses. */
+function forgive(error: unknown): void {
+  if (isConflict(error) || isStatus(error, "NotFound", "AlreadyExists", "Invalid", "Forbidden")) return;
+  throw error;
+}
+
+/** The controllers that {@link startTestCluster} does without. */
+async function startOthers({ store, kinds, registry, view }: TestCluster, signal: AbortSignal) {
+  const common = { store, kinds, logger: silentLogger, signal };
+  const sinceBoot = () => performance.now();
+  registry.register({ resource: NodeAgents, hasStatus: true });
+  return Promise.all([
+    startCrdController({ ...common, registry }),
+    startGarbageCollector(common),
+    startNamespaceController({ ...common, caPem: "certificate" }),
+    startRoleAggregation(common),
+    startNodeLifecycle({ ...common, view, sinceBoot, graceMs: 3_600_000 }),
+  ]);
+}
+
+test("histories of random changes: no controller of standalone mode sleeps through what it has to do", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "mooring-histories-"));
+  const cluster = await startTestCluster(folder);
+  const stop = new AbortController();
+  const others = await startOthers(cluster, stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await Promise.all(others.map(({ done }) => done));
+    await cluster.stop();
+    await rm(folder, { recursive: true });
+  });
+  await make(cluster, { do: "class", which: 0 }).catch(forgive);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(change, { minLength: 4, maxLength: 20 }),
+      fc.boolean(),
+      fc.boolean(),
+      async (history, atOnce, settles) => {
+        if (atOnce) await Promise.all(history.map((each) => make(cluster, each).catch(forgive)));
+        else for (const each of history) await make(cluster, each).catch(forgive);
+        if (settles) await atRest();
+        else assert.deepEqual(await lastingSleepers(), []);
+      },
+    ),
+    { numRuns: howMany({ everyday: 5, full: 60, deep: 1_000 }), endOnFailure: true },
+  );
+  const forgotten = [...reconcileCounts()].filter(([, { resyncFound }]) => resyncFound > 0);
+  assert.deepEqual(forgotten, []);
+});
