@@ -143,7 +143,7 @@ async function listing(store: LocalStore): Promise<Measurement[]> {
   const atOnce = { baseline: performance.now() - again, baselineName: "parse and print at once" };
   return [
     measurement(`list of ${items.length}, unparsed`, value, atOnce),
-    measurement("longest pause of the event loop while listing", delays.max / 1e6, atOnce, 50),
+    measurement("longest delay of the event loop while listing", delays.max / 1e6, atOnce, 50),
   ];
 }
 

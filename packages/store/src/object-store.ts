@@ -5,7 +5,7 @@ export type { ObjectKey } from "./object/resource.ts";
 
 /** Options of every request that writes. */
 export interface WriteOptions {
-  /** Do everything but the write; the answer is the object as it would have been. */
+  /** Do everything but the write; the result is the object as it would have been. */
   dryRun?: boolean;
   /** Name recorded in `metadata.managedFields`; at most 128 characters. */
   fieldManager?: string;
@@ -20,7 +20,7 @@ export interface ListOptions {
   labelSelector?: string;
   /** `metadata.name=x`, `metadata.namespace=y`, plus what the kind supports (`spec.nodeName` of pods, ...). */
   fieldSelector?: string;
-  /** Page size; the answer's `continue` leads to the next page of the same revision. */
+  /** Page size; the result's `continue` leads to the next page of the same revision. */
   limit?: number;
   continue?: string;
   resourceVersion?: string;

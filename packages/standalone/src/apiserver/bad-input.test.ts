@@ -200,15 +200,15 @@ test("no request is answered with an internal error, and every refusal is a Stat
       request,
       async (path, query, each) => {
         const { method, suffix, body, type } = each;
-        const answer = await server.http.send(`${path}${suffix}${query}`, {
+        const response = await server.http.send(`${path}${suffix}${query}`, {
           method,
           ...(body === undefined
             ? {}
             : { body: JSON.stringify(body), headers: { "content-type": `application/${type}` } }),
         });
-        const shown = `${method} ${path}${suffix}${query} -> ${answer.status} ${answer.text.slice(0, 300)}`;
-        assert.ok(answer.status < 500 || answer.json?.reason === "Timeout", shown);
-        if (answer.status >= 400) assert.equal(answer.json?.kind, "Status", shown);
+        const shown = `${method} ${path}${suffix}${query} -> ${response.status} ${response.text.slice(0, 300)}`;
+        assert.ok(response.status < 500 || response.json?.reason === "Timeout", shown);
+        if (response.status >= 400) assert.equal(response.json?.kind, "Status", shown);
       },
     ),
     { numRuns: runs, endOnFailure: true },

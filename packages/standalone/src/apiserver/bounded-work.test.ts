@@ -13,8 +13,8 @@ before(async () => {
   const bound = await server.http.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRoleBinding",
-    metadata: { name: "stranger" },
-    subjects: [{ ...rbac, kind: "User", name: "stranger" }],
+    metadata: { name: "untrusted" },
+    subjects: [{ ...rbac, kind: "User", name: "untrusted" }],
     roleRef: { ...rbac, kind: "ClusterRole", name: "cluster-admin" },
   });
   assert.equal(bound.status, 201);
@@ -32,16 +32,16 @@ async function bounded(
   { method = "POST", path = MAPS }: { method?: string; path?: string } = {},
 ): Promise<number> {
   // Not the administrator, whose own bodies are their own affair.
-  const headers = { "content-type": type, "impersonate-user": "stranger" };
-  const { answer, ms } = await costOf(() => server.http.send(path, { method, headers, body }));
-  assert.notEqual(answer.status, 500, `${what}: ${answer.text.slice(0, 300)}`);
+  const headers = { "content-type": type, "impersonate-user": "untrusted" };
+  const { response, ms } = await costOf(() => server.http.send(path, { method, headers, body }));
+  assert.notEqual(response.status, 500, `${what}: ${response.text.slice(0, 300)}`);
   if (process.env.MOORING_SHOW !== undefined)
-    console.log(what, ms.toFixed(1), answer.status, answer.text.slice(0, 150));
-  assert.ok(ms < MOST_CPU_MS, `${what} holds the server up for ${ms.toFixed(0)} ms of its own`);
-  return answer.status;
+    console.log(what, ms.toFixed(1), response.status, response.text.slice(0, 150));
+  assert.ok(ms < MOST_CPU_MS, `${what} blocks the server for ${ms.toFixed(0)} ms of its own`);
+  return response.status;
 }
 
-test("no body holds the server up", async () => {
+test("no body blocks the server", async () => {
   const json = "application/json";
   const same = `${'{"a":'.repeat(990)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(990)}`;
   await bounded("keys that occur twice, deep down", json, same);
@@ -70,7 +70,7 @@ test("no body holds the server up", async () => {
 
 test("an object does not get larger by pieces than it may be at once", async () => {
   const path = "/api/v1/namespaces/default/configmaps";
-  const headers = { "impersonate-user": "stranger" };
+  const headers = { "impersonate-user": "untrusted" };
   const made = await server.http.post(path, { metadata: { name: "growing" } }, headers);
   assert.equal(made.status, 201);
   const add = (at: number, writer: string) => {
@@ -93,8 +93,12 @@ test("a content type with the name of something else is unknown", async () => {
   for (const type of ["__proto__", "constructor", "toString"]) {
     for (const method of ["POST", "PATCH"]) {
       const path = method === "POST" ? MAPS : "/api/v1/namespaces/default/configmaps/x";
-      const answer = await server.http.send(path, { method, headers: { "content-type": type }, body: "{}" });
-      assert.equal(answer.status, 415, `${method} ${type}`);
+      const response = await server.http.send(path, {
+        method,
+        headers: { "content-type": type },
+        body: "{}",
+      });
+      assert.equal(response.status, 415, `${method} ${type}`);
     }
   }
 });
@@ -120,11 +124,11 @@ async function define(name: string, spec: object): Promise<void> {
       ],
     },
   };
-  const answer = await server.http.post(
+  const response = await server.http.post(
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     definition,
   );
-  assert.equal(answer.status, 201, answer.text);
+  assert.equal(response.status, 201, response.text);
   await eventually(`${plural} are served`, async () => {
     const { status } = await server.http.get(`/apis/example.org/v1/namespaces/default/${plural}`);
     return status === 200;
@@ -164,13 +168,13 @@ test("rules of custom resources end when they cost too much", async () => {
       spec: Array.from({ length: count }, () => 1),
     });
   assert.equal(await bounded("a small pile", "application/json", pile(10), { method: "POST", path }), 201);
-  const answer = await server.http.send(path, {
+  const response = await server.http.send(path, {
     method: "POST",
     body: pile(1000),
-    headers: { "impersonate-user": "stranger" },
+    headers: { "impersonate-user": "untrusted" },
   });
-  assert.equal(answer.status, 422);
-  assert.match(answer.json.message, /running out of cost budget/);
+  assert.equal(response.status, 422);
+  assert.match(response.json.message, /running out of cost budget/);
   assert.equal(await bounded("a large pile", "application/json", pile(1000), { method: "POST", path }), 422);
 });
 

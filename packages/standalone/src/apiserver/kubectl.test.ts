@@ -40,7 +40,7 @@ data:
   color: ${color}
 ${extra}`;
 
-test("apply creates, says unchanged, changes, and takes away what is no longer in the file", async () => {
+test("apply creates, reports unchanged, changes, and takes away what is no longer in the file", async () => {
   const apply = (input: string) => kubectl(["apply", "-f", "-"], { input });
   assert.equal(await apply(CONFIG("red", "  size: big\n")), "configmap/paint created\n");
   assert.equal(await apply(CONFIG("red", "  size: big\n")), "configmap/paint unchanged\n");

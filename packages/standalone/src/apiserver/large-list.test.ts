@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-test("a reader that pauses in the middle of a large list stalls no watcher, and gets one picture", async () => {
+test("a reader that stops in the middle of a large list stalls no watcher, and gets one picture", async () => {
   const { http, store } = server;
   const list = await http.open(`${PATH}?labelSelector=large%3Dyes`);
   const chunks: Buffer[] = [];
@@ -61,7 +61,7 @@ test("readers that leave in the middle of a large list leave nothing behind", as
   assert.ok(json.metadata.remainingItemCount >= COUNT - 1);
 });
 
-test("large answers are compressed for those who can read that", async () => {
+test("large responses are compressed for those who can read that", async () => {
   const plain = await server.http.get(PATH);
   const zipped = await server.http.open(PATH, { headers: { "accept-encoding": "gzip" } });
   let size = 0;

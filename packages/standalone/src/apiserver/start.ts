@@ -17,7 +17,7 @@ import { listen, secureContext } from "./server/listen.ts";
 import { createMetrics } from "./server/metrics.ts";
 
 const RENEW_CHECK_MS = 12 * 3600_000;
-/** How long answers that have begun may take to end once the server stops. */
+/** How long responses that have begun may take to end once the server stops. */
 const GRACE_MS = 1_000;
 
 /** What an API server is started with. */

@@ -23,7 +23,7 @@ export interface ClusterControllerOptions {
   endpoint: string;
   /** A folder of this process's own. */
   stateDir: string;
-  /** Names this process to people, and in the driver's events. */
+  /** Names this process to operators, and in the driver's events. */
   name: string;
   /** Settings of the sidecars. */
   sidecars: Omit<SidecarOptions, "store" | "endpoint" | "logger" | "signal" | "leaderElection">;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { kubeletFolder } from "./kubelet-folder.ts";
 
-test("the sockets are where a kubelet looks; without a kubelet's folder nothing is made", async (t) => {
+test("the sockets are where a kubelet reads them; without a kubelet's folder nothing is made", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-kubelet-"));
   t.after(() => rm(folder, { recursive: true }));
   const sockets = await kubeletFolder(folder, "csi.example.com");

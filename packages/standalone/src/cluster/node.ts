@@ -60,7 +60,7 @@ export async function startClusterNode(options: ClusterNodeOptions): Promise<Clu
   try {
     await options.onOwned?.();
     const { store } = options;
-    // Before anything needs them: what is missing is told by its name, also where a start would wait for ever.
+    // Before anything needs them: what is missing is reported by its name, also where a start would wait for ever.
     await reportMissing(store, new Map([["node", NODE_RIGHTS]]), { namespace: "", logger, signal });
     await startParts(options, { folder: folder.root, kubelet, parts });
   } catch (error) {

@@ -27,7 +27,7 @@ import {
 } from "@mooring/store";
 import { claimKeysOf } from "./pod-claims.ts";
 
-/** Live copies of what binding, scheduling, attaching and the kubelet look at; one set serves them all. */
+/** Live copies of what binding, scheduling, attaching and the kubelet read; one set serves them all. */
 export interface ClusterView {
   /** Indexed by `uid`, by `node`, by `claim` (namespace/name), and as `unplaced` (yes) while they have no node. */
   readonly pods: Informer<Pod>;
@@ -59,7 +59,7 @@ export async function openClusterView(
   ): Informer<T> {
     const selection = fieldSelector === undefined ? {} : { fieldSelector };
     const created = createInformer(store, resource, { indexers, logger, ...selection });
-    // Only run and awaited below, whatever they hold.
+    // Only run and awaited below, whatever they contain.
     informers.push(created as unknown as Informer<KubeObject>);
     return created;
   }

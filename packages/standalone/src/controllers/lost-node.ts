@@ -4,7 +4,7 @@ import type { KubeVolumeAttachment, Node } from "@mooring/store";
 type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
 
 /**
- * Condition of a lost Node that says what its NodeAgent says: its devices of Mooring's volumes are cut off. The kubelet
+ * Condition of a lost Node that repeats its NodeAgent's: its devices of Mooring's volumes are disconnected. The kubelet
  * writes a list of conditions without it, so that a node that is back is not taken for fenced.
  */
 export const FENCED_CONDITION = "storage.mooring.dev/Fenced";
@@ -19,7 +19,7 @@ export function isReady(node: Node | undefined): boolean {
   return conditionOf(node, "Ready")?.status === "True";
 }
 
-/** An operator has said that the machine is off, and nothing on it says otherwise. */
+/** An operator has tainted the machine as off, and nothing on it contradicts. */
 export function isOutOfService(node: Node | undefined): boolean {
   return !isReady(node) && (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
 }

@@ -11,7 +11,7 @@ interface NodeSelectorTerm {
   matchFields?: Requirement[];
 }
 
-/** core/v1 NodeSelector: one of the terms must hold, in a term every requirement. */
+/** core/v1 NodeSelector: one of the terms must match, in a term every requirement. */
 interface NodeSelector {
   nodeSelectorTerms: NodeSelectorTerm[];
 }
@@ -21,18 +21,18 @@ type NodeLike = Pick<Node, "metadata">;
 /** Absent selects every node; a selector without terms, or a term without requirements, none. */
 export function selectsNode(selector: NodeSelector | undefined, node: NodeLike): boolean {
   if (selector === undefined) return true;
-  return selector.nodeSelectorTerms.some((term) => termHolds(term, node));
+  return selector.nodeSelectorTerms.some((term) => termMatches(term, node));
 }
 
-function termHolds(term: NodeSelectorTerm, node: NodeLike): boolean {
+function termMatches(term: NodeSelectorTerm, node: NodeLike): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
   if (expressions.length + fields.length === 0) return false;
   const labels = node.metadata.labels ?? {};
   return (
-    expressions.every((requirement) => holds(requirement, labels[requirement.key])) &&
+    expressions.every((requirement) => matches(requirement, labels[requirement.key])) &&
     fields.every((requirement) =>
-      holds(requirement, requirement.key === "metadata.name" ? node.metadata.name : undefined),
+      matches(requirement, requirement.key === "metadata.name" ? node.metadata.name : undefined),
     )
   );
 }
@@ -48,7 +48,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   Lt: (value, [limit]) => isInteger(value) && isInteger(limit) && BigInt(value) < BigInt(limit),
 };
 
-function holds({ operator, values }: Requirement, value: string | undefined): boolean {
+function matches({ operator, values }: Requirement, value: string | undefined): boolean {
   return OPERATORS[operator]?.(value, values ?? []) ?? false;
 }
 
@@ -56,7 +56,7 @@ function isInteger(text: string | undefined): text is string {
   return text !== undefined && /^[+-]?\d+$/.test(text);
 }
 
-/** StorageClass.allowedTopologies: terms of labels, one of which must hold. */
+/** StorageClass.allowedTopologies: terms of labels, one of which must match. */
 interface TopologyTerm {
   matchLabelExpressions?: { key: string; values: string[] }[];
 }

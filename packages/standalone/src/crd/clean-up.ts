@@ -56,7 +56,7 @@ export async function deleteObjects(
   return left;
 }
 
-/** Lets the definition go. Resolves with what is left of it; other finalizers may hold it. */
+/** Removes our finalizer. Resolves with what is left of the definition; other finalizers may keep it. */
 export async function release(
   store: ObjectStore,
   name: string,

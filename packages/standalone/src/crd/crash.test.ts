@@ -13,12 +13,12 @@ import { isEstablished } from "./validate-definition.ts";
 
 const program = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(program.remove);
-const gaps = failpointNames().filter((name) => name.startsWith("standalone/crd/"));
+const failpoints = failpointNames().filter((name) => name.startsWith("standalone/crd/"));
 
-test("there are gaps to crash in", () => assert.ok(gaps.length >= 2));
+test("there are failpoints to crash at", () => assert.ok(failpoints.length >= 2));
 
-killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
-  test(`killed right after ${gap}, the next start finishes, and a new definition finds no old object`, async (t) => {
+killEveryFailpoint(failpoints, { everyday: 1 }, (failpoint) => {
+  test(`killed right after ${failpoint}, the next start finishes, and a new definition finds no old object`, async (t) => {
     const path = await mkdtemp(join(tmpdir(), "mooring-crd-crash-"));
     let stop = async () => {};
     t.after(async () => {
@@ -26,7 +26,7 @@ killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
       await rm(path, { recursive: true, force: true });
     });
     const child = spawn(process.execPath, [program.path, path], {
-      env: { ...process.env, MOORING_FAILPOINT: gap },
+      env: { ...process.env, MOORING_FAILPOINT: failpoint },
       stdio: "inherit",
     });
     const [, signal] = (await once(child, "exit")) as [number | null, string | null];

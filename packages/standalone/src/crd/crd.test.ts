@@ -364,9 +364,9 @@ test("names that are taken are not accepted, and are once they are free", async 
 test("deleting a definition deletes its objects first, and waits for their finalizers", async (t) => {
   const { store, registry } = await start(t);
   await established(store, widgetCrd());
-  const held = widget({ size: 1 });
-  held.metadata.finalizers = ["example.com/hold"];
-  await store.create(Widgets, held);
+  const kept = widget({ size: 1 });
+  kept.metadata.finalizers = ["example.com/keep"];
+  await store.create(Widgets, kept);
   await store.delete(CustomResourceDefinitions, { name: "widgets.example.com" });
   const marked = await waitFor(
     store,

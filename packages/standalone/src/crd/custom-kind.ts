@@ -71,7 +71,7 @@ export function customKind(crd: CustomResourceDefinition): CustomKind {
   };
 }
 
-/** The schema of a whole object: what the definition says, and what every object has. */
+/** The schema of a whole object: what the definition has, and what every object has. */
 function fullSchema(version: CrdVersion): Schema {
   const own = version.schema?.openAPIV3Schema ?? {
     type: "object",

@@ -47,10 +47,10 @@ type JSONSchemaProps "A structural schema."
   minProperties: int64 -- Least fields.
   required: []string -- Fields that must be there.
   items: any -- Schema of elements.
-  allOf: []JSONSchemaProps -- Must all hold.
-  oneOf: []JSONSchemaProps -- Exactly one must hold.
-  anyOf: []JSONSchemaProps -- One must hold.
-  not: JSONSchemaProps -- Must not hold.
+  allOf: []JSONSchemaProps -- All must be valid.
+  oneOf: []JSONSchemaProps -- Exactly one must be valid.
+  anyOf: []JSONSchemaProps -- One must be valid.
+  not: JSONSchemaProps -- Must not be valid.
   properties: {}JSONSchemaProps -- Schemas of fields.
   additionalProperties: any -- Schema of the values of a map.
   patternProperties: {}JSONSchemaProps -- Not allowed.
@@ -80,7 +80,7 @@ type CustomResourceColumnDefinition "A column of a table."
   name!: string -- Heading.
   type!: string -- Type of the cells.
   format: string -- Format of the cells.
-  description: string -- What it says.
+  description: string -- Description.
   priority: int32 -- Above 0: wide tables only.
   jsonPath!: string -- Where the cell comes from.
 type SelectableField "A field that field selectors may use."
@@ -109,8 +109,8 @@ type CustomResourceDefinitionCondition "One aspect of a definition's state."
   type!: string -- Name of the aspect, such as Established.
   status!: string -- True, False or Unknown.
   lastTransitionTime: time -- When the status last changed.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
   observedGeneration: int64 -- Generation that it was derived from.
 type CustomResourceDefinitionStatus "How a definition is."
   conditions: []CustomResourceDefinitionCondition map(type) -- Aspects of it.

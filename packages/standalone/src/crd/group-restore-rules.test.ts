@@ -39,7 +39,7 @@ async function start(t: TestContext) {
   };
 }
 
-test("a restore with names, sizes and modes that can be is taken; one that cannot be says what is wrong", async (t) => {
+test("a restore with names, sizes and modes that can be is taken; one that cannot be is refused with what is wrong", async (t) => {
   const { create } = await start(t);
   const good: Spec[] = [
     { source },

@@ -275,13 +275,13 @@ test("what is fixed stays fixed, and what may change may", async (t) => {
   const other = structuredClone(retained);
   other.spec.volumeGroupSnapshotRef.uid = "w";
   assert.match(await refusal(store.update(VolumeGroupSnapshotContents, other)), /uid is immutable once set/);
-  const cut = await store.updateStatus(VolumeGroupSnapshotContents, {
+  const created = await store.updateStatus(VolumeGroupSnapshotContents, {
     ...retained,
     status: { volumeGroupSnapshotHandle: "g" },
   });
-  const recut = { ...cut, status: { volumeGroupSnapshotHandle: "h" } };
+  const recreated = { ...created, status: { volumeGroupSnapshotHandle: "h" } };
   assert.match(
-    await refusal(store.updateStatus(VolumeGroupSnapshotContents, recut)),
+    await refusal(store.updateStatus(VolumeGroupSnapshotContents, recreated)),
     /volumeGroupSnapshotHandle is immutable once set/,
   );
   const whole = await store.create(VolumeGroupSnapshots, structuredClone(group) as never);

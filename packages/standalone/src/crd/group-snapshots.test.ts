@@ -76,7 +76,7 @@ const columns: [plural: string, names: string[]][] = [
   ["volumegroupsnapshotclasses", ["Driver", "DeletionPolicy", "Age"]],
 ];
 
-test("kubectl prints the columns that people know, in every version", async (t) => {
+test("kubectl prints the columns that users know, in every version", async (t) => {
   const { kinds } = await startWithCrds(t);
   for (const [plural, names] of columns)
     for (const version of VERSIONS) {

@@ -62,5 +62,5 @@ export const CustomResourceDefinitions = defineResource<CustomResourceDefinition
   namespaced: false,
 });
 
-/** Holds a definition until its objects are gone. */
+/** Keeps a definition until its objects are gone. */
 export const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";

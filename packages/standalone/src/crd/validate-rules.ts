@@ -7,7 +7,7 @@ import type { Schema, ValidationRule } from "../schema/model.ts";
 const REASONS = ["FieldValueRequired", "FieldValueInvalid", "FieldValueForbidden", "FieldValueDuplicate"];
 
 /**
- * What is wrong with the CEL rules of one schema. `detached` is the path of the list whose elements cannot be told
+ * What is wrong with the CEL rules of one schema. `detached` is the path of the list whose elements cannot be matched
  * apart from one version of an object to the next, when the schema is below one.
  */
 export function ruleErrors(schema: Schema, path: string, errors: FieldError[], detached?: string): void {

@@ -9,7 +9,7 @@ import { ruleErrors } from "./validate-rules.ts";
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
 /** Keywords that a structural schema may not have at all. */
 const FORBIDDEN = ["$ref", "definitions", "dependencies", "patternProperties", "additionalItems", "id"];
-/** Keywords that only describe values: what the logical junctors may hold. */
+/** Keywords that only describe values: what the logical junctors may contain. */
 const STRUCTURE = [
   "type",
   "default",

@@ -28,7 +28,7 @@ before(async () => {
 after(() => server.stop());
 
 const owner = { apiVersion: "storage.mooring.dev/v1alpha1", kind: "Volume", name: "v-1" };
-const person = (more: object = {}) => ({
+const operatorTicket = (more: object = {}) => ({
   ...{ id: "t", type: "longhorn-api", nodeID: "a", parameters: { lastAttachedBy: "ann" } },
   ...more,
 });
@@ -44,28 +44,33 @@ const clear = async () => {
 
 /** What is wrong with a ticket, under which key it is put, and what kubectl prints. */
 const REFUSED: [string, string, object, RegExp][] = [
-  ["a key that is not its id", "other", person(), /the key of a ticket must equal its id/],
+  ["a key that is not its id", "other", operatorTicket(), /the key of a ticket must equal its id/],
   [
     "an unknown type",
     "t",
-    person({ type: "magic" }),
+    operatorTicket({ type: "magic" }),
     /Unsupported value: "magic": supported values: "csi-attacher"/,
   ],
-  ["an id with a slash", "a/b", person({ id: "a/b" }), /attachmentTickets\[a\/b\]\.id: Invalid value/],
-  ["an empty id", "", person({ id: "" }), /id: Invalid value|should be at least 1 chars/],
+  [
+    "an id with a slash",
+    "a/b",
+    operatorTicket({ id: "a/b" }),
+    /attachmentTickets\[a\/b\]\.id: Invalid value/,
+  ],
+  ["an empty id", "", operatorTicket({ id: "" }), /id: Invalid value|should be at least 1 chars/],
   [
     "an id of 300 characters",
     "x".repeat(300),
-    person({ id: "x".repeat(300) }),
+    operatorTicket({ id: "x".repeat(300) }),
     /Too long: may not be more than 253/,
   ],
-  ["a node that is a path", "t", person({ nodeID: "../a" }), /nodeID: Invalid value: "\.\.\/a"/],
-  ["no node", "t", person({ nodeID: "" }), /nodeID: Invalid value/],
-  ["no holder", "t", person({ parameters: {} }), /names its holder in parameters\.lastAttachedBy/],
+  ["a node that is a path", "t", operatorTicket({ nodeID: "../a" }), /nodeID: Invalid value: "\.\.\/a"/],
+  ["no node", "t", operatorTicket({ nodeID: "" }), /nodeID: Invalid value/],
+  ["no holder", "t", operatorTicket({ parameters: {} }), /names its holder in parameters\.lastAttachedBy/],
   [
     "a front end of both kinds",
     "t",
-    person({ parameters: { lastAttachedBy: "a", disableFrontend: "both" } }),
+    operatorTicket({ parameters: { lastAttachedBy: "a", disableFrontend: "both" } }),
     /true, false or any/,
   ],
   [
@@ -85,8 +90,8 @@ const REFUSED: [string, string, object, RegExp][] = [
     },
     /of no kind that tickets may die with/,
   ],
-  ["an end that is no time", "t", person({ expiresAt: "soon" }), /expiresAt: Invalid value: "soon"/],
-  ["a number below zero", "t", person({ generation: -1 }), /generation: Invalid value: -1/],
+  ["an end that is no time", "t", operatorTicket({ expiresAt: "soon" }), /expiresAt: Invalid value: "soon"/],
+  ["a number below zero", "t", operatorTicket({ generation: -1 }), /generation: Invalid value: -1/],
 ];
 for (const [what, key, ticket, message] of REFUSED) {
   test(`${what} is refused`, everyday(), async () => {
@@ -115,7 +120,7 @@ test("every type of the design is taken, and no other", everyday(), async () => 
   );
   for (const type of types) {
     const { code, stderr } = await patch(
-      { spec: { attachmentTickets: { t: { ...person({ type }), owner } } } },
+      { spec: { attachmentTickets: { t: { ...operatorTicket({ type }), owner } } } },
       "--dry-run=server",
     );
     assert.equal(code, 0, stderr);
@@ -152,7 +157,7 @@ test(
   "a ticket written with kubectl is numbered, satisfied and shown in the columns",
   everyday(),
   async () => {
-    assert.equal((await put("t", person({ generation: 9_000_000 }))).code, 0);
+    assert.equal((await put("t", operatorTicket({ generation: 9_000_000 }))).code, 0);
     const attached = await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
     assert.ok((attached?.spec.attachmentTickets?.t?.generation ?? 0) < 1000);
     const shown = await kubectl(["get", KIND]);
@@ -167,15 +172,18 @@ test(
   },
 );
 
-test("a second person does not take the first one's ticket by writing over it", everyday(), async () => {
-  const { code, stderr } = await put("t", person({ nodeID: "b", parameters: { lastAttachedBy: "bob" } }));
+test("a second operator does not take the first one's ticket by writing over it", everyday(), async () => {
+  const { code, stderr } = await put(
+    "t",
+    operatorTicket({ nodeID: "b", parameters: { lastAttachedBy: "bob" } }),
+  );
   assert.equal(code, 1);
   assert.match(stderr, /a ticket stays its holder's/);
 });
 
 test("neither the type of a ticket nor node and front end of a CSI ticket change", everyday(), async () => {
   assert.match(
-    (await put("t", person({ type: "csi-attacher", owner }))).stderr,
+    (await put("t", operatorTicket({ type: "csi-attacher", owner }))).stderr,
     /the type of a ticket is immutable/,
   );
   assert.equal((await put("c", { id: "c", type: "csi-attacher", nodeID: "a", owner })).code, 0);
@@ -187,7 +195,7 @@ test("neither the type of a ticket nor node and front end of a CSI ticket change
 });
 
 test(
-  "a ticket that is edited, or applied again as it was, gets a new number: no old verdict counts for it",
+  "a ticket that is edited, or applied again as it was, gets a new number: no old result counts for it",
   everyday(),
   async () => {
     await server.until((a) => a !== undefined && ticketStatus(a, "t")?.satisfied === true);
@@ -224,10 +232,10 @@ test(
 );
 
 test(
-  "a ticket for a node that does not exist waits and says so, and takes nothing away",
+  "a ticket for a node that does not exist waits and reports why, and takes nothing away",
   everyday(),
   async () => {
-    assert.equal((await put("lost", person({ id: "lost", nodeID: "mars" }))).code, 0);
+    assert.equal((await put("lost", operatorTicket({ id: "lost", nodeID: "mars" }))).code, 0);
     await server.until((a) =>
       (a?.status?.attachmentTicketStatuses?.lost?.conditions[0]?.message ?? "").includes(
         'there is no node "mars"',
@@ -240,12 +248,12 @@ test(
 );
 
 test("a status written by hand is put right", everyday(), async () => {
-  const lie: Record<string, Partial<AttachmentTicket> & object> = { orphaned: { id: "ghost" } };
+  const lie: Record<string, Partial<AttachmentTicket> & object> = { orphaned: { id: "other" } };
   const body = {
     status: {
       holder: "me",
       satisfied: 7,
-      attachmentTicketStatuses: { ...lie, orphaned: { id: "ghost", satisfied: true } },
+      attachmentTicketStatuses: { ...lie, orphaned: { id: "other", satisfied: true } },
     },
   };
   assert.equal((await patch(body, "--subresource=status")).code, 0);

@@ -91,11 +91,11 @@ const refused: [what: string, resource: Resource, fields: object, why: RegExp][]
     { driver: "d", deletionPolicy: "Retain", deleteMembers: "true" },
     /needs deletionPolicy Delete/,
   ],
-  ["no word at all", CLASS, { driver: "d", deletionPolicy: "Delete", deleteMembers: true }, /deleteMembers/],
+  ["not text at all", CLASS, { driver: "d", deletionPolicy: "Delete", deleteMembers: true }, /deleteMembers/],
   ["too many members", CLASS, { driver: "d", deletionPolicy: "Delete", maxMembers: 201 }, /maxMembers/],
 ];
 
-test("groups, contents and classes that can be are taken; a content without a policy, and all else that cannot be, says what is wrong", async (t) => {
+test("groups, contents and classes that can be are taken; a content without a policy, and all else that cannot be, are refused with what is wrong", async (t) => {
   const { create } = await start(t);
   for (const [resource, fields] of taken) await create(resource, "x", fields);
   for (const [what, resource, fields, why] of refused)

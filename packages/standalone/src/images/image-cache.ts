@@ -15,7 +15,7 @@ export interface Image {
 
 /**
  * Unpacked images by digest, `unpacked/HEX/rootfs`, and what digest each name had when it was last asked for, `names/`.
- * `incoming-*` holds what is not complete; whoever opens the cache removes it.
+ * `incoming-*` contains what is not complete; whoever opens the cache removes it.
  */
 export interface ImageCache {
   /** Digest that the name had when it was last brought here, if that image is still here. */
@@ -70,7 +70,7 @@ export async function openImageCache(folder: string): Promise<ImageCache> {
   }
 
   async function putInPlace(incoming: string | undefined, digest: string): Promise<void> {
-    if (incoming === undefined) throw new Error("the image was removed while it was being looked at");
+    if (incoming === undefined) throw new Error("the image was removed while it was being read");
     // Without its configuration, which goes first of all, it counts for nothing.
     await rm(placeOf(digest), { recursive: true, force: true });
     await rename(incoming, placeOf(digest));

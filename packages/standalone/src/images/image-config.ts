@@ -1,6 +1,6 @@
 import { defined } from "@mooring/store";
 
-/** What an image says about how its program is started: `config` of an OCI image configuration. */
+/** What an image records about how its program is started: `config` of an OCI image configuration. */
 export interface ImageConfig {
   Entrypoint?: readonly string[];
   Cmd?: readonly string[];
@@ -20,12 +20,12 @@ export function parseImageConfig(text: string): ImageConfig {
   if (config === undefined || config === null) return {};
   const given = asObject(config, "config");
   return defined({
-    Entrypoint: words(given, "Entrypoint"),
-    Cmd: words(given, "Cmd"),
-    Env: words(given, "Env"),
-    WorkingDir: word(given, "WorkingDir"),
-    User: word(given, "User"),
-    StopSignal: word(given, "StopSignal"),
+    Entrypoint: stringList(given, "Entrypoint"),
+    Cmd: stringList(given, "Cmd"),
+    Env: stringList(given, "Env"),
+    WorkingDir: stringField(given, "WorkingDir"),
+    User: stringField(given, "User"),
+    StopSignal: stringField(given, "StopSignal"),
   });
 }
 
@@ -56,14 +56,14 @@ function asObject(value: unknown, what: string): Fields {
   return value as Fields;
 }
 
-function word(from: Fields, name: string): string | undefined {
+function stringField(from: Fields, name: string): string | undefined {
   const value = from[name];
   if (value === undefined || value === null || value === "") return undefined;
   if (isText(value)) return value;
   throw new Error(`config.${name} of the image is no text`);
 }
 
-function words(from: Fields, name: string): readonly string[] | undefined {
+function stringList(from: Fields, name: string): readonly string[] | undefined {
   const value = from[name];
   if (value === undefined || value === null) return undefined;
   if (Array.isArray(value) && value.every(isText)) return value;

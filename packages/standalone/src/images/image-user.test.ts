@@ -24,7 +24,7 @@ const PASSWD =
   "root:x:0:0:root:/root:/bin/sh\napp:x:1000:1001:An app:/home/app:/bin/sh\nbad:x:zero:0::/:/bin/sh\n";
 const GROUP = "root:x:0:\napp:x:1001:\ndisk:x:6:app,other\nlogs:x:7:other\n";
 
-test("who an image runs as is told by its own files, and the pod's word counts before that", async () => {
+test("the user of an image comes from its own files, and the pod's field counts before that", async () => {
   const image = await root(PASSWD, GROUP);
   const found = async (user: string, asked = {}) => {
     const { uid, gid, groups, named, home } = await imageUser(image, user, asked);

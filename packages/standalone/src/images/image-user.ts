@@ -7,14 +7,14 @@ export interface ImageUser {
   /** Groups of the image's /etc/group that list the user. */
   groups: readonly number[];
   home?: string;
-  /** It is told by name, or not at all: nothing says whether that is root but the image. */
+  /** It is given by name, or not at all: only the image shows whether that is root. */
   named: boolean;
 }
 
 const FILE_BYTES = 1024 * 1024;
 const LARGEST = 0xffff_fffe;
 
-/** What the pod says, which counts before the image. */
+/** What the pod sets, which counts before the image. */
 interface AskedUser {
   uid?: number;
   gid?: number;
@@ -25,10 +25,10 @@ export async function imageUser(root: string, user: string, asked: AskedUser): P
   const colon = user.indexOf(":");
   const [who, ofGroup] = colon < 0 ? [user, ""] : [user.slice(0, colon), user.slice(colon + 1)];
   const lines = async (file: string) => tableOf(await readInRoot(root, file, FILE_BYTES));
-  const people = await lines("/etc/passwd");
+  const entries = await lines("/etc/passwd");
   const own = asked.uid === undefined ? who : String(asked.uid);
   const number = own === "" ? 0 : numberOf(own);
-  const entry = people.find(([name, , uid]) =>
+  const entry = entries.find(([name, , uid]) =>
     number === undefined ? name === own : numberOf(uid) === number,
   );
   const uid = number ?? numberOf(entry?.[2]);

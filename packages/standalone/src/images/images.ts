@@ -22,7 +22,7 @@ interface ImagesOptions {
   signal: AbortSignal;
 }
 
-/** The policy forbids to look for it elsewhere, and it is not here. */
+/** The policy forbids to pull it, and it is not here. */
 export class ImageNeverPull extends Error {}
 
 /** Credentials of registries: `auths` of a `.dockerconfigjson`. */
@@ -107,7 +107,7 @@ async function openCache({ folder, secrets }: ImagesOptions): Promise<ImageCache
 
 async function imageOf(cache: ImageCache, image: Remote, digest: string): Promise<Image> {
   const found = await cache.open(digest);
-  if (found === undefined) throw new Error(`${nameOf(image)} was removed while it was being looked at`);
+  if (found === undefined) throw new Error(`${nameOf(image)} was removed while it was being read`);
   const name = image.kind === "layout" ? nameOf(image) : image.name;
   return { ...found, id: `${name}@${digest}` };
 }

@@ -48,7 +48,7 @@ export async function fetchImage(
   return readConfig(join(folder, LAYOUT));
 }
 
-/** What people write. */
+/** What operators write. */
 export function nameOf(image: Remote): string {
   if (image.kind === "layout") return `oci:${image.path}:${image.tag}`;
   const tag = image.tag === undefined ? "" : `:${image.tag}`;
@@ -79,16 +79,16 @@ async function skopeo(
   const more = cwd === undefined ? { signal } : { signal, cwd };
   const result = await exec.try("skopeo", ["--command-timeout", LIMIT, ...args], more);
   if (result.exitCode === 0) return result;
-  throw new Error(`cannot get ${nameOf(image)}: ${lastWord(result)}. ${adviceFor(image)}`);
+  throw new Error(`cannot get ${nameOf(image)}: ${lastMessage(result)}. ${adviceFor(image)}`);
 }
 
 function adviceFor(image: Remote): string {
   return image.kind === "layout"
-    ? "Is there an OCI image layout with that tag? `skopeo inspect` tells"
+    ? "Is there an OCI image layout with that tag? `skopeo inspect` shows"
     : "Does this machine reach the registry? Images that are on it already need none: image: host, dir:/PATH, oci:/PATH[:TAG]";
 }
 
-function lastWord({ stderr, exitCode }: ExecResult): string {
+function lastMessage({ stderr, exitCode }: ExecResult): string {
   const messages = [...stderr.matchAll(/msg=("(?:[^"\\]|\\.)*")/g)].map(([, text]) => unquoted(text ?? '""'));
   return messages.at(-1) ?? (stderr.trim().split("\n").at(-1) || `skopeo ended with exit code ${exitCode}`);
 }

@@ -4,7 +4,7 @@ import { InvalidImageName, parseImage } from "./reference.ts";
 
 const DIGEST = `sha256:${"a".repeat(64)}`;
 
-test("names of images are read as people write them everywhere", () => {
+test("names of images are read as they are written everywhere", () => {
   assert.deepEqual(parseImage("host"), { kind: "host" });
   assert.deepEqual(parseImage("dir:/srv/root"), { kind: "folder", path: "/srv/root" });
   assert.deepEqual(parseImage("oci:/srv/layout"), { kind: "layout", path: "/srv/layout", tag: "latest" });

@@ -72,7 +72,7 @@ function registry(text: string): ImageReference {
   };
 }
 
-/** As everywhere: what is before the first slash is a registry if it looks like a host; else it is Docker Hub's. */
+/** As everywhere: what is before the first slash is a registry if it has the form of a host; else it is Docker Hub's. */
 function splitDomain(path: string): { domain: string; rest: string } {
   const slash = path.indexOf("/");
   const first = path.slice(0, Math.max(slash, 0));

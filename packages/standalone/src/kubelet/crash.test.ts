@@ -17,7 +17,7 @@ import {
 } from "./testing/test-cluster.ts";
 
 const OURS = /^standalone\/(?:binder|scheduler|attach-detach|kubelet|runtime|images)\//;
-/** Gaps that this scenario has no way through. */
+/** Failpoints that this scenario does not pass. */
 const UNREACHED = /volume-unreserved|reservation-reset|ephemeral-claim-created/;
 
 function runScenario(
@@ -40,19 +40,19 @@ function runScenario(
   return new Promise((resolve) => child.once("close", (code, signal) => resolve({ code, signal, output })));
 }
 
-const gaps = failpointNames().filter((name) => OURS.test(name) && !UNREACHED.test(name));
+const failpoints = failpointNames().filter((name) => OURS.test(name) && !UNREACHED.test(name));
 
-assert.ok(gaps.length > 20, `these cannot be all gaps: ${gaps.join(", ")}`);
+assert.ok(failpoints.length > 20, `these cannot be all failpoints: ${failpoints.join(", ")}`);
 
 const program = await bundleProgram(join(import.meta.dirname, "testing/scenario.ts"));
 after(() => program.remove());
 
-killEveryFailpoint(gaps, { everyday: 1, full: 6 }, (gap) => {
-  test(`killed right after ${gap}, the next start finishes the work and leaves nothing`, async () => {
+killEveryFailpoint(failpoints, { everyday: 1, full: 6 }, (failpoint) => {
+  test(`killed right after ${failpoint}, the next start finishes the work and leaves nothing`, async () => {
     const folder = await mkdtemp("/tmp/mooring-crash-");
     try {
-      const first = await runScenario(folder, gap);
-      assert.equal(first.signal, "SIGKILL", `the gap was not passed: ${first.output}`);
+      const first = await runScenario(folder, failpoint);
+      assert.equal(first.signal, "SIGKILL", `the failpoint was not passed: ${first.output}`);
       const second = await runScenario(folder);
       assert.equal(second.code, 0, second.output);
       await assertNothingLeft(folder);
@@ -67,10 +67,10 @@ killEveryFailpoint(gaps, { everyday: 1, full: 6 }, (gap) => {
 
 test("killed while a pod runs: its process goes on and is taken over, with its volume, restarts and log as they were", async () => {
   let cluster: TestCluster | undefined;
-  const holder = await bundleProgram(join(import.meta.dirname, "testing/hold.ts"));
+  const program = await bundleProgram(join(import.meta.dirname, "testing/run-until-killed.ts"));
   const folder = await mkdtemp("/tmp/mooring-crash-");
   try {
-    const child = spawn(process.execPath, [holder.path, folder], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [program.path, folder], { stdio: ["ignore", "pipe", "inherit"] });
     for await (const chunk of child.stdout) if (String(chunk).includes("running")) break;
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -93,7 +93,7 @@ test("killed while a pod runs: its process goes on and is taken over, with its v
     await assertNothingLeft(folder);
   } finally {
     await cluster?.stop();
-    await holder.remove();
+    await program.remove();
     await cleanUp(folder);
   }
 });

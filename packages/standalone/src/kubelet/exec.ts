@@ -41,7 +41,7 @@ async function runningContainer(
     .find((each) => each.pod.uid === pod.metadata.uid && each.name === container && each.state === "running");
   if (found === undefined)
     throw badRequest(
-      `container "${container}" in pod "${name}" is not running: kubectl get pod ${name} tells why`,
+      `container "${container}" in pod "${name}" is not running: kubectl get pod ${name} shows why`,
     );
   return found;
 }

@@ -121,8 +121,8 @@ test("a pod's fields count before those of its image, as in Kubernetes", async (
   assert.match(await output("asked"), /^args pod image\n\/tmp\nuid=4242 gid=4343/);
   await create("command", { image, command: ["echo", "alone"] });
   assert.equal(await output("command"), "alone\n");
-  await create("nobody-knows", { image, securityContext: { runAsNonRoot: true } });
-  assert.match(await waits("nobody-knows", "CreateContainerConfigError"), /runAsNonRoot.*"app" is a name/);
+  await create("unknown-user", { image, securityContext: { runAsNonRoot: true } });
+  assert.match(await waits("unknown-user", "CreateContainerConfigError"), /runAsNonRoot.*"app" is a name/);
 });
 
 test("a folder that has what no container may see is no image", async () => {
@@ -136,7 +136,7 @@ test("a folder that has what no container may see is no image", async () => {
   assert.match(await waits("unnamed", "InvalidImageName"), /must be absolute/);
 });
 
-test("an image is brought here once, by digest, and asked for again as the policy says", async () => {
+test("an image is pulled once, by digest, and asked for again as the policy says", async () => {
   const image = `${registry.address}/app:net`;
   await create("never", { image, imagePullPolicy: "Never" });
   assert.match(await waits("never", "ErrImageNeverPull"), /Never/);
@@ -179,17 +179,17 @@ async function layersOf(place: string): Promise<string[]> {
   );
 }
 
-test("a registry's own word is told, and a pod's credentials are used", async () => {
+test("a registry's own message is reported, and a pod's credentials are used", async () => {
   await create("missing", { image: `${registry.address}/app:none` });
   assert.match(
     await waits("missing", "ErrImagePull"),
     /app:none.*manifest unknown.*image: host, dir:\/PATH/s,
   );
-  registry.credentials = "me:secret-word";
+  registry.credentials = "me:secret-text";
   const image = `${registry.address}/app:net`;
   await create("denied", { image, imagePullPolicy: "Always" });
   assert.match(await waits("denied", "ErrImagePull"), /authentication required|unauthorized/i);
-  const auths = { [registry.address]: { auth: btoa("me:secret-word") } };
+  const auths = { [registry.address]: { auth: btoa("me:secret-text") } };
   await store.create(Secrets, {
     ...{ apiVersion: "v1", kind: "Secret", metadata: { name: "login", namespace: "default" } },
     type: "kubernetes.io/dockerconfigjson",

@@ -1,19 +1,19 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-/** Where a kubelet keeps things, as CSI drivers and people know it. */
+/** Where a kubelet keeps things, as CSI drivers and operators know it. */
 export interface KubeletPaths {
   readonly root: string;
   pods: string;
   pod(uid: string): string;
   /** `kubernetes.io~empty-dir` and the like. */
   localVolume(uid: string, plugin: string, name: string): string;
-  /** Folder of one volume of one pod; holds `vol_data.json` and, for a file system, `mount`. */
+  /** Folder of one volume of one pod; contains `vol_data.json` and, for a file system, `mount`. */
   publication(uid: string, volume: string): string;
   /** Target of NodePublishVolume. */
   publishTarget(uid: string, volume: string, block: boolean): string;
   devices: string;
-  /** Folder of one staged volume; holds `vol_data.json` and, for a file system, `globalmount`. */
+  /** Folder of one staged volume; contains `vol_data.json` and, for a file system, `globalmount`. */
   device(driver: string, handle: string): string;
   /** Target of NodeStageVolume. */
   stageTarget(driver: string, handle: string, volume: string, block: boolean): string;

@@ -246,7 +246,7 @@ test("OnFailure: restarted until it succeeds; the count, the last state and the 
   assert.equal(await logOf(cluster, "retry", { previous: true }), "broken\n");
 });
 
-test("a container that keeps crashing is held back, with CrashLoopBackOff as the reason", async () => {
+test("a container that keeps crashing is delayed, with CrashLoopBackOff as the reason", async () => {
   const { store } = cluster;
   await store.create(Pods, withContainers("crash", [{ script: "exit 1" }], { restartPolicy: "Always" }));
   const seen = await eventually(
@@ -270,7 +270,7 @@ test("deletion sends SIGTERM, waits out the grace period, and the object goes la
     ]),
   );
   await eventually(store, Pods, "leaving", phase("Running"));
-  // Before that it knows nothing of a grace.
+  // Before that it has no handler for the signal.
   await logShows(cluster, "leaving", /up/);
   const begun = Date.now();
   const marked = await store.delete(Pods, { namespace: "default", name: "leaving" });
@@ -390,7 +390,7 @@ test("a subPath is a folder of the volume, made when it is missing, and never le
   );
 });
 
-test("a program that does not exist is told as the container's end", async () => {
+test("a program that does not exist is reported as the container's end", async () => {
   const ended = await runToEnd(
     pod("missing", "", { containers: [{ name: "main", image: "host", command: ["no-such-program"] }] }),
     "Failed",

@@ -26,7 +26,7 @@ export async function openPort(
   const host = await runtime.listenerOf(pod.metadata.uid ?? "", port);
   if (host === undefined)
     throw badRequest(
-      `no program of pod "${name}" listens on port ${port}; kubectl logs ${name} may tell why`,
+      `no program of pod "${name}" listens on port ${port}; kubectl logs ${name} may show why`,
     );
   const socket = connect({ host, port, allowHalfOpen: true });
   socket.on("error", () => {});

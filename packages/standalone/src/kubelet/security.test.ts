@@ -14,7 +14,7 @@ function limited(name: string, script: string, limits: Record<string, string>) {
   return pod(name, "", { containers: [{ name: "main", image: "host", command, resources: { limits } }] });
 }
 
-test("a pod that asks for what it would not get waits, and says which field it is", async () => {
+test("a pod that asks for what it would not get waits, and its status names the field", async () => {
   const command = ["sh", "-c", FOREVER];
   const securityContext = { privileged: true };
   await store.create(
@@ -35,7 +35,7 @@ test("a pod that asks for what it would not get waits, and says which field it i
   await remove("refused");
 });
 
-test("a container that takes more memory than its limit is killed, and told as OOMKilled", {
+test("a container that takes more memory than its limit is killed, and reported as OOMKilled", {
   skip: here.has("memory") ? false : "this machine has no memory controller",
 }, async () => {
   const script = "exec perl -e 'my @all; push @all, q(x) x 1048576 for 1 .. 512; print qq(all of it\\n)'";
@@ -86,7 +86,7 @@ test("a clean stop is no crash: also a container that was restarted before runs 
   const status = (await store.get(Pods, { namespace: "default", name: "stopped" })).status
     ?.containerStatuses?.[0];
   const began = Date.parse(status?.state?.running?.startedAt ?? "");
-  // A crash would have been held back for 10 s from its end; the API keeps whole seconds.
+  // A crash would have been delayed for 10 s from its end; the API keeps whole seconds.
   assert.ok(began - from < 9000, `it began ${began - from} ms after the start`);
   await remove("stopped");
 });

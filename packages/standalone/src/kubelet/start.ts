@@ -70,7 +70,7 @@ interface Parts extends PodControllerOptions {
 /**
  * Runs the pods of one node. When the signal aborts, the pods' processes are ended as for a deletion, their volumes
  * are unpublished, unstaged and detached, and their objects stay: the next start runs them again as restartPolicy
- * says. When this process is killed instead, everything keeps running and the next start takes it over.
+ * asks. When this process is killed instead, everything keeps running and the next start takes it over.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   // Works on after the caller's signal, until the pods have gone.

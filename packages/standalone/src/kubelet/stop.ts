@@ -15,7 +15,7 @@ interface StopOptions {
   logger: Logger;
 }
 
-/** An operator who stops Mooring does not wait for minutes, whatever a pod says. */
+/** An operator who stops Mooring does not wait for minutes, whatever a pod asks for. */
 const LONGEST_GRACE_MS = 30_000;
 const UNMOUNT_MS = 60_000;
 

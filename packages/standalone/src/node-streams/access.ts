@@ -17,7 +17,7 @@ export interface NodeAccess {
   port: number;
   /** PEM of the authority that the node has made for itself at this start, and nobody else has the key of. */
   ca: string;
-  /** Whoever knows this bearer token was let into the API server's secrets. */
+  /** Whoever has this bearer token was let into the API server's secrets. */
   token: string;
 }
 

@@ -61,7 +61,7 @@ async function elsewhere(
   if (access === undefined) throw cannot(away ?? "it does not say how; is its Mooring of this version?");
   return async (connection, path, stop) => {
     const over = new AbortController();
-    // A machine that is lost says no farewell.
+    // A machine that is lost closes no connection.
     void watchNode(store, where, AbortSignal.any([over.signal, stop])).then(() => over.abort());
     try {
       await relay(connection, access, path, AbortSignal.any([over.signal, stop]));

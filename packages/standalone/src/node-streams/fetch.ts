@@ -6,7 +6,7 @@ import type { LogRequest } from "../kubelet/index.ts";
 import type { NodeAccess } from "./access.ts";
 import { LOGS_PATH, writeQuery } from "./query.ts";
 
-/** How long a node may take to answer the handshake. What it has to say may take as long as it likes. */
+/** How long a node may take to answer the handshake. The body may take as long as it likes. */
 const CONNECT_MS = 5000;
 
 /**
@@ -34,7 +34,7 @@ async function open(
     headers: { authorization: `Bearer ${token}` },
   });
   const late = setTimeout(
-    () => request.destroy(new Error(`no answer for ${CONNECT_MS / 1000} s`)),
+    () => request.destroy(new Error(`no response for ${CONNECT_MS / 1000} s`)),
     CONNECT_MS,
   );
   request.once("socket", (socket) => socket.once("secureConnect", () => clearTimeout(late)));

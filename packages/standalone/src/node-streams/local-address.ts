@@ -14,7 +14,7 @@ export async function addressTowards(url: string, signal: AbortSignal): Promise<
   try {
     await once(socket, "connect", { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
     const { localAddress } = socket;
-    if (localAddress === undefined) throw new Error(`cannot tell from which address ${url} is reached`);
+    if (localAddress === undefined) throw new Error(`cannot find from which address ${url} is reached`);
     return localAddress;
   } finally {
     socket.destroy();

@@ -1,7 +1,7 @@
 import { badRequest } from "@mooring/store";
 import type { ExecRequest, ForwardRequest, LogRequest } from "../kubelet/index.ts";
 
-/** The paths that a node answers; the last two take the connection over. */
+/** The paths that a node serves; the last two take the connection over. */
 export const LOGS_PATH = "/logs";
 export const EXEC_PATH = "/exec";
 export const FORWARD_PATH = "/portforward";
@@ -49,7 +49,7 @@ export function execPath(request: WantedExec): string {
   const { namespace, pod, container, command } = request;
   const query = new URLSearchParams({ namespace, pod, container });
   for (const name of EXEC_FLAGS) if (request[name]) query.set(name, "true");
-  for (const word of command) query.append("command", word);
+  for (const arg of command) query.append("command", arg);
   return `${EXEC_PATH}?${query}`;
 }
 

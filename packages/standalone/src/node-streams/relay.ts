@@ -9,7 +9,7 @@ import type { NodeAccess } from "./access.ts";
 import { failure } from "./fetch.ts";
 
 /** How long a node may take to take a connection over. */
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 /** Of a handshake, in either direction; everything else stays where it is. */
 const PASSED = [
   ...["upgrade", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol"],
@@ -38,11 +38,11 @@ export async function relay(
   path: string,
   stop: AbortSignal,
 ): Promise<void> {
-  const { answer, socket: node, head } = await ask(access, path, passed(request.headers), stop);
+  const { response: handshake, socket: node, head } = await ask(access, path, passed(request.headers), stop);
   const { socket: client } = upgrade;
   response.detachSocket(client as never);
   response.statusCode = 101;
-  const lines = Object.entries(passed(answer.headers)).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(passed(handshake.headers)).map(([name, value]) => `${name}: ${value}`);
   client.write(["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", ...lines, "", ""].join("\r\n"));
   if (head.length > 0) node.unshift(head);
   if (upgrade.head.length > 0) client.unshift(upgrade.head);
@@ -63,7 +63,7 @@ export async function relay(
 }
 
 interface Taken {
-  answer: IncomingMessage;
+  response: IncomingMessage;
   socket: Duplex;
   head: Buffer;
 }
@@ -78,12 +78,15 @@ async function ask(
     ...{ host, port, ca, path, agent: false, minVersion: "TLSv1.2", signal: stop },
     headers: { ...headers, connection: "Upgrade", authorization: `Bearer ${token}` },
   });
-  const late = setTimeout(() => sent.destroy(new Error(`no answer for ${ANSWER_MS / 1000} s`)), ANSWER_MS);
-  const refused = once(sent, "response").then(async ([answer]) => {
-    throw await failure(answer as IncomingMessage);
+  const late = setTimeout(
+    () => sent.destroy(new Error(`no response for ${RESPONSE_MS / 1000} s`)),
+    RESPONSE_MS,
+  );
+  const refused = once(sent, "response").then(async ([response]) => {
+    throw await failure(response as IncomingMessage);
   });
   const taken = once(sent, "upgrade").then(
-    ([answer, socket, head]): Taken => ({ answer, socket: socket as Duplex, head: head as Buffer }),
+    ([response, socket, head]): Taken => ({ response, socket: socket as Duplex, head: head as Buffer }),
   );
   // Whichever comes second is nobody's.
   refused.catch(() => {});

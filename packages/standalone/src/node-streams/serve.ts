@@ -8,8 +8,8 @@ import { sendLog } from "../apiserver/http/send-log.ts";
 import type { KeyPair } from "../apiserver/pki/issue.ts";
 import type { Kubelet } from "../kubelet/index.ts";
 import type { Upgrade } from "../streams/handshake.ts";
+import { acceptUpgrade } from "./accept-upgrade.ts";
 import { isToken, publishAccess, withdrawAccess } from "./access.ts";
-import { answerUpgrade } from "./answer-upgrade.ts";
 import { LOGS_PATH, readQuery } from "./query.ts";
 
 export interface StreamServerOptions {
@@ -31,7 +31,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
   const token = randomBytes(32).toString("base64url");
   const { ca, pair } = await issue(host);
   const server = createServer({ ...pair, minVersion: "TLSv1.2" }, (request, response) => {
-    void answer(options, token, request, { response });
+    void serve(options, token, request, { response });
   });
   server.on("tlsClientError", () => {});
   server.on("upgrade", (request, socket, head) => {
@@ -40,7 +40,7 @@ export async function serveNodeStreams(options: StreamServerOptions): Promise<{ 
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Socket);
     response.once("finish", () => socket.end());
-    void answer(options, token, request, { response, upgrade: { socket, head } });
+    void serve(options, token, request, { response, upgrade: { socket, head } });
   });
   server.listen(0, host);
   await once(server, "listening");
@@ -72,7 +72,7 @@ async function stopped(server: Server, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-async function answer(
+async function serve(
   { kubelet, logger, signal }: StreamServerOptions,
   token: string,
   request: IncomingMessage,
@@ -86,9 +86,9 @@ async function answer(
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
     if (!isToken(given, token)) throw new StatusError("Unauthorized", "Unauthorized");
     if (upgrade !== undefined)
-      return await answerUpgrade(kubelet, { request, response, upgrade, url }, signal);
+      return await acceptUpgrade(kubelet, { request, response, upgrade, url }, signal);
     if (request.method !== "GET" || url.pathname !== LOGS_PATH) {
-      throw new StatusError("NotFound", "a node answers for its pods only");
+      throw new StatusError("NotFound", "a node serves its own pods only");
     }
     const asked = readQuery(url.searchParams, AbortSignal.any([over.signal, signal]));
     await sendLog(response, kubelet.logs(asked), over.signal);

@@ -12,7 +12,7 @@ export interface MooringNodeOptions {
   stateDir: string;
   /** Pools of this node; their Pool objects are made when they are not there. */
   pools: readonly AgentPool[];
-  /** How long a shared pool's images are held without a renewal; the same on every node. */
+  /** How long leases of a shared pool's images last without a renewal; the same on every node. */
   leases: Partial<LeaseTimes>;
   /** Name of the Node and of the CSI node: a DNS-1123 subdomain. */
   nodeName: string;

@@ -24,7 +24,7 @@ export interface BaseRoot {
   mountPoint(target: string, kind: "directory" | "file"): Promise<string>;
   /**
    * Lets containers see what the machine has by now. An overlay does not expect its lower layer to change: a program
-   * that was looked for in vain stays missing after somebody installed it, until the cached answer is dropped.
+   * that was not found stays missing after somebody installed it, until the cached result is dropped.
    */
   refresh(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export const FRESH = ["/proc", "/dev", "/sys", "/tmp", "/run"];
 export async function openBaseRoot(host: Host, folder: string): Promise<BaseRoot> {
   const path = join(folder, "root");
   if ((await host.mounts.at(path)).length === 0) {
-    // What a start that was killed half-way left here holds nothing that anyone uses yet.
+    // What a start that was killed half-way left here has nothing that anyone uses yet.
     await closeBaseRoot(host, folder);
     await build(host, folder, path);
   }
@@ -100,7 +100,7 @@ async function build(host: Host, folder: string, path: string): Promise<void> {
   await host.exec.run("mount", ["--make-private", scratch]);
   failpoints.scratchMounted();
   const mounts = new Set((await host.mounts.list()).map((mount) => mount.target));
-  // The root comes last into place: that it is mounted says that everything is. So layers are built in the scratch
+  // The root comes last into place: that it is mounted proves that everything is. So layers are built in the scratch
   // file system, and `/` is moved there with all that is on it.
   const staging = join(scratch, "root");
   await mkdir(staging);

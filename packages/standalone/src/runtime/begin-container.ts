@@ -28,7 +28,7 @@ export interface RuntimeContext {
   bootID: string;
   run: RunFolder;
   host: Host;
-  /** Where one container's things are, and whom to tell. */
+  /** Where one container's things are, and who is notified. */
   of(record: ContainerRecord): ContainerContext;
 }
 
@@ -114,7 +114,7 @@ async function rootOf(
   return { path, layers, extra, hidden, mountPoint: base.mountPoint };
 }
 
-/** As on every pod that has the machine's network: names are looked up as the machine does. */
+/** As on every pod that has the machine's network: names are resolved as the machine does. */
 async function namesOfMachine(): Promise<ContainerMount[]> {
   const found = await Promise.all(
     ["/etc/resolv.conf", "/etc/hosts"].map(async (target) => {
@@ -191,7 +191,7 @@ async function forgetProcesses(
   return { ...rest, bootID, shutdown: true };
 }
 
-/** A file of its own for the container's last words; everyone in it may write to it. */
+/** A file of its own for the container's termination message; everyone in it may write to it. */
 async function withMessageFile(config: ContainerConfig, files: ContainerFiles): Promise<ContainerConfig> {
   if (config.terminationMessage === undefined) return config;
   await writeFile(files.message, "");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 
-/** What is written before a container is started. Holds no environment: that may be secret. */
+/** What is written before a container is started. Contains no environment: that may be secret. */
 export interface ContainerRecord {
   id: string;
   pod: { uid: string; namespace: string; name: string };
@@ -62,7 +62,7 @@ export async function writeRecord(files: ContainerFiles, record: ContainerRecord
   await rename(temporary, join(files.folder, "record.json"));
 }
 
-/** All containers below `root`; a folder without a record is one whose start or removal was cut short, and goes. */
+/** All containers below `root`; a folder without a record is one whose start or removal was interrupted, and goes. */
 export async function readRecords(
   root: string,
   filesOf: (id: string) => ContainerFiles,

@@ -79,7 +79,7 @@ export async function superviseContainer(
   async function killAll(): Promise<void> {
     if (record.init !== undefined) await signalProcess(record.init, "SIGKILL");
     await cgroups.kill(record.pod.uid, record.id);
-    // A group does not list who is on the way out; until the init is out, the container's mounts hold their volumes.
+    // A group does not list who is on the way out; until the init is out, the container's mounts keep their volumes busy.
     if (record.init !== undefined) await untilGone(record.init);
   }
 
@@ -101,7 +101,7 @@ export async function superviseContainer(
     return (await cgroups.outOfMemory(record.pod.uid, record.id)) ? { ...exit, reason: "OOMKilled" } : exit;
   }
 
-  /** What the signal does to a program that has not said otherwise: the kernel spares the first process of a namespace. */
+  /** What the signal does to a program that has no handler: the kernel spares the first process of a namespace. */
   async function terminate(init: ProcessIdentity): Promise<void> {
     const { stopSignal = SIGTERM } = record;
     if (await survivesSignal(init, stopSignal)) await signalProcess(init, stopSignal);
@@ -122,7 +122,7 @@ export async function superviseContainer(
     }
   }
 
-  /** The rest of a start that was cut off by the death of who asked for it: nobody waits for that. */
+  /** The rest of a start that was interrupted by the death of who asked for it: nobody waits for that. */
   function goOn(): Promise<void> {
     return start().catch((error: unknown) => {
       if (!closing.signal.aborted) logger.warn({ container: record.id, err: error }, "cannot follow a start");

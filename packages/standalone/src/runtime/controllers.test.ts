@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { controllersHere } from "./controllers.ts";
 
-/** A folder with these files, as /sys/fs/cgroup may look. */
+/** A folder with these files, as /sys/fs/cgroup may have them. */
 async function hierarchy(t: TestContext, files: Record<string, string>): Promise<string> {
   const root = await mkdtemp("/tmp/mooring-controllers-");
   t.after(() => rm(root, { recursive: true }));

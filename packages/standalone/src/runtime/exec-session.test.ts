@@ -100,7 +100,7 @@ test("a terminal has a size that changes, echoes, and takes an interrupt", async
   assert.match(output, /hello\r\n/);
 });
 
-test("a program that is not there is an error of its start, in runc's words", async () => {
+test("a program that is not there is an error of its start, with runc's message", async () => {
   for (const tty of [false, true]) {
     const session = await runtime.open(ID, ["/no/such/program"], { stdin: false, tty });
     session.stdout.resume();

@@ -81,7 +81,7 @@ async function ended(child: ChildProcess, files: Files): Promise<number> {
   throw new ExecStartError(await whyNot(files.log));
 }
 
-/** runc's last word. */
+/** runc's last message. */
 async function whyNot(log: string): Promise<string> {
   const lines = (await readFile(log, "utf8").catch(() => "")).trim().split("\n");
   try {

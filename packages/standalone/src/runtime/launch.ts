@@ -9,7 +9,7 @@ import { RUNC } from "./runc.ts";
  * which a process of the container runs that cannot be found again: not even when Mooring is killed right after the fork.
  *
  * On a busy machine that may come late: the next Mooring has then given up this start, and may have begun it anew with
- * the same names. The status file that we were given tells: it is not the one in the folder any more.
+ * the same names. The status file that we were given shows it: it is not the one in the folder any more.
  */
 const SCRIPT = `
 set -e

@@ -32,7 +32,7 @@ export async function addressOfListener(pids: readonly number[], port: number): 
   return undefined;
 }
 
-/** Words of four bytes in the machine's own order; who listens on any address is reached by the loopback's. */
+/** Integers of four bytes in the machine's own order; who listens on any address is reached by the loopback's. */
 function reachable(hex: string): string {
   const words = hex.match(/.{8}/g) ?? [];
   const bytes = words.flatMap((word) =>

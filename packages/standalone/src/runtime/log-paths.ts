@@ -19,7 +19,7 @@ export function podLogFolder(root: string, pod: LogOwner["pod"]): string {
   return join(root, "pods", `${pod.namespace}_${pod.name}_${pod.uid}`);
 }
 
-/** The reverse, of the pod's folder name. Names of the API hold no `_`. */
+/** The reverse, of the pod's folder name. Names of the API have no `_`. */
 export function parseLogFolder(folder: string): LogOwner["pod"] | undefined {
   const [namespace, name, uid, more] = folder.split("_");
   if (namespace === undefined || name === undefined || uid === undefined || more !== undefined)

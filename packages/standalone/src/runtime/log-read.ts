@@ -7,7 +7,7 @@ import type { LogOptions } from "./runtime.ts";
 
 const CHUNK = 64 * 1024;
 
-/** Reads a container's log as `kubectl logs` wants it. `ended` says whether the container can still write. */
+/** Reads a container's log as `kubectl logs` wants it. `ended` reports whether the container can still write. */
 export async function* readLog(
   logFile: string,
   options: LogOptions,

@@ -4,7 +4,7 @@ import { logBegin, trimLog } from "./log-limit.ts";
 
 /**
  * When the bytes of a log were written. Containers write straight into their log files, so that no process in between
- * can lose a line or hold them up; the times are kept beside it: one line `offset time` says that everything before
+ * can lose a line or delay them; the times are kept beside it: one line `offset time` means that everything before
  * `offset` was there at `time`.
  */
 export interface Stamp {
@@ -40,7 +40,7 @@ export async function keepStamps(logFile: string): Promise<() => Promise<void>> 
     if (info === undefined || info.size <= last) return;
     last = info.size;
     begin = await trimLog(logFile, info.size, begin).catch(() => begin);
-    // The time of the write, not of this look at it: what was written while nobody looked gets a time that is right too.
+    // The time of the write, not of this read: what was written while nobody read gets a time that is right too.
     await appendFile(stampsFile(logFile), `${info.size} ${info.mtime.toISOString()}\n`).catch(() => {});
   }
   const now = () => {

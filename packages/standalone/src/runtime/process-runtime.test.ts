@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { silentLogger } from "@mooring/store";
 import { bundleProgram, everyday, thorough } from "@mooring/store/testing";
 import { containerFiles, writeRecord } from "./container-files.ts";
@@ -211,9 +211,9 @@ test("logs: tail, limit, times, since and follow", everyday(), async () => {
   );
   await runtime.start(wanted);
   const following = logOf(runtime.get(wanted.id) ?? assert.fail(), { follow: true });
-  // Lines that nobody looks at in between get one time.
+  // Lines that nobody reads in between get one time.
   const twoAt = await timeOfFirst(wanted, "one\ntwo\n".length);
-  await pause(Math.max(0, twoAt + 300 - Date.now()));
+  await delay(Math.max(0, twoAt + 300 - Date.now()));
   await writeFile(join(stateDir, "three"), "");
   assert.equal(await following, "one\ntwo\nthree\nrest");
   const status = await finished(runtime, wanted.id);
@@ -246,12 +246,12 @@ test(
   },
 );
 
-test("the last words of a container are kept with its exit", everyday(), async () => {
+test("the termination message of a container is kept with its exit", everyday(), async () => {
   const message = { path: "/dev/termination-log", fromLog: false };
-  const said = await runToEnd(
+  const ended = await runToEnd(
     config("echo 'disk full' > /dev/termination-log; exit 4", { terminationMessage: message }),
   );
-  assert.equal(said.status.exit?.message, "disk full\n");
+  assert.equal(ended.status.exit?.message, "disk full\n");
   const logged = await runToEnd(
     config("echo first; echo last; exit 4", { terminationMessage: { ...message, fromLog: true } }),
   );
@@ -360,7 +360,7 @@ function logFileOf({ pod }: ContainerConfig): string {
 
 /** When the first bytes of the log were there, once that is noted. */
 async function timeOfFirst(wanted: ContainerConfig, bytes: number): Promise<number> {
-  for (const deadline = Date.now() + 60_000; ; await pause(20)) {
+  for (const deadline = Date.now() + 60_000; ; await delay(20)) {
     const time = timeOf(await readStamps(logFileOf(wanted)), bytes);
     if (time !== undefined) return time;
     assert.ok(Date.now() < deadline, "nobody noted the time");
@@ -371,7 +371,7 @@ async function logLine(wanted: ContainerConfig, text: string): Promise<void> {
   for await (const part of runtime.logs(wanted, { follow: true, signal: AbortSignal.timeout(60_000) })) {
     if (Buffer.from(part).toString().includes(text)) return;
   }
-  assert.fail(`the log never said ${text}`);
+  assert.fail(`the log never had ${text}`);
 }
 
 async function outputOf(child: ChildProcess, text: string): Promise<void> {

@@ -30,10 +30,10 @@ import type { ExecSession, SessionOptions } from "./session.ts";
 const WANTED_CONTROLLERS: readonly string[] = ["memory", "cpu", "pids", "devices"];
 
 export interface ProcessRuntimeOptions {
-  /** Holds `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
+  /** Contains `runtime/` (records), `logs/` and, while containers can be started, the containers' root. */
   stateDir: string;
   logger: Logger;
-  /** Folders that no container may see; default the state folder. Give the one above it when that holds keys, too. */
+  /** Folders that no container may see; default the state folder. Give the one above it when that has keys, too. */
   hidden?: readonly string[];
   host?: Host;
 }

@@ -41,7 +41,7 @@ export interface ContainerConfig {
   image?: { root: string; readOnly: boolean };
   /** What its image is called in the status. */
   imageID?: string;
-  /** Program and arguments. A program without `/` is looked for in the PATH of `env`. */
+  /** Program and arguments. A program without `/` is found in the PATH of `env`. */
   argv: readonly string[];
   env: Readonly<Record<string, string>>;
   workingDir?: string;

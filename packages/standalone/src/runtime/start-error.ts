@@ -14,7 +14,7 @@ export async function readEnd(path: string, bytes: number): Promise<string> {
   }
 }
 
-/** What runc says before what is wrong. */
+/** What runc prints before what is wrong. */
 const PREFIX =
   /^(?:runc \w+ failed|unable to start container process|error during container init|container_linux\.go:\d+): /;
 

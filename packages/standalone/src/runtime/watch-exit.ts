@@ -6,12 +6,12 @@ import { identify, isAlive, type ProcessIdentity } from "./process-identity.ts";
 import type { ContainerExit } from "./runtime.ts";
 import { failedStart, readEnd } from "./start-error.ts";
 
-/** Of runc's own words. */
+/** Of runc's own message. */
 const LOG_BYTES = 64 * 1024;
 
 /**
- * A process that was never our child tells nobody when it ends without leaving an exit code; this is how long that may
- * go unnoticed. A child's end is told, so looking at it is only a precaution.
+ * A process that was never our child notifies nobody when it ends without leaving an exit code; this is how long that may
+ * go unnoticed. A child's end is reported, so polling it is only a precaution.
  */
 const POLL_MS = { child: 60_000, adopted: 1000 };
 

@@ -1,6 +1,6 @@
 /**
- * What one request may cost. Checking an object runs what strangers have written (regular expressions, CEL rules) on what
- * strangers have sent, all in one turn of the event loop: it is counted, and ends when it is too much, not when it is done.
+ * What one request may cost. Checking an object runs what untrusted clients have written (regular expressions, CEL rules) on what
+ * they have sent, all in one turn of the event loop: it is counted, and ends when it is too much, not when it is done.
  */
 export class BudgetSpent extends Error {
   override readonly name = "BudgetSpent";
@@ -9,7 +9,7 @@ export class BudgetSpent extends Error {
   }
 }
 
-/** Steps of an expression, or characters that a regular expression looks at: some 50 ms of a slow processor. */
+/** Steps of an expression, or characters that a regular expression reads: some 50 ms of a slow processor. */
 const MOST_WORK = 300_000;
 
 let left = Number.POSITIVE_INFINITY;

@@ -6,15 +6,15 @@ const cache = new WeakMap<Schema, boolean>();
 function hasDefaults(schema: Schema): boolean {
   const known = cache.get(schema);
   if (known !== undefined) return known;
-  cache.set(schema, false); // a recursive type asks again while its own answer is not there yet
+  cache.set(schema, false); // a recursive type asks again while its own result is not there yet
   const children = [
     ...Object.values(schema.properties ?? {}),
     ...(schema.items === undefined ? [] : [schema.items]),
     ...(typeof schema.additionalProperties === "object" ? [schema.additionalProperties] : []),
   ];
-  const answer = children.some((child) => child.default !== undefined || hasDefaults(child));
-  cache.set(schema, answer);
-  return answer;
+  const result = children.some((child) => child.default !== undefined || hasDefaults(child));
+  cache.set(schema, result);
+  return result;
 }
 
 /**
@@ -55,7 +55,7 @@ export function dropNulls(value: unknown): void {
   }
 }
 
-/** Custom resources: a null is removed, in place, where the schema knows the field and does not allow null. */
+/** Custom resources: a null is removed, in place, where the schema declares the field and does not allow null. */
 export function dropForbiddenNulls(value: unknown, schema: Schema): void {
   if (Array.isArray(value)) {
     if (schema.items !== undefined) for (const item of value) dropForbiddenNulls(item, schema.items);

@@ -9,7 +9,7 @@ import type { Schema } from "./model.ts";
  *     type Container ...
  *       ports: []ContainerPort map(containerPort,protocol) merge(containerPort) -- Ports to expose.
  *
- * `!` means required, `[]T` a list, `{}T` a map from string to T, `=x` a default (JSON or bare word). After a list:
+ * `!` means required, `[]T` a list, `{}T` a map from string to T, `=x` a default (JSON or a bare string). After a list:
  * `map(keys)`, `set` (default: atomic); `merge(key)` or `merge` is the strategic merge key. `atomic` after a struct or
  * map makes it one value for server-side apply. `retain` marks unions that strategic merge replaces by kind.
  */
@@ -79,7 +79,7 @@ export class TypeTable {
       return { type: "array", items: this.#resolve(type.slice(2)), "x-kubernetes-list-type": "atomic" };
     }
     if (type.startsWith("{}")) return { type: "object", additionalProperties: this.#resolve(type.slice(2)) };
-    // Fields say what they are for; what the type is, is said once, at the type.
+    // Fields describe what they are for; what the type is, stands once, at the type.
     const { description: _description, ...schema } = this.get(type);
     return schema;
   }

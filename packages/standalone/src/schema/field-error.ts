@@ -11,7 +11,7 @@ type FieldErrorType =
   | "FieldValueTooMany"
   | "FieldValueNotFound";
 
-/** One wrong field. `body` is the text after the path, in the words of an API server. */
+/** One wrong field. `body` is the text after the path, as an API server writes it. */
 export interface FieldError {
   reason: FieldErrorType;
   /** `spec.resources.requests[storage]`; `<nil>` for the whole object. */

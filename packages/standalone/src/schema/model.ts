@@ -45,7 +45,7 @@ export interface Schema {
   "x-kubernetes-patch-merge-key"?: string;
   /** Name of a shared type of built-in kinds, e.g. `io.k8s.api.core.v1.PodSpec`; published as a `$ref`. */
   typeName?: string;
-  /** What that type is; `description` says what a field of the type is for. */
+  /** What that type is; `description` is what a field of the type is for. */
   typeDescription?: string;
 }
 

@@ -43,16 +43,16 @@ type LabelSelectorRequirement "One condition on labels."
   key!: string -- Label key.
   operator!: string -- In, NotIn, Exists or DoesNotExist.
   values: []string -- Values for In and NotIn; empty for the others.
-type LabelSelector "A query over labels; all its conditions must hold."
+type LabelSelector "A query over labels; all its conditions must match."
   matchLabels: {}string -- Labels that must be there with these values.
   matchExpressions: []LabelSelectorRequirement -- Further conditions.
 type Condition "One observed aspect of an object's state."
   type!: string -- Name of the aspect.
-  status!: string enum(True,False,Unknown) -- Whether it holds.
+  status!: string enum(True,False,Unknown) -- Whether it is true.
   observedGeneration: int64 -- Generation that the condition was derived from.
   lastTransitionTime!: time -- When the status last changed.
-  reason!: string -- One word that says why.
-  message!: string -- The same for people.
+  reason!: string -- Reason in CamelCase.
+  message!: string -- Human-readable message.
 `,
 );
 const listMeta = new TypeTable(

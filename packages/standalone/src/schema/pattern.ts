@@ -36,7 +36,7 @@ function compile(source: string): Pattern {
       return compiled.test(text);
     },
     findAll(text, most = Number.POSITIVE_INFINITY) {
-      // With groups it is no longer the fast machine that looks.
+      // With groups it is no longer the fast machine that matches.
       spend(text.length * 4 + 1);
       const found: string[] = [];
       const matcher = compiled.matcher(text);

@@ -5,7 +5,7 @@ import { fieldPath } from "./validate.ts";
 const ENVELOPE: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * Removes every field that the schema does not know, in place. `onUnknown` is told their paths, in document order.
+ * Removes every field that the schema does not declare, in place. `onUnknown` gets their paths, in document order.
  * Pruning twice is the same as pruning once.
  */
 export function prune(value: unknown, schema: Schema, onUnknown?: (path: string) => void, path = ""): void {

@@ -198,7 +198,7 @@ test("property: the canonical form of a quantity is the same amount, and its own
   );
 });
 
-test("every built-in field says what it is for, and every type of the schemas resolves", () => {
+test("every built-in field describes what it is for, and every type of the schemas resolves", () => {
   const seen = new Set<unknown>();
   const visit = (node: Schema, path: string): void => {
     if (seen.has(node.properties)) return;

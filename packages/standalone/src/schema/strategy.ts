@@ -11,7 +11,7 @@ import { validateSchema } from "./validate.ts";
 
 /** Behaviour of one kind beyond its schema. Hooks work in place; all are pure and synchronous. */
 export interface KindRules {
-  /** What a name may look like; default: a DNS subdomain. */
+  /** The form of a name; default: a DNS subdomain. */
   name?: NameKind;
   /** Clears what a client may not set, before defaults are filled in. */
   prepareCreate?(object: UnstructuredObject): void;
@@ -19,7 +19,7 @@ export interface KindRules {
   /** Defaults that depend on other fields; runs after the schema's own. */
   defaults?(object: UnstructuredObject): void;
   validate?(object: UnstructuredObject): FieldError[];
-  /** Runs after a successful {@link KindRules.validate}; says what may not change. */
+  /** Runs after a successful {@link KindRules.validate}; returns what may not change. */
   validateUpdate?(next: UnstructuredObject, old: UnstructuredObject, subresource: string): FieldError[];
   /** Refusals that depend on other objects, after everything else was found right. */
   admitUpdate?(next: UnstructuredObject, old: UnstructuredObject, lookup: Lookup): StatusError | undefined;
@@ -160,7 +160,7 @@ function ratcheted(kind: KindSchema, errors: FieldError[], old: UnstructuredObje
 }
 
 /**
- * Built-in kinds have words of their own, keyed lists whose keys may repeat (`env`), and statuses in which a missing
+ * Built-in kinds have messages of their own, keyed lists whose keys may repeat (`env`), and statuses in which a missing
  * text is an empty one.
  */
 function builtinProblems(object: UnstructuredObject, schema: Schema): FieldError[] {

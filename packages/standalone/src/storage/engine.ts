@@ -19,7 +19,7 @@ interface EngineControl {
   nodeGraceMs: number;
 }
 
-/** What decides for all nodes: who is lost, who may hold a volume, and what the data services do next. Once in a cluster. */
+/** What decides for all nodes: who is lost, where a volume may be attached, and what the data services do next. Once in a cluster. */
 export async function startEngine({
   store,
   parts,

@@ -16,13 +16,13 @@ interface NodeVolumes {
   logger: Logger;
   pools: readonly AgentPool[];
   leases: Partial<LeaseTimes>;
-  /** Where other machines are told to find this one; default: the first address that it has. */
+  /** The address by which other machines find this one; default: the first address that it has. */
   address?: string;
   /** Nothing of this machine outlives the process: no pod of a kubelet's that runs on. */
   releaseOnStop: boolean;
 }
 
-/** What makes images, opens devices and cuts snapshots here. */
+/** What makes images, opens devices and makes snapshots here. */
 export async function startNodeAgent(node: NodeVolumes): Promise<void> {
   const { store, nodeName: nodeID, stateDir, parts, logger, pools, leases, address, releaseOnStop } = node;
   const known = address === undefined ? {} : { address };

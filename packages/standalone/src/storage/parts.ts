@@ -3,7 +3,7 @@ import type { Logger } from "@mooring/store";
 
 /** Something that runs until its signal aborts. */
 export interface Running {
-  /** Settles when everything it held is released; rejects when it failed beyond repair. */
+  /** Settles when everything it had is released; rejects when it failed beyond repair. */
   done: Promise<void>;
 }
 
@@ -12,7 +12,7 @@ interface Part extends Running {
   stop: AbortController;
 }
 
-/** A part that has not let go after this long is told about, so that an operator knows what to look at. */
+/** A part that has not released after this long is logged, so that an operator can find it. */
 const SLOW_STOP_MS = 15_000;
 
 /**
@@ -59,7 +59,7 @@ export class Parts {
     }
   }
 
-  /** Stops all, last first. Never rejects: what failed has been told. */
+  /** Stops all, last first. Never rejects: what failed has been logged. */
   async stop(): Promise<void> {
     for (const { name, stop, done } of this.#parts.splice(0).reverse()) {
       const slow = setTimeout(

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 
 /**
- * Kubernetes' channels on one WebSocket: the first byte of each message says which. `v5` is `v4` with a message that ends
+ * Kubernetes' channels on one WebSocket: the first byte of each message is its number. `v5` is `v4` with a message that ends
  * one channel, so that a program learns of the end of its input.
  */
 export const CHANNEL_PROTOCOLS = ["v5.channel.k8s.io", "v4.channel.k8s.io"] as const;
@@ -29,7 +29,7 @@ export class Channels {
     ws.on("message", (data) => receive(data as Buffer, listener));
   }
 
-  /** Resolves when the bytes are with the kernel, so a slow client holds up the program that it reads from. */
+  /** Resolves when the bytes are with the kernel, so a slow client blocks the program that it reads from. */
   send(channel: number, bytes: Uint8Array): Promise<void> {
     const message = Buffer.concat([Buffer.of(channel), bytes]);
     return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export class Channels {
 
   close(): void {
     this.#ws.close(1000);
-    // A client that answers the farewell ends the connection itself; one that does not is not waited for.
+    // A client that answers the close frame ends the connection itself; one that does not is not waited for.
     setTimeout(() => this.#ws.terminate(), 5_000).unref();
   }
 }

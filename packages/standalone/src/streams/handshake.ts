@@ -10,7 +10,7 @@ export interface Upgrade {
   head: Buffer;
 }
 
-/** Nobody types more at once, and clients cut what they copy into smaller pieces. */
+/** Nobody types more at once, and clients split what they copy into smaller pieces. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 const server = new WebSocketServer({
@@ -18,7 +18,7 @@ const server = new WebSocketServer({
   clientTracking: false,
   maxPayload: MOST_BYTES,
   perMessageDeflate: false,
-  // Set by `accept`, which has looked at what the client offers.
+  // Set by `accept`, which has checked what the client offers.
   handleProtocols: (_offered, request) => chosen.get(request) ?? false,
 });
 const chosen = new WeakMap<IncomingMessage, string>();

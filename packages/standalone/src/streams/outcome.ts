@@ -10,7 +10,7 @@ export function outcomeOf(exitCode: number): object {
   };
 }
 
-/** It did not begin, or nobody knows how it ended. */
+/** It did not begin, or it is unknown how it ended. */
 export function failureOf(error: unknown): object {
   const message = error instanceof Error ? error.message : String(error);
   return { metadata: {}, status: "Failure", reason: "InternalError", code: 500, message };

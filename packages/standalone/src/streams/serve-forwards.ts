@@ -7,7 +7,7 @@ import { type SpdyStream, serveSpdy } from "./spdy/connection.ts";
 const PAIR_MS = 30_000;
 
 export interface ServedForwards {
-  /** Connects to a port of the pod. What it throws is told to the client, in its own words. */
+  /** Connects to a port of the pod. What it throws is sent to the client as it is. */
   connect(port: number): Promise<Socket>;
   /** Ends all of it. */
   stop: AbortSignal;
@@ -45,7 +45,7 @@ function pairUp(halves: Map<string, SpdyStream>, stream: SpdyStream): Pair | und
     stream.destroy();
     return undefined;
   }
-  // Nobody says anything on it, but its end.
+  // Nobody sends anything on it, but its end.
   if (type === "error") stream.resume();
   const key = `${stream.headers.get("requestid") ?? ""} ${port}`;
   const other = halves.get(key);

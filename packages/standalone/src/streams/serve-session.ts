@@ -4,7 +4,7 @@ import type { ExecSession } from "../runtime/index.ts";
 import { Channel, Channels } from "./channels.ts";
 import { failureOf, outcomeOf } from "./outcome.ts";
 
-/** A background program may hold the pipes open: what it writes later than this after the end is nobody's. */
+/** A background program may keep the pipes open: what it writes later than this after the end is nobody's. */
 const LAST_WORDS_MS = 1_000;
 
 interface ServedSession {
@@ -45,7 +45,7 @@ export async function serveSession(
   });
   const done = AbortSignal.any([channels.left, stop]);
   try {
-    // Says that the connection is there: a client may wait for it before it sends anything.
+    // Shows that the connection is there: a client may wait for it before it sends anything.
     await channels.send(Channel.stdout, Buffer.alloc(0));
     session = await open();
     const began = session;
@@ -63,16 +63,16 @@ export async function serveSession(
     ];
     const code = await began.exit;
     for (const output of outputs) await output.drained(LAST_WORDS_MS);
-    await tell(channels, outcomeOf(code));
+    await sendStatus(channels, outcomeOf(code));
   } catch (error) {
-    if (!channels.left.aborted) await tell(channels, failureOf(error)).catch(() => {});
+    if (!channels.left.aborted) await sendStatus(channels, failureOf(error)).catch(() => {});
   } finally {
     channels.close();
     await session?.kill();
   }
 }
 
-function tell(channels: Channels, status: object): Promise<void> {
+function sendStatus(channels: Channels, status: object): Promise<void> {
   return channels.send(Channel.error, Buffer.from(JSON.stringify(status)));
 }
 

@@ -7,7 +7,7 @@ import { poolMetrics } from "./pool-metrics.ts";
 import type { Starting } from "./starting.ts";
 
 interface StartedApi extends ApiServer {
-  /** Says who has the pods; until then their logs are "not available yet". */
+  /** Reports who has the pods; until then their logs are "not available yet". */
   serveStreams(kubelet: KubeletStreams): void;
 }
 

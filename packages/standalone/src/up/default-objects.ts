@@ -56,7 +56,7 @@ async function ensure<T extends KubeObject>(
   }
 }
 
-/** The classes that people name. */
+/** The classes that users name. */
 export async function ensureClasses(store: ObjectStore): Promise<void> {
   await ensure(store, StorageClasses, storageClass);
   await ensure(store, VolumeSnapshotClasses, snapshotClass);

@@ -5,11 +5,11 @@ import type { Logger } from "@mooring/store";
 export interface StandaloneOptions {
   /** Absolute, or relative to the working directory; made with mode 0700 when it is not there. */
   stateDir: string;
-  /** The default pool; `size` in bytes and `overcommit` count at every start that says them: a pool never gets smaller. */
+  /** The default pool; `size` in bytes and `overcommit` count at every start that gives them: a pool never gets smaller. */
   pool: { type: PoolType; size?: number; overcommit?: number };
   /** Pools that this node has together with others. */
   sharedPools: readonly AgentPool[];
-  /** How long a shared pool's images are held without a renewal; the same on every node. */
+  /** How long leases of a shared pool's images last without a renewal; the same on every node. */
   leases: Partial<LeaseTimes>;
   /** A node that does not answer for so long is suspect; milliseconds. */
   nodeGraceMs: number;

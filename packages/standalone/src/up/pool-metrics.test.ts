@@ -4,7 +4,7 @@ import { metricsText } from "@mooring/csi";
 import type { Pool } from "@mooring/engine";
 import { poolMetrics } from "./pool-metrics.ts";
 
-test("metrics say how full a pool is, at which alert level, and whether its writers are held", () => {
+test("metrics show how full a pool is, at which alert level, and whether its writers are suspended", () => {
   const on = (type: string, reason: string) =>
     ({ type, status: "True", reason, message: "", lastTransitionTime: "" }) as const;
   const pool = (name: string, conditions: ReturnType<typeof on>[]): Pool => ({

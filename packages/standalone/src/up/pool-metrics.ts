@@ -4,7 +4,7 @@ import { heldMessage, type Pool, spaceLow } from "@mooring/engine";
 /** The levels of `SpaceLow`, in percent. */
 const LEVELS: Readonly<Record<string, number>> = { FillingUp: 85, AlmostFull: 95 };
 
-/** What pools have, have left and have promised, in bytes, and whether somebody should look at them. */
+/** What pools have, have left and have promised, in bytes, and whether an operator should look after them. */
 export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
   const gauge = (name: string, help: string, value: (pool: Pool) => number | undefined): MetricFamily => ({
     name: `mooring_pool_${name}`,

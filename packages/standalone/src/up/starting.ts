@@ -14,6 +14,6 @@ export interface Starting {
   store: LocalStore;
   parts: Parts;
   logger: Logger;
-  /** The calls that the driver answers. */
+  /** The calls that the driver serves. */
   calls: CallMetrics;
 }

@@ -26,7 +26,7 @@ export async function startStorage(starting: Starting): Promise<void> {
   await startNodeAgent({
     ...node,
     pools: [ownPool(pool), ...options.sharedPools],
-    // With all addresses, or the loopback, nobody has said where this machine is.
+    // With all addresses, or the loopback, it is not given where this machine is.
     address: options.listen.host,
     leases,
     releaseOnStop: true,
@@ -35,7 +35,7 @@ export async function startStorage(starting: Starting): Promise<void> {
   await startDriver({ ...node, mode: "all", endpoint, observe: calls.observe });
   await parts.start("sidecars", (signal) =>
     startSidecars({
-      // "External": the attacher, provisioner and so on of this driver, told from the cluster's own controllers.
+      // "External": the attacher, provisioner and so on of this driver, apart from the cluster's own controllers.
       store: managedBy(store, `external-${DRIVER_NAME}`),
       endpoint,
       nodeName,

@@ -8,7 +8,7 @@ const key = { namespace: "default", name: "a" };
 
 /** Deleting: preconditions, finalizers, propagation. Part of `objectStoreContract`. */
 export function deletesContract(title: string, open: OpenStore): void {
-  test(`${title}: finalizers hold a deleted object until the last is gone`, async (t) => {
+  test(`${title}: finalizers keep a deleted object until the last is gone`, async (t) => {
     const store = await open(t);
     const held = widget("a", { size: 1 });
     held.metadata.finalizers = ["example.com/one", "example.com/two"];
@@ -62,16 +62,16 @@ export function deletesContract(title: string, open: OpenStore): void {
       ["Orphan", "orphan"],
     ] as const) {
       await store.create(Widgets, widget("a"));
-      const holder = widget("a");
-      holder.metadata.finalizers = ["example.com/hold"];
-      // Held by a finalizer of our own, so that a garbage collector that runs cannot finish before we look.
+      const owner = widget("a");
+      owner.metadata.finalizers = ["example.com/keep"];
+      // Kept by a finalizer of our own, so that a garbage collector that runs cannot finish before the test reads.
       await store.patch(Widgets, key, {
         type: "merge",
-        body: { metadata: { finalizers: ["example.com/hold"] } },
+        body: { metadata: { finalizers: ["example.com/keep"] } },
       });
       const marked = await store.delete(Widgets, key, { propagationPolicy });
       assert.ok(marked.metadata.deletionTimestamp);
-      assert.deepEqual(marked.metadata.finalizers, ["example.com/hold", finalizer]);
+      assert.deepEqual(marked.metadata.finalizers, ["example.com/keep", finalizer]);
       await store.patch(Widgets, key, { type: "merge", body: { metadata: { finalizers: null } } });
       await assert.rejects(store.get(Widgets, key), isNotFound);
     }

@@ -39,7 +39,7 @@ function brief(events: WatchEvent<Widget>[]): Seen[] {
 
 /** Watches: order, resuming, bookmarks, expiry. Part of `objectStoreContract`. */
 export function watchesContract(title: string, open: OpenStore): void {
-  test(`${title}: a watch from a version tells everything since`, async (t) => {
+  test(`${title}: a watch from a version delivers every event since`, async (t) => {
     const store = await open(t);
     const { resourceVersion } = await store.list(Widgets);
     const made = await store.create(Widgets, widget("a", { size: 1 }));

@@ -21,7 +21,7 @@ export function writesContract(title: string, open: OpenStore): void {
     assert.equal(sent.metadata.uid, undefined, "the caller's object is left alone");
   });
 
-  test(`${title}: errors say what a Kubernetes API server says`, async (t) => {
+  test(`${title}: errors have the text of a Kubernetes API server`, async (t) => {
     const store = await open(t);
     await store.create(Widgets, widget("a"));
     await assert.rejects(store.create(Widgets, widget("a")), (error) => {
@@ -104,7 +104,7 @@ export function writesContract(title: string, open: OpenStore): void {
     for (const name of names) assert.match(name, /^shelf-[a-z0-9]{5}$/);
   });
 
-  test(`${title}: a dry run answers and changes nothing`, async (t) => {
+  test(`${title}: a dry run returns the object and changes nothing`, async (t) => {
     const store = await open(t);
     const imagined = await store.create(Widgets, widget("a"), { dryRun: true });
     assert.equal(imagined.metadata.name, "a");

@@ -31,7 +31,7 @@ interface Writing {
 
 /**
  * Reports what happens to objects as core/v1 Events. The same event again raises its count; its name is made from what
- * it says, so that this also holds after a restart. Reporting never fails and never delays the caller.
+ * its text, so that this is also true after a restart. Reporting never fails and never delays the caller.
  */
 export class EventRecorder {
   readonly #store: ObjectStore;
@@ -50,7 +50,7 @@ export class EventRecorder {
     this.#clock = options.clock ?? Date.now;
   }
 
-  /** `reason` is one word in CamelCase; `message` is cut at 1,024 characters. */
+  /** `reason` is one word in CamelCase; `message` is truncated to 1,024 characters. */
   event(subject: EventSubject, type: "Normal" | "Warning", reason: string, message: string): void {
     const event = this.#compose(subject, type, reason, message);
     const { name } = event.metadata;

@@ -5,12 +5,12 @@ import { type Logger, silentLogger } from "../runtime/logger.ts";
 import { delay } from "../runtime/wait.ts";
 import { listAll } from "./list-all.ts";
 
-/** How long events stay, and how often the expired ones are looked for. */
+/** How long events stay, and how often the expired ones are deleted. */
 export interface EventExpiryOptions {
   store: ObjectStore;
   /** Age at which an event goes, counted from its last repetition; default one hour, as in Kubernetes. Milliseconds. */
   ttlMs?: number;
-  /** Between two looks; default five minutes. */
+  /** Between two passes; default five minutes. */
   everyMs?: number;
   /** Milliseconds since the epoch; default `Date.now`. */
   clock?: () => number;

@@ -4,7 +4,7 @@ import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { mutate } from "./mutate.ts";
 
-/** True when the finalizer holds the object: a delete only marks it until somebody removes it. */
+/** True when the object has the finalizer: a delete only marks it until somebody removes it. */
 export function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false;
 }

@@ -19,7 +19,7 @@ interface LeaseView {
 
 type LeaseStep = { kind: "wait" } | { kind: "write"; spec: LeaseSpec };
 
-/** Renew what is ours, take what nobody holds or what its holder has let run out, else wait. */
+/** Renew what is ours, take what nobody holds or what its holder has let expire, else wait. */
 export function decideLease(current: LeaseSpec | undefined, view: LeaseView): LeaseStep {
   const { identity, now } = view;
   const leaseDurationSeconds = Math.max(1, Math.ceil(view.durationMs / 1000));
@@ -30,9 +30,9 @@ export function decideLease(current: LeaseSpec | undefined, view: LeaseView): Le
   if (current.holderIdentity === identity) {
     return { kind: "write", spec: { ...current, ...fresh } };
   }
-  const holdsMs = (current.leaseDurationSeconds ?? leaseDurationSeconds) * 1000;
+  const validForMs = (current.leaseDurationSeconds ?? leaseDurationSeconds) * 1000;
   const held = current.holderIdentity !== undefined && current.holderIdentity !== "";
-  if (held && view.unchangedMs < holdsMs) return { kind: "wait" };
+  if (held && view.unchangedMs < validForMs) return { kind: "wait" };
   const leaseTransitions = (current.leaseTransitions ?? 0) + 1;
   return { kind: "write", spec: { ...current, ...fresh, acquireTime: now, leaseTransitions } };
 }

@@ -30,7 +30,7 @@ test("one candidate holds the lease; the next gets it when it is released", asyn
   await held.release();
 });
 
-test("a holder that cannot renew knows that it has lost, before anybody else may take over", async (t) => {
+test("a holder that cannot renew gives the lease up before anybody else may take over", async (t) => {
   const store = await openStore(t, { registry: registry() });
   const limit = AbortSignal.timeout(60_000);
   const options = { name: "leader", namespace: "default", identity: "a", ...times };

@@ -86,7 +86,7 @@ export class LeaseElection {
     } catch (error) {
       signal.throwIfAborted();
       const { logger, name } = this.#options;
-      // Once: a server that is not reached would else be told of every two seconds, or never.
+      // Once: an unreachable server would else be logged every two seconds, or never.
       if (!this.#failing)
         logger.warn({ err: error, lease: name }, "cannot take or renew the lease; trying again");
       this.#failing = true;

@@ -6,7 +6,7 @@ import type { ListOptions, ListResult, ObjectStore } from "../object-store.ts";
 const PAGE = 500;
 
 /**
- * A whole list, fetched in pages so that no answer is huge. When the server forgets the revision half-way, the list
+ * A whole list, fetched in pages so that no response is huge. When the server forgets the revision half-way, the list
  * starts again in one piece, which cannot expire.
  */
 export async function listAll<T extends KubeObject>(

@@ -8,7 +8,7 @@ import { backoffMs, delay } from "../runtime/wait.ts";
 const BACKOFF = { baseMs: 100, maxMs: 5_000 };
 
 /**
- * Resolves with the object as soon as the predicate holds for it; `undefined` stands for "there is none". Breaks of
+ * Resolves with the object as soon as the predicate is true of it; `undefined` stands for "there is none". Breaks of
  * the watch are waited out. Rejects with the signal's reason, or at once when the request itself is refused.
  */
 export async function waitFor<T extends KubeObject>(
@@ -44,7 +44,7 @@ export async function waitFor<T extends KubeObject>(
   }
 }
 
-/** An answer that asking again will not change. */
+/** An error that asking again will not change. */
 function isRefusal(error: unknown): boolean {
   return (
     isNotFound(error) ||

@@ -44,7 +44,7 @@ test("a failing key waits longer each time, and starts anew after a success", (t
 });
 
 test("events do not make a failing key spin, but do not wait for its whole back-off either", async (t) => {
-  const queue = new WorkQueue({ baseMs: 60_000, failingGapMs: 80, ...exact });
+  const queue = new WorkQueue({ baseMs: 60_000, failureIntervalMs: 80, ...exact });
   t.after(() => queue.close());
   queue.add("a");
   await queue.take();

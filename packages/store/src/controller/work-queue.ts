@@ -6,7 +6,7 @@ export interface WorkQueueOptions extends Partial<BackoffOptions> {
    * A key that is failing waits at least this long between attempts (or its back-off, when that is shorter), however
    * many events ask for it: a controller whose own error reports come back as events must not spin. Default 1,000.
    */
-  failingGapMs?: number;
+  failureIntervalMs?: number;
   /** Milliseconds on a monotonic clock. */
   now?: () => number;
 }
@@ -14,7 +14,7 @@ export interface WorkQueueOptions extends Partial<BackoffOptions> {
 interface Failing {
   count: number;
   since: number;
-  gapMs: number;
+  intervalMs: number;
 }
 
 /**
@@ -23,7 +23,7 @@ interface Failing {
  */
 export class WorkQueue {
   readonly #backoff: BackoffOptions;
-  readonly #failingGapMs: number;
+  readonly #failureIntervalMs: number;
   readonly #now: () => number;
   /** Ready, with the time since when. */
   readonly #ready = new Map<string, number>();
@@ -34,16 +34,22 @@ export class WorkQueue {
   readonly #takers: ((key: string | undefined) => void)[] = [];
   #closed = false;
 
-  constructor({ baseMs = 100, maxMs = 300_000, random, failingGapMs = 1_000, now }: WorkQueueOptions = {}) {
+  constructor({
+    baseMs = 100,
+    maxMs = 300_000,
+    random,
+    failureIntervalMs = 1_000,
+    now,
+  }: WorkQueueOptions = {}) {
     this.#backoff = random === undefined ? { baseMs, maxMs } : { baseMs, maxMs, random };
-    this.#failingGapMs = failingGapMs;
+    this.#failureIntervalMs = failureIntervalMs;
     this.#now = now ?? (() => performance.now());
   }
 
   /** Something happened to the key. */
   add(key: string): void {
     const failing = this.#failing.get(key);
-    const wait = failing === undefined ? 0 : failing.since + failing.gapMs - this.#now();
+    const wait = failing === undefined ? 0 : failing.since + failing.intervalMs - this.#now();
     if (wait > 0) this.addAfter(key, wait);
     else this.#enqueue(key);
   }
@@ -57,7 +63,7 @@ export class WorkQueue {
       if (planned.at <= at) return;
       clearTimeout(planned.timer);
     }
-    // Longer waits than a timer can hold start over when it fires.
+    // Longer waits than a timer allows start over when it fires.
     const timer = setTimeout(() => this.#due(key), Math.min(milliseconds, 2 ** 31 - 1));
     this.#later.set(key, { at, timer });
   }
@@ -66,8 +72,8 @@ export class WorkQueue {
   retry(key: string): number {
     const count = (this.#failing.get(key)?.count ?? 0) + 1;
     const delayMs = backoffMs(count, this.#backoff);
-    const gapMs = Math.min(delayMs, this.#failingGapMs);
-    this.#failing.set(key, { count, since: this.#now(), gapMs });
+    const intervalMs = Math.min(delayMs, this.#failureIntervalMs);
+    this.#failing.set(key, { count, since: this.#now(), intervalMs });
     this.addAfter(key, delayMs);
     return delayMs;
   }

@@ -4,12 +4,12 @@ import { isNotFound } from "../object/status-error.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { Informer } from "./informer.ts";
 
-/** What we wrote ourselves and the watch has not yet told us. */
+/** What we wrote ourselves and the watch has not yet delivered. */
 type Written<T> = { object: T } | { goneUid: string | undefined };
 
 /**
- * The informer's cache, plus the answers to our own writes until the watch has
- * caught up. Without them a loop that looks again after its own step would see the world before the step.
+ * The informer's cache, plus the results of our own writes until the watch has
+ * caught up. Without them a loop that reads again after its own step would see the world before the step.
  */
 export class WrittenCache<T extends KubeObject> {
   readonly informer: Informer<T>;
@@ -58,7 +58,7 @@ export class WrittenCache<T extends KubeObject> {
     }
   }
 
-  /** Notes the answer to a write. */
+  /** Records the result of a write. */
   wrote(object: T): T {
     const key = keyOf(object);
     const known = this.informer.get(key);

@@ -166,7 +166,7 @@ export class ObjectDatabase {
   /** One transaction; resolves when it is on disk and reads see it. */
   async #batch(write: () => void): Promise<void> {
     await this.#root.batch(write).catch(rethrowCause);
-    // Reads of this tick may still look at the snapshot from before.
+    // Reads of this tick may still read the snapshot from before.
     this.#root.resetReadTxn();
   }
 

@@ -22,7 +22,7 @@ export function rangeOf(collection: string, namespace: string | undefined): { st
   return { start: `${prefix}/`, end: `${prefix}0` };
 }
 
-/** JSON holds no line feed of its own, so one separates the parts. */
+/** JSON contains no line feed of its own, so one separates the parts. */
 export function encodeEvent(event: StoreEvent): string {
   return [event.type, event.path, event.json, event.previous ?? ""].join("\n");
 }

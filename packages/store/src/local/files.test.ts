@@ -15,7 +15,7 @@ const start = (path: string, evidence?: Evidence) =>
 
 async function filled(path: string, names: readonly string[]): Promise<void> {
   const store = await start(path);
-  for (const name of names) await store.create(Shelves, shelf(name, { word: "untouched" }));
+  for (const name of names) await store.create(Shelves, shelf(name, { offset: "untouched" }));
   await store.close();
 }
 
@@ -63,14 +63,14 @@ test("one changed letter is found before it is served, and the object named", as
   const bytes = await readFile(file);
   // In the object and in the history; the others stay as they are.
   for (let at = bytes.indexOf('"second"'); at >= 0; at = bytes.indexOf('"second"', at + 1)) {
-    const word = bytes.indexOf("untouched", at);
-    bytes.write("g", word + 8);
+    const offset = bytes.indexOf("untouched", at);
+    bytes.write("g", offset + 8);
   }
   await writeFile(file, bytes);
   await assert.rejects(start(path), refusal("Damaged", /shelves second: its value is not what was written/));
 });
 
-test("a file that ends too early is told, not mapped", async (t) => {
+test("a file that ends too early is reported, not mapped", async (t) => {
   const path = await tempFolder(t);
   await filled(path, ["a", "b"]);
   await truncate(join(path, "store.mdb"), 9000);

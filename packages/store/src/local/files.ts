@@ -13,7 +13,7 @@ export function storeFile(folder: string): string {
   return join(folder, "store.mdb");
 }
 
-/** Says that a store was made here: from then on a file that is not there was lost, and is not made anew. */
+/** Records that a store was made here: from then on a file that is not there was lost, and is not made anew. */
 function madeFile(folder: string): string {
   return join(folder, "made");
 }
@@ -44,7 +44,7 @@ export async function inspectFiles(folder: string, evidence?: Evidence): Promise
   }
   const { format, damage } = await checkStore(path);
   if (damage.length > 0) throw damaged(path, damage);
-  if (format === undefined) await requireNew(folder, `${path} holds nothing`, evidence);
+  if (format === undefined) await requireNew(folder, `${path} is empty`, evidence);
   if (format !== undefined && format > FORMAT) {
     throw new StoreOpenError(
       "FutureFormat",
@@ -93,7 +93,7 @@ export async function finishFiles(folder: string): Promise<void> {
   await syncFolders(folder);
 }
 
-/** LMDB syncs its file, not the entry that leads to it: a power cut could take the whole new file. */
+/** LMDB syncs its file, not the entry that leads to it: a power loss could take the whole new file. */
 async function syncFolders(folder: string): Promise<void> {
   for (const path of [folder, dirname(resolve(folder))]) await syncFolder(path);
 }

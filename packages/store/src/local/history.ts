@@ -11,7 +11,7 @@ export interface HistoryLimits {
 
 interface Collection {
   events: StoreEvent[];
-  /** Revision of the newest event that was dropped: what happened up to it can no longer be told. */
+  /** Revision of the newest event that was dropped: what happened up to it can no longer be replayed. */
   floor: number;
   waiting: Set<() => void>;
 }

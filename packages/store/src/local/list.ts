@@ -21,7 +21,7 @@ export interface JsonListEnd {
 export interface JsonList {
   /** The revision that the list is a picture of. */
   resourceVersion: string;
-  /** Pieces of the list, in order; the generator's return value says how it goes on. Read it to the end or `return()` it. */
+  /** Pieces of the list, in order; the generator's return value is how it goes on. Read it to the end or `return()` it. */
   pages: AsyncGenerator<string[], JsonListEnd>;
 }
 
@@ -34,7 +34,7 @@ interface ListSource {
 export function listJson(source: ListSource, selection: Selection, options: ListOptions): JsonList {
   const { revision, start } = startingPoint(source.timeline.revision, selection, options);
   const snapshot = new Snapshot(source.database, source.timeline, selection.collection, revision);
-  // Throws here, not in the middle of an answer, when the revision is too old.
+  // Throws here, not in the middle of a response, when the revision is too old.
   source.timeline.since(selection.collection, revision);
   return { resourceVersion: String(revision), pages: pages(source, { snapshot, selection }, start, options) };
 }

@@ -14,7 +14,7 @@ const RUNS = { numRuns: 40 };
 type Step =
   | { do: "put"; name: string; app: string | null; size: number }
   | { do: "delete"; name: string }
-  | { do: "hold"; name: string }
+  | { do: "keep"; name: string }
   | { do: "release"; name: string }
   | { do: "settle" };
 
@@ -30,7 +30,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("delete" as const), name }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("hold" as const), name }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("keep" as const), name }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("release" as const), name }) },
   { weight: 2, arbitrary: fc.constant({ do: "settle" as const }) },
 );
@@ -42,7 +42,7 @@ async function carryOut(store: LocalStore, action: Step): Promise<void> {
   const patch = (body: unknown) => store.patch(Widgets, key, { type: "merge", body });
   try {
     if (action.do === "delete") await store.delete(Widgets, key);
-    else if (action.do === "hold") await patch({ metadata: { finalizers: ["example.com/hold"] } });
+    else if (action.do === "keep") await patch({ metadata: { finalizers: ["example.com/keep"] } });
     else if (action.do === "release") await patch({ metadata: { finalizers: null } });
     else await put(store, action);
   } catch (error) {

@@ -82,7 +82,7 @@ test("a watcher that does not read stalls nobody; it learns of its loss when it 
   }, isExpired);
 });
 
-test("a second process that opens the folder is told who has it", async (t) => {
+test("a second process that opens the folder learns who has it", async (t) => {
   const { folder, remove } = await tempFolder();
   t.after(remove);
   const store = await LocalStore.open({ path: folder, registry: testRegistry() });
@@ -114,7 +114,7 @@ test("files of a newer version are refused and left alone", async (t) => {
     assert.match(error.message, /newer version \(format 99.*upgrade Mooring/);
     return true;
   });
-  // The lock has been given back: the next try says the same.
+  // The lock has been given back: the next try fails in the same way.
   await assert.rejects(LocalStore.open({ path: folder, registry: testRegistry() }), /format 99/);
 });
 

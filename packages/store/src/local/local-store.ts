@@ -56,7 +56,7 @@ interface Located {
 export interface AdmittedWrite {
   /**
    * Sees what is about to be stored and what is there now, in the storage version, in the same turn as the write; what it
-   * throws refuses it. Also asked in a dry run, and where nothing would change, as the answer shows the object; not asked
+   * throws refuses it. Also asked in a dry run, and where nothing would change, as the response shows the object; not asked
    * for an object that goes away.
    */
   admit?(next: UnstructuredObject, old: UnstructuredObject | undefined): void;
@@ -167,7 +167,7 @@ export class LocalStore implements ObjectStore {
     object: T,
     options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
-    return this.#told(() => this.#create(resource, object, options));
+    return this.#settled(() => this.#create(resource, object, options));
   }
 
   update<T extends KubeObject>(
@@ -175,7 +175,7 @@ export class LocalStore implements ObjectStore {
     object: T,
     options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
-    return this.#told(() => this.#replace<T>(resource, plain(object), options));
+    return this.#settled(() => this.#replace<T>(resource, plain(object), options));
   }
 
   updateStatus<T extends KubeObject>(
@@ -183,7 +183,7 @@ export class LocalStore implements ObjectStore {
     object: T,
     options: WriteOptions & AdmittedWrite = {},
   ): Promise<T> {
-    return this.#told(() => this.#replace<T>(resource, plain(object), options, "status"));
+    return this.#settled(() => this.#replace<T>(resource, plain(object), options, "status"));
   }
 
   patch<T extends KubeObject>(
@@ -192,7 +192,7 @@ export class LocalStore implements ObjectStore {
     patch: Patch,
     options: WriteOptions & AdmittedWrite & { subresource?: string } = {},
   ): Promise<T> {
-    return this.#told(() => this.#patch(resource, key, patch, options));
+    return this.#settled(() => this.#patch(resource, key, patch, options));
   }
 
   delete<T extends KubeObject>(
@@ -200,7 +200,7 @@ export class LocalStore implements ObjectStore {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<T> {
-    return this.#told(async () => {
+    return this.#settled(async () => {
       const at = this.#locate(resource, key);
       const current = this.#current(at);
       const decision = decideDelete(current, options, this.#context(at, options), this.#clock());
@@ -209,10 +209,10 @@ export class LocalStore implements ObjectStore {
   }
 
   /**
-   * A refusal is told when what it is founded on can be read: whoever meets a conflict and reads again would else see the
+   * A refusal is thrown when what it is founded on can be read: whoever meets a conflict and reads again would else see the
    * object from before, and meet the same conflict until the disk has caught up.
    */
-  async #told<T>(write: () => Promise<T>): Promise<T> {
+  async #settled<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
     } catch (error) {
@@ -308,7 +308,7 @@ export class LocalStore implements ObjectStore {
     return this.#carryOut<T>(at, decideCreate(applied, at.key, randomUUID(), untracked), options);
   }
 
-  /** Makes the decision true and answers with the object as it is then. Synchronous up to the wait for the disk. */
+  /** Makes the decision true and returns the object as it is then. Synchronous up to the wait for the disk. */
   async #carryOut<T>(
     at: Located,
     { action, object }: Decision,

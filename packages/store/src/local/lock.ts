@@ -7,7 +7,7 @@ import { StoreOpenError } from "./open-error.ts";
 /**
  * Makes this process the only one that uses the folder. The lock is a listening socket in Linux' abstract namespace,
  * named by the folder's device and inode: the kernel drops it however the process ends, so nothing stale can stay.
- * The file `owner` beside the data only says who has it, and covers processes in another network namespace, which
+ * The file `owner` beside the data only names who has it, and covers processes in another network namespace, which
  * cannot see the socket. Returns the release. Throws StoreOpenError (Locked).
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {

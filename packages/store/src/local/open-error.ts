@@ -13,7 +13,7 @@ interface About {
 }
 
 /**
- * A store that cannot be opened: held by another process, damaged, or of a later version. The message says what to do.
+ * A store that cannot be opened: in use by another process, damaged, or of a later version. The message says what to do.
  */
 export class StoreOpenError extends Error {
   override readonly name = "StoreOpenError";

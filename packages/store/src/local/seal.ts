@@ -22,7 +22,7 @@ export function unsealed(key: string | number, value: string): string | undefine
   return checksum(key, text) === Number.parseInt(value.slice(0, DIGITS), 16) ? text : undefined;
 }
 
-/** The same for bytes; answers with the checksum, since sums of them are kept. */
+/** The same for bytes; returns the checksum, since sums of them are kept. */
 export function sealOf(key: string | number, value: Buffer): { sum: number; whole: boolean } {
   const sum = checksum(key, value.subarray(DIGITS));
   return { sum, whole: sum === Number.parseInt(value.toString("latin1", 0, DIGITS), 16) };
@@ -33,7 +33,7 @@ export function sealOf(key: string | number, value: Buffer): { sum: number; whol
  * come back, changes the sum of the checksums.
  */
 export interface Seal {
-  /** Also written beside it, where older versions look. */
+  /** Also written beside it, where older versions read it. */
   format: number;
   revision: number;
   objects: number;

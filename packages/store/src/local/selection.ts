@@ -92,7 +92,7 @@ export class Selection {
     return { ...own, ...this.definition.strategy?.selectableFields?.(object) };
   }
 
-  /** Refuses unknown fields even where there is no object yet to look at. */
+  /** Refuses unknown fields even where there is no object yet to match. */
   #checkFields(): void {
     if (this.#fields.length === 0) return;
     const { kind } = this.definition.resource;

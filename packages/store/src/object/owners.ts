@@ -1,6 +1,6 @@
 import type { KubeObject, OwnerReference } from "./meta.ts";
 
-/** What an owner reference says besides who the owner is. */
+/** What an owner reference has besides who the owner is. */
 export interface OwnerOptions {
   /** The owner manages the object; at most one reference of an object says so. Default true. */
   controller?: boolean;

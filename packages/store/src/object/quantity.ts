@@ -26,7 +26,7 @@ const SYNTAX = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|[KMGTPE]i|[MGTPE]|[eE][+-]
 const NANO = 1_000_000_000n;
 const MICRO = 1_000_000n;
 
-/** What an API server says of a text that is no quantity. */
+/** The error of an API server for a text that is no quantity. */
 export const QUANTITY_ERROR =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
@@ -65,7 +65,7 @@ function parseNano(text: string | number): bigint {
   return quantity.nano;
 }
 
-/** Writes bytes in the largest binary unit that holds them exactly: 5368709120n -> `5Gi`, 1000n -> `1000`. */
+/** Writes bytes in the largest binary unit that expresses them exactly: 5368709120n -> `5Gi`, 1000n -> `1000`. */
 export function formatQuantity(bytes: bigint): string {
   if (bytes === 0n) return "0";
   for (let power = BINARY_SUFFIXES.length - 1; power > 0; power -= 1) {

@@ -12,7 +12,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Lower case, as in URLs: `persistentvolumeclaims`. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The objects hold data of other people's shape, in which a null may mean something: it is handed out as it is. */
+  /** The objects carry data of a foreign shape, in which a null may mean something: it is handed out as it is. */
   readonly custom?: boolean;
   /** Never set at run time; carries `T`. */
   readonly __object?: T;

@@ -29,7 +29,7 @@ export interface StatusCause {
   field?: string;
 }
 
-/** What a Status says besides reason and message, as in `meta/v1`. */
+/** What a Status has besides reason and message, as in `meta/v1`. */
 export interface StatusDetails {
   name?: string;
   group?: string;

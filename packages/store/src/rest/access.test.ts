@@ -51,7 +51,7 @@ users:
   await assert.rejects(kubeconfigAccess(join(folder, "config"), "third"), /no context "third"/);
 });
 
-test("a kubeconfig that does not fit is told with its path and the place", async (t) => {
+test("a kubeconfig that does not fit is reported with its path and the place", async (t) => {
   const folder = await folderWith(t, {});
   const path = join(folder, "config");
   const whole = {
@@ -59,7 +59,7 @@ test("a kubeconfig that does not fit is told with its path and the place", async
     clusters: [{ name: "c", cluster: { server: "https://one" } }],
     users: [{ name: "u", user: {} }],
   };
-  for (const [part, says] of [
+  for (const [part, message] of [
     [{ contexts: {} }, /contexts is not a list/],
     [{ contexts: "c" }, /contexts is not a list/],
     [{ contexts: null }, /has no context ""/],
@@ -75,7 +75,7 @@ test("a kubeconfig that does not fit is told with its path and the place", async
     await writeFile(path, JSON.stringify({ ...whole, ...part }));
     await assert.rejects(kubeconfigAccess(path), (error: Error) => {
       assert.equal(error.name, "AccessError", error.stack);
-      assert.match(error.message, says);
+      assert.match(error.message, message);
       return error.message.includes(path);
     });
   }

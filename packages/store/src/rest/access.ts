@@ -5,9 +5,9 @@ export interface ClusterAccess {
   tls: TlsAccess;
   /** The namespace that tools use by default. */
   namespace: string;
-  /** What says all this, for people: the path of a kubeconfig. */
+  /** Where all this comes from, for messages: the path of a kubeconfig. */
   source?: string;
-  /** Value of the Authorization header; `refresh`: the last one was refused, look again. */
+  /** Value of the Authorization header; `refresh`: the last one was refused, read it again. */
   authorization?(refresh: boolean): Promise<string | undefined>;
 }
 
@@ -23,7 +23,7 @@ export interface TlsAccess {
   rejectUnauthorized?: boolean;
 }
 
-/** The configuration does not say how to reach a cluster; the message says what to change. */
+/** The configuration does not say how to reach a cluster; the message names what to change. */
 export class AccessError extends Error {
   override readonly name = "AccessError";
   /** The system's code when the kubeconfig itself cannot be read: `ENOENT`, `EACCES`. */

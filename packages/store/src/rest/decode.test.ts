@@ -94,7 +94,7 @@ async function serverOfGo(t: TestContext) {
   return { local, api, rest };
 }
 
-test("no answer brings a null: get, list, watch, create, update, patch and delete", async (t) => {
+test("no response brings a null: get, list, watch, create, update, patch and delete", async (t) => {
   const { rest } = await serverOfGo(t);
   const seen: [string, Shelf][] = [];
   const note = (what: string, object: Shelf) => seen.push([what, object]);
@@ -124,14 +124,14 @@ test("no answer brings a null: get, list, watch, create, update, patch and delet
 
 test("a list of nothing, and a refusal without details, are what they are", async (t) => {
   const { api, rest } = await serverOfGo(t);
-  const answers: [number, unknown][] = [
+  const responses: [number, unknown][] = [
     [200, { kind: "ShelfList", apiVersion: "v1", metadata: null, items: null }],
     [200, { kind: "ShelfList", metadata: { resourceVersion: null, continue: null }, items: [null] }],
     [403, { kind: "Status", status: "Failure", reason: "Forbidden", code: 403, details: null }],
     [409, { kind: "Status", reason: "Conflict", details: { name: null, causes: null } }],
   ];
   api.intercept = (_request, response) => {
-    const [code, body] = answers.shift() ?? [500, {}];
+    const [code, body] = responses.shift() ?? [500, {}];
     response.writeHead(code).end(JSON.stringify(body));
     return true;
   };

@@ -10,7 +10,7 @@ import { groupResource, type Resource } from "../object/resource.ts";
  * A null means something only in data that is not of Go's types, and there it stays: see `RAW` and `Resource.custom`.
  */
 
-/** Fields that hold other people's JSON word by word: field sets of managers, schemas (`default: null`), revisions. */
+/** Fields that carry foreign JSON verbatim: field sets of managers, schemas (`default: null`), revisions. */
 const ANY_KIND: ReadonlySet<string> = new Set(["fieldsV1"]);
 const RAW: Readonly<Record<string, ReadonlySet<string>>> = {
   "customresourcedefinitions.apiextensions.k8s.io": new Set(["fieldsV1", "openAPIV3Schema"]),
@@ -38,7 +38,7 @@ export function decodeObject<T>(value: T, resource: Resource, mayHaveNull = true
   return value;
 }
 
-/** The text of an answer, or of one line of a watch, may hold a null. */
+/** The text of a response, or of one line of a watch, may hold a null. */
 export function mentionsNull(json: string): boolean {
   return json.includes("null");
 }

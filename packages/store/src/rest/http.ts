@@ -24,7 +24,7 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** Servers of Node close idle connections after 5 s; using one at that moment would look like a failure. */
+/** Servers of Node close idle connections after 5 s; using one at that moment would seem a failure. */
 const IDLE_SOCKET_MS = 4_000;
 const KEEP_ALIVE_MS = 30_000;
 /** How often a busy server (429) is asked again before that becomes the caller's problem. */
@@ -50,7 +50,7 @@ export class HttpClient {
     this.#agent = agentFor(this.#access.server, { ...this.#access.tls, ...tls });
   }
 
-  /** The body of a successful answer. */
+  /** The body of a successful response. */
   async text(request: HttpRequest): Promise<string> {
     const response = await this.open(request);
     try {
@@ -61,7 +61,7 @@ export class HttpClient {
     }
   }
 
-  /** A successful answer as its head arrives; the caller reads or destroys it. */
+  /** A successful response as its head arrives; the caller reads or destroys it. */
   async open(request: HttpRequest): Promise<IncomingMessage> {
     let refresh = false;
     for (let attempt = 0; ; attempt++) {
@@ -119,7 +119,7 @@ export class HttpClient {
         },
         ...defined({ signal: request.signal }),
       });
-      const silent = () => outgoing.destroy(new Error(`no answer for ${this.#timeoutMs} ms`));
+      const silent = () => outgoing.destroy(new Error(`no response for ${this.#timeoutMs} ms`));
       const timer = setTimeout(silent, this.#timeoutMs);
       outgoing.on("response", (response) => {
         clearTimeout(timer);
@@ -142,7 +142,7 @@ function agentFor(server: string, tls: TlsAccess): http.Agent {
 async function readText(response: IncomingMessage, timeoutMs: number): Promise<string> {
   response.setEncoding("utf8");
   let text = "";
-  const silent = () => response.destroy(new Error(`the answer stopped for ${timeoutMs} ms`));
+  const silent = () => response.destroy(new Error(`the response stopped for ${timeoutMs} ms`));
   let timer = setTimeout(silent, timeoutMs);
   try {
     for await (const chunk of response as AsyncIterable<string>) {
@@ -150,7 +150,7 @@ async function readText(response: IncomingMessage, timeoutMs: number): Promise<s
       timer = setTimeout(silent, timeoutMs);
       text += chunk;
     }
-    if (!response.complete) throw new Error("the connection ended in the middle of the answer");
+    if (!response.complete) throw new Error("the connection ended in the middle of the response");
     return text;
   } finally {
     clearTimeout(timer);

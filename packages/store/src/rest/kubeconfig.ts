@@ -104,7 +104,7 @@ const TEXTS = new Set([
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What the section says of a name. People write these files: what does not fit is told with its place. */
+/** The section's entry of a name. Operators write these files: an error names the place of what does not fit. */
 function named(config: Kubeconfig, section: Section, name: unknown, path: string): Record<string, unknown> {
   const what = CONTENT[section];
   const list: unknown = config[section] ?? [];
@@ -120,10 +120,10 @@ function named(config: Kubeconfig, section: Section, name: unknown, path: string
 /** The fields that say something. */
 function texts(content: unknown, where: string): Record<string, unknown> {
   if (!isRecord(content)) throw new AccessError(`${where} is not a map of fields`);
-  const said = Object.entries(content).filter(([, value]) => value !== null);
-  const wrong = said.find(([field, value]) => TEXTS.has(field) && typeof value !== "string");
+  const given = Object.entries(content).filter(([, value]) => value !== null);
+  const wrong = given.find(([field, value]) => TEXTS.has(field) && typeof value !== "string");
   if (wrong !== undefined) throw new AccessError(`${where}: ${wrong[0]} is not a text`);
-  return Object.fromEntries(said);
+  return Object.fromEntries(given);
 }
 
 function serverOf({ server }: Cluster, where: string): string {

@@ -3,7 +3,7 @@ import type { ClusterAccess } from "./access.ts";
 
 import { dropNulls } from "./decode.ts";
 
-/** Reason of an answer that brought no Status of its own (a proxy's, for instance). */
+/** Reason of a response that brought no Status of its own (a proxy's, for instance). */
 const REASON: Readonly<Record<number, StatusReason>> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -22,7 +22,7 @@ const REASON: Readonly<Record<number, StatusReason>> = {
   504: "Timeout",
 };
 
-/** The error that a failed answer stands for. */
+/** The error that a failed response stands for. */
 export function statusFrom(code: number, body: string): StatusError {
   let status: unknown;
   try {
@@ -49,7 +49,7 @@ interface StatusObject {
   details?: StatusDetails;
 }
 
-/** True when an answer's body is a `Status`, which says more than the HTTP code does. */
+/** True when a response's body is a `Status`, which has more than the HTTP code does. */
 export function isStatusObject(value: unknown): value is StatusObject {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "Status";
 }

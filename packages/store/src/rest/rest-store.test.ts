@@ -22,7 +22,7 @@ async function setUp(t: TestContext, options: RestStoreOptions = {}) {
   return { local, api, rest };
 }
 
-function answerWith(code: number, headers: Record<string, string> = {}) {
+function respondWith(code: number, headers: Record<string, string> = {}) {
   return (response: ServerResponse) => response.writeHead(code, headers).end("{}");
 }
 
@@ -30,7 +30,7 @@ function isWatch(url: string | undefined): boolean {
   return url?.includes("watch=true") ?? false;
 }
 
-test("a watch goes on through cut connections without losing or repeating an event", async (t) => {
+test("a watch goes on through closed connections without losing or repeating an event", async (t) => {
   const { local, api, rest } = await setUp(t);
   const open = new Set<ServerResponse>();
   api.intercept = (request, response) => {
@@ -65,12 +65,12 @@ test("an informer survives refusals, garbage, expired revisions and a dead conne
   await local.create(Shelves, shelf("first"));
   const gone = { kind: "Status", status: "Failure", reason: "Expired", code: 410, message: "too old" };
   const faults = [
-    answerWith(500),
-    answerWith(429, { "retry-after": "0.01" }),
+    respondWith(500),
+    respondWith(429, { "retry-after": "0.01" }),
     (response: ServerResponse) => response.destroy(),
     (response: ServerResponse) => response.end("<html>busy</html>\n"),
     (response: ServerResponse) => response.end(`${JSON.stringify({ type: "ERROR", object: gone })}\n`),
-    // Never says anything again, like the other end of a pulled cable.
+    // Never sends anything again, like the other end of a pulled cable.
     (response: ServerResponse) => response.flushHeaders(),
   ];
   api.intercept = (request, response) => {
@@ -96,19 +96,19 @@ test("an informer survives refusals, garbage, expired revisions and a dead conne
   await running;
 });
 
-test("a collection that may not be read is told once, by resource and verb, and again when it may", async (t) => {
+test("a collection that may not be read is logged once, by resource and verb, and again when it may", async (t) => {
   const { local, api, rest } = await setUp(t);
   await local.create(Shelves, shelf("a"));
-  const said: string[] = [];
+  const logged: string[] = [];
   const say = (fields: object, message: string) =>
-    void said.push(
+    void logged.push(
       `${message}: ${"verb" in fields ? fields.verb : ""} ${"resource" in fields ? fields.resource : ""}`,
     );
   const logger = { ...silentLogger, error: say, warn: say, info: say };
   let refusals = 5;
   api.intercept = (_request, response) => {
     if (refusals-- <= 0) return false;
-    answerWith(403)(response);
+    respondWith(403)(response);
     return true;
   };
   const stop = new AbortController();
@@ -117,7 +117,7 @@ test("a collection that may not be read is told once, by resource and verb, and 
   await informer.synced(AbortSignal.timeout(60_000));
   stop.abort();
   await running;
-  assert.deepEqual(said, [
+  assert.deepEqual(logged, [
     "missing right: cannot follow a collection: list shelves",
     "the collection may be read now:  shelves",
   ]);
@@ -199,7 +199,7 @@ test("a server that does not answer is given up after the time-out; an abort end
   await assert.rejects(asking, reason);
 });
 
-test("a busy server is asked again when it says so", async (t) => {
+test("a busy server is asked again when its response says so", async (t) => {
   const { local, api, rest } = await setUp(t);
   await local.create(Shelves, shelf("a"));
   let refusals = 2;
@@ -240,7 +240,7 @@ test("a token that the server no longer takes is read again from its file", asyn
   await rest.get(Shelves, { name: "a" });
 });
 
-test("a kubeconfig that cannot be used says what is wrong", async (t) => {
+test("a kubeconfig that cannot be used is refused with what is wrong", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "mooring-kubeconfig-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "config");
@@ -267,7 +267,7 @@ test("items of a list know what they are", async (t) => {
   assert.deepEqual([item?.apiVersion, item?.kind], ["example.com/v1", "Widget"]);
 });
 
-test("a delete that is answered with a Status still tells which object is gone", async (t) => {
+test("a delete that is answered with a Status still returns which object is gone", async (t) => {
   const { api, rest } = await setUp(t);
   api.intercept = (_request, response) => {
     response.end(JSON.stringify({ kind: "Status", status: "Success", details: { name: "a", uid: "u-1" } }));

@@ -21,7 +21,7 @@ import { isStatusObject } from "./response-error.ts";
 import { resumingWatch, type WatchRequest } from "./resuming-watch.ts";
 import { watchEvents } from "./watch-stream.ts";
 
-/** How a store on an API server behaves: times, and what it says of itself. */
+/** How a store on an API server behaves: times, and how it names itself. */
 export interface RestStoreOptions extends HttpOptions {
   /**
    * A watch that brings nothing for so long, not even a bookmark, is opened again. Servers send a bookmark about
@@ -177,13 +177,13 @@ export class RestStore implements ObjectStore {
       ...(dryRun ? { dryRun: ["All"] } : {}),
     };
     const path = objectPath(resource, key);
-    const answer: unknown = parseObject(
+    const response: unknown = parseObject(
       resource,
       await this.#http.text({ method: "DELETE", path, body, signal }),
     );
-    if (!isStatusObject(answer)) return answer as T;
+    if (!isStatusObject(response)) return response as T;
     // Some kinds answer "Success" instead of the object that is gone.
-    const { uid } = answer.details ?? {};
+    const { uid } = response.details ?? {};
     const metadata = { ...key, ...defined({ uid }) };
     return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata } as T;
   }

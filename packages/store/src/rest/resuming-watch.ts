@@ -24,7 +24,7 @@ export async function* resumingWatch<T extends KubeObject>(
   first: WatchRequest,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>, void> {
-  // Initial events come in the order of their names: none of their revisions says how far the watch is.
+  // Initial events come in the order of their names: none of their revisions shows how far the watch is.
   let resumable = isRevision(first.resourceVersion) && first.sendInitialEvents !== true;
   let request = first;
   let failures = 0;

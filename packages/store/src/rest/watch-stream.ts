@@ -8,9 +8,9 @@ import { isStatusObject, networkError, statusFromObject } from "./response-error
 const TYPES = new Set(["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]);
 
 /**
- * The events of one watch answer. Ends when the server ends it. Throws the StatusError of an ERROR event, and
+ * The events of one watch response. Ends when the server ends it. Throws the StatusError of an ERROR event, and
  * ServiceUnavailable when the connection breaks, brings nonsense, or is silent for `idleMs`: a connection whose other
- * end has vanished never says so.
+ * end has vanished never closes it.
  */
 export async function* watchEvents<T extends KubeObject>(
   resource: Resource<T>,

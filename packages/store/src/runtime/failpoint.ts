@@ -1,32 +1,32 @@
 /**
- * A named gap between two externally visible steps. `MOORING_FAILPOINT=name` (or `name#3`: the third time it is
- * passed) ends the process there as `kill -9` would, so that tests can crash in every gap. Costs one comparison.
+ * A named place between two externally visible steps. `MOORING_FAILPOINT=name` (or `name#3`: the third time it is
+ * passed) ends the process there as `kill -9` would, so that tests can crash between any two steps. Costs one comparison.
  *
  * Names are `<package>/<controller>/<step just done>`, for example `sidecars/provision/volume-created`. Every name
  * is registered when its module loads, so that a test can list all failpoints there are.
  */
 const names = new Set<string>();
 
-/** Told of each gap that is passed; absent where nobody wants to know. */
+/** Called with each failpoint that is passed; absent where nobody wants to know. */
 let passing = killAt(process.env["MOORING_FAILPOINT"]);
 
-/** Declares a gap once, at module level, and returns the function to call in it. */
+/** Declares a failpoint once, at module level, and returns the function to call there. */
 export function failpoint(name: string): () => void {
   names.add(name);
   return () => passing?.(name);
 }
 
-/** All gaps of the modules loaded so far. */
+/** All failpoints of the modules loaded so far. */
 export function failpointNames(): string[] {
   return [...names].sort();
 }
 
 /**
- * From here on `gap` (as in `MOORING_FAILPOINT`) ends the process, counted from now; without one, nothing does. Returns the
- * gaps that are passed, as they are. For programs of tests whose crash has to come late in their life.
+ * From here on `spec` (as in `MOORING_FAILPOINT`) ends the process, counted from now; without one, nothing does. Returns the
+ * failpoints that are passed, as they are. For programs of tests whose crash has to come late in their life.
  */
-export function armFailpoint(gap: string | undefined): string[] {
-  const kill = killAt(gap);
+export function armFailpoint(spec: string | undefined): string[] {
+  const kill = killAt(spec);
   const passed: string[] = [];
   passing = (name) => {
     passed.push(name);
@@ -35,9 +35,9 @@ export function armFailpoint(gap: string | undefined): string[] {
   return passed;
 }
 
-function killAt(gap: string | undefined): ((name: string) => void) | undefined {
-  if (gap === undefined) return undefined;
-  const [armed, count = "1"] = gap.split("#");
+function killAt(spec: string | undefined): ((name: string) => void) | undefined {
+  if (spec === undefined) return undefined;
+  const [armed, count = "1"] = spec.split("#");
   let remaining = Number(count);
   return (name) => {
     if (name !== armed) return;

@@ -7,7 +7,7 @@ export interface Logger {
   child(bindings: Record<string, unknown>): Logger;
 }
 
-/** Says nothing; for tests and for callers without a log. */
+/** Logs nothing; for tests and for callers without a log. */
 export const silentLogger: Logger = {
   debug: () => {},
   info: () => {},

@@ -24,13 +24,13 @@ test("a folder is made with those above it, by several at once, and stays as it 
   assert.ok((await stat(join(path, "d"))).isDirectory());
 });
 
-test("where no folder can be made that is said, with its name, instead of trying for ever", async () => {
-  const told = (name: string) => ({
+test("where no folder can be made an error names it, instead of trying for ever", async () => {
+  const refusal = (name: string) => ({
     name: "FolderError",
     message: new RegExp(`the folder ${name} cannot be`),
   });
-  await assert.rejects(makeFolder("/proc/none"), told("/proc/none"));
-  await assert.rejects(makeFolder("/proc/none/below/it"), told("/proc/none"));
+  await assert.rejects(makeFolder("/proc/none"), refusal("/proc/none"));
+  await assert.rejects(makeFolder("/proc/none/below/it"), refusal("/proc/none"));
   await writeFile(join(folder, "file"), "");
   await assert.rejects(makeFolder(join(folder, "file")), { code: "EEXIST" });
   await assert.rejects(makeFolder(join(folder, "file/below")), { code: "ENOTDIR" });

@@ -1,7 +1,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** A folder that an operator named cannot be made; says which, and what to do. */
+/** A folder that an operator named cannot be made; the message names it, and what to do. */
 export class FolderError extends Error {
   override readonly name = "FolderError";
   /** What an operator can do about it. */
@@ -15,7 +15,7 @@ export class FolderError extends Error {
 /**
  * Makes a folder, and those above it, where they are missing. For paths that people name, instead of mkdir with
  * `recursive`: Node tries that for ever where a file system has no folder and lets nobody make one, as in /proc. Throws
- * FolderError there, and else what mkdir(2) says (EACCES, ENOTDIR, EROFS, ...).
+ * FolderError there, and else the error of mkdir(2) (EACCES, ENOTDIR, EROFS, ...).
  */
 export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
   const make = () => mkdir(folder, { mode });

@@ -46,7 +46,7 @@ export function formatLabelSelector(requirements: readonly LabelRequirement[]): 
     .join(",");
 }
 
-/** NotIn and DoesNotExist also hold for objects without the label. */
+/** NotIn and DoesNotExist also match objects without the label. */
 export function matchesLabels(requirements: readonly LabelRequirement[], labels: Labels): boolean {
   return requirements.every(({ key, operator, values }) => {
     const value = labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;

@@ -9,10 +9,10 @@ const TEXT = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 const INTEGER = /^[+-]?\d{1,19}$/;
 
-/** A symbol or a word; empty at the end of the text. */
+/** A symbol or an identifier; empty at the end of the text. */
 type Token = string;
 
-const isWord = (token: Token) => token !== "" && !SYMBOLS.includes(token);
+const isToken = (token: Token) => token !== "" && !SYMBOLS.includes(token);
 const isEnd = (token: Token) => token === "" || token === ",";
 
 /** What stands in a selector, without the blanks. */
@@ -32,31 +32,31 @@ export class LabelParser {
   /** Throws BadRequest. */
   parse(): LabelRequirement[] {
     const requirements: LabelRequirement[] = [];
-    if (this.#look() === "") return [];
-    if (!isWord(this.#look()) && this.#look() !== "!")
+    if (this.#peek() === "") return [];
+    if (!isToken(this.#peek()) && this.#peek() !== "!")
       throw this.#unexpected("!, identifier, or 'end of string'");
     for (;;) {
       requirements.push(this.#requirement());
-      const after = this.#look();
+      const after = this.#peek();
       if (after === "") return requirements;
       if (after !== ",") throw this.#unexpected("',' or 'end of string'");
       this.#at += 1;
-      if (!isWord(this.#look()) && this.#look() !== "!") throw this.#unexpected("identifier after ','");
+      if (!isToken(this.#peek()) && this.#peek() !== "!") throw this.#unexpected("identifier after ','");
     }
   }
 
-  #look(): Token {
+  #peek(): Token {
     return this.#tokens[this.#at] ?? "";
   }
 
   #take(): Token {
-    const token = this.#look();
+    const token = this.#peek();
     this.#at += 1;
     return token;
   }
 
   #unexpected(expected: string, inside = ""): Error {
-    return badRequest(`${inside}found '${this.#look()}', expected: ${expected}`);
+    return badRequest(`${inside}found '${this.#peek()}', expected: ${expected}`);
   }
 
   #wrong(expected: string): Error {
@@ -64,38 +64,38 @@ export class LabelParser {
   }
 
   #requirement(): LabelRequirement {
-    const negated = this.#look() === "!";
+    const negated = this.#peek() === "!";
     if (negated) this.#at += 1;
-    if (!isWord(this.#look())) throw this.#wrong("identifier");
+    if (!isToken(this.#peek())) throw this.#wrong("identifier");
     const key = this.#take();
     checkKey(key);
     if (negated) return { key, operator: "DoesNotExist", values: [] };
-    if (isEnd(this.#look())) return { key, operator: "Exists", values: [] };
-    const token = this.#look();
+    if (isEnd(this.#peek())) return { key, operator: "Exists", values: [] };
+    const token = this.#peek();
     const operator = Object.hasOwn(OPERATORS, token) ? OPERATORS[token] : undefined;
     if (operator === undefined) throw this.#wrong("in, notin, =, ==, !=, gt, lt");
     this.#at += 1;
-    const values = isWord(token) ? this.#set() : [this.#value()];
+    const values = isToken(token) ? this.#set() : [this.#value()];
     checkValues(key, operator, values);
     return { key, operator, values };
   }
 
   #value(): string {
-    if (isEnd(this.#look())) return "";
-    if (!isWord(this.#look())) throw this.#wrong("identifier");
+    if (isEnd(this.#peek())) return "";
+    if (!isToken(this.#peek())) throw this.#wrong("identifier");
     return this.#take();
   }
 
   /** `(a,b)`; where nothing stands between two of these signs, the empty value is meant. */
   #set(): string[] {
-    if (this.#look() !== "(") throw this.#wrong("'('");
+    if (this.#peek() !== "(") throw this.#wrong("'('");
     this.#at += 1;
-    const first = this.#look();
-    if (!isWord(first) && first !== "," && first !== ")") throw this.#wrong("',', ')' or identifier");
+    const first = this.#peek();
+    if (!isToken(first) && first !== "," && first !== ")") throw this.#wrong("',', ')' or identifier");
     const values = new Set<string>();
     for (;;) {
-      values.add(isWord(this.#look()) ? this.#take() : "");
-      const after = this.#look();
+      values.add(isToken(this.#peek()) ? this.#take() : "");
+      const after = this.#peek();
       if (after !== "," && after !== ")") throw this.#wrong("',' or ')'");
       this.#at += 1;
       if (after === ")") return [...values];

@@ -58,7 +58,7 @@ test("label selectors in string form", () => {
   }
 });
 
-test("a label selector that is none is refused in the words of a Kubernetes API server (1.35.4)", () => {
+test("a label selector that is none is refused with the message of a Kubernetes API server (1.35.4)", () => {
   const inside = "unable to parse requirement: ";
   const cases: [string, string][] = [
     ["a in (", `${inside}found '', expected: ',', ')' or identifier`],
@@ -77,10 +77,10 @@ test("a label selector that is none is refused in the words of a Kubernetes API 
     ["a=-b", `${inside}values[0][a]: Invalid value: "-b": a valid label must be an empty string or`],
     ["a>-1", `${inside}values[0][a]: Invalid value: "-1": a valid label must be an empty string or`],
   ];
-  for (const [selector, words] of cases)
+  for (const [selector, message] of cases)
     assert.throws(
       () => parseLabelSelector(selector),
-      (error: Error) => error.message.startsWith(words),
+      (error: Error) => error.message.startsWith(message),
       selector,
     );
 });

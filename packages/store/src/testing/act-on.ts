@@ -10,7 +10,7 @@ export interface ActOptions {
 }
 
 /**
- * A played part of a test's world: acts on every object that is there and on every change. Nothing tells whether it has
+ * A played part of a test's world: acts on every object that is there and on every change. Nothing shows whether it has
  * anything left to do, so it is no controller. Resolves when the last act has ended, after the signal.
  */
 export async function actOn({ sources, act, backoff }: ActOptions, signal: AbortSignal): Promise<void> {

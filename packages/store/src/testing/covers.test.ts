@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { covers } from "./covers.ts";
 
-/** The paths and ids that are said while `say` runs. */
+/** The paths and ids that are printed while `say` runs. */
 function recorded(say: () => void): unknown[] {
   const previous = process.env["MOORING_COVERS"];
   const folder = mkdtempSync(join(tmpdir(), "mooring-covers-"));
@@ -34,7 +34,7 @@ describe("covers", () => {
     });
   });
 
-  test("is refused where nobody can tell which test it is for", async () => {
+  test("is refused where it is not clear which test it is for", async () => {
     await Promise.resolve();
     assert.throws(() => covers("X-4"), /beginning of a test/);
   });

@@ -8,7 +8,7 @@ interface Running {
 }
 
 /**
- * Says which requirements of docs/requirements.tsv the test proves whose body this is the beginning of, or every test of a
+ * Records which requirements of docs/requirements.tsv the test proves whose body this is the beginning of, or every test of a
  * suite: `covers("CSI-112", "CSI-113")`. They are proved when it passes. Costs nothing where nobody records it.
  */
 export function covers(...ids: string[]): void {

@@ -1,4 +1,4 @@
-// Child of the crash test: writes as fast as it can and says on stdout what has been acknowledged, until it is killed.
+// Child of the crash test: writes as fast as it can and prints what has been acknowledged, until it is killed.
 import { writeSync } from "node:fs";
 import { Shelves, shelf, testRegistry } from "../contract/kinds.ts";
 import { LocalStore } from "../local/local-store.ts";
@@ -6,7 +6,7 @@ import { LocalStore } from "../local/local-store.ts";
 const [folder = "", round = ""] = process.argv.slice(2);
 const store = await LocalStore.open({ path: folder, registry: testRegistry() });
 
-/** Creates, changes, and deletes every third object; each line tells what must be true from now on. */
+/** Creates, changes, and deletes every third object; each line is what must be true from now on. */
 async function write(worker: number): Promise<never> {
   for (let n = 0; ; n++) {
     const name = `r${round}-w${worker}-${n}`;

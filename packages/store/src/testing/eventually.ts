@@ -13,7 +13,7 @@ export interface EventuallyOptions {
   mayThrow?: boolean;
 }
 
-/** Asks `probe` again until it answers something other than undefined or false; resolves with that. */
+/** Calls `probe` again until it returns something other than undefined or false; resolves with that. */
 export async function eventually<T>(
   what: string,
   probe: () => T | Promise<T>,
@@ -24,8 +24,8 @@ export async function eventually<T>(
     const asked = performance.now();
     let failure: unknown;
     try {
-      const answer = await probe();
-      if (answer !== undefined && answer !== false) return answer as Exclude<T, undefined | false>;
+      const value = await probe();
+      if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>;
     } catch (error) {
       if (!mayThrow) throw error;
       failure = error;

@@ -1,7 +1,7 @@
 /**
  * Which part of the tests runs, from `MOORING_TESTS`:
  *
- * - `everyday` (`npm test`, and whenever nothing is said): every flow once, a few of the many cases;
+ * - `everyday` (`npm test`, and by default): every flow once, a few of the many cases;
  * - `rest` (`npm run test:rest`): what `everyday` leaves out;
  * - `all` (`npm run test:all`): both;
  * - `deep` (`MOORING_DEEP=1`): every case there is, for hours.

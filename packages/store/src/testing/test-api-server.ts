@@ -35,7 +35,7 @@ export async function startTestApiServer(t: TestContext, store: LocalStore): Pro
   const server = createServer((request, response) => {
     api.requests.push(`${request.method} ${request.url}`);
     if (api.intercept?.(request, response)) return;
-    answer({ api, store }, request, response).catch((error: unknown) => {
+    serve({ api, store }, request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else if (error instanceof StatusError) send(response, error.code, error.toStatus());
       else send(response, 500, { message: String(error) });
@@ -56,7 +56,7 @@ interface World {
   store: LocalStore;
 }
 
-async function answer(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { api, store } = world;
   const target = parseTarget(store, request.url ?? "");
   const { resource, key, query } = target;
@@ -141,7 +141,7 @@ async function watch(
   };
   const events = store.watchJson(resource, options);
   const first = events.next();
-  // Refusals come at once and are answers of their own; everything else is told in the stream.
+  // Refusals come at once and are responses of their own; everything else is an event of the stream.
   await Promise.race([first, nextTurn()]);
   response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   try {

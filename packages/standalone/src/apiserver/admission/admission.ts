@@ -10,7 +10,7 @@ import { sizeCheck } from "./size.ts";
 
 /**
  * What a write has to pass beyond the rules of its kind, because of who asks or of other objects. What takes time is read
- * here; the answer itself is synchronous and part of the write.
+ * here; the result itself is synchronous and part of the write.
  */
 export async function admission(call: Call, target: Target, api: Api): Promise<Admit> {
   const { user } = call;

@@ -35,8 +35,8 @@ const binding = (name: string, roleName: string, user: string) => ({
 });
 
 async function must(method: string, path: string, body: object): Promise<void> {
-  const answer = await server.http.send(path, { method, body });
-  assert.ok(answer.status < 300, answer.text);
+  const response = await server.http.send(path, { method, body });
+  assert.ok(response.status < 300, response.text);
 }
 
 const as = (user: string) => ({ "impersonate-user": user });

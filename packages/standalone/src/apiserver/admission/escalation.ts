@@ -8,7 +8,7 @@ import type { User } from "../http/call.ts";
 import type { Target } from "../resources/target.ts";
 
 /**
- * Looks at an object before it is written; `old` is undefined when it is created. Throws what stands against it.
+ * Reviews an object before it is written; `old` is undefined when it is created. Throws the reason to refuse it.
  */
 export type Admit = (next: UnstructuredObject, old: UnstructuredObject | undefined) => void;
 

@@ -1,4 +1,4 @@
-/** Labels of Kubernetes' own that a node says of itself; all others of these domains are for others to trust in. */
+/** Labels of Kubernetes' own that a node sets itself; all others of these domains are for others to trust in. */
 const OF_NODES = new Set([
   ...["kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch"],
   ...["topology.kubernetes.io/zone", "topology.kubernetes.io/region"],

@@ -13,7 +13,7 @@ export interface Objects {
   old: UnstructuredObject | undefined;
 }
 
-/** Says why a node must not write this; undefined: it may. */
+/** The reason why a node must not write this; undefined: it may. */
 export type Check = (
   node: string,
   objects: Objects,
@@ -78,7 +78,7 @@ export function ownLease(node: string, { next, old }: Objects): string | undefin
     : "writes leases of images and its own only";
 }
 
-/** What a kubelet tells of a claim: how large it is by now, and what came of asking for more. */
+/** What a kubelet reports of a claim: how large it is by now, and what came of asking for more. */
 const OF_KUBELET = ["capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"];
 
 export function claimOfPod(_node: string, { next, old }: Objects): string | undefined {

@@ -61,7 +61,7 @@ export function nodeDeletion({ user }: Call, target: ItemTarget, { store }: Api)
   if (why !== undefined) throw forbidden(target.resource, target.name, `node ${node}: ${why}`);
 }
 
-/** A node writes its own objects, and of others what concerns it. */
+/** A node writes its own objects, and of others what relates to it. */
 export function nodeRestriction({ user }: Call, target: Target, { store }: Api): Admit | undefined {
   const node = nodeOf(user);
   if (node === undefined) return undefined;
@@ -87,7 +87,7 @@ function ownVolume(
   { store }: { store: LocalStore },
 ): string | undefined {
   if (old === undefined || !same(next.spec, old.spec)) return "does not say what becomes of volumes";
-  return concerns(old, node, store) ? undefined : "the volume is not on it";
+  return isRelated(old, node, store) ? undefined : "the volume is not on it";
 }
 
 function ownSnapshot(
@@ -99,7 +99,7 @@ function ownSnapshot(
   if (wrong !== undefined || old === undefined) return wrong;
   const { pool, volume } = fields(old.spec);
   const parent = typeof volume === "string" ? find(store, "Volume", volume) : undefined;
-  const here = hasPool(pool, node, store) || (parent !== undefined && concerns(parent, node, store));
+  const here = hasPool(pool, node, store) || (parent !== undefined && isRelated(parent, node, store));
   return here ? undefined : "the snapshot is not on it";
 }
 
@@ -110,7 +110,7 @@ function ownShare(node: string, { next, old }: Objects): string | undefined {
 }
 
 /** The volume is, was last or is to be there, or in a pool that the node has open. */
-function concerns(volume: UnstructuredObject, node: string, store: LocalStore): boolean {
+function isRelated(volume: UnstructuredObject, node: string, store: LocalStore): boolean {
   const [spec, status] = [fields(volume.spec), fields(volume.status)];
   const nodes = [spec.nodeID, spec.migrationNodeID, status.currentNodeID, status.ownerID];
   return nodes.includes(node) || hasPool(spec.pool, node, store);

@@ -14,7 +14,7 @@ interface NodesToken {
 
 /**
  * A node gets tokens for pods only that it runs, bound to them, and for those only that their volumes ask for. Asked before
- * anybody says whether there is such an object. Throws Forbidden.
+ * it is known whether there is such an object. Throws Forbidden.
  */
 export async function requireOwnPod({ user }: Call, wanted: NodesToken, { store }: Api): Promise<void> {
   const node = nodeOf(user);

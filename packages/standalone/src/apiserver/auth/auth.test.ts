@@ -40,9 +40,9 @@ test("nobody speaks for others without being allowed to", async () => {
   const { http } = server;
   const { token } = await issue("default");
   const headers = { "impersonate-user": "mooring-admin", "impersonate-group": "system:masters" };
-  const answer = await http.send("/api/v1/namespaces", { token, headers });
-  assert.equal(answer.status, 403);
-  assert.match(answer.json.message, /cannot impersonate resource "users"/);
+  const response = await http.send("/api/v1/namespaces", { token, headers });
+  assert.equal(response.status, 403);
+  assert.match(response.json.message, /cannot impersonate resource "users"/);
 });
 
 interface IssuedToken {
@@ -52,9 +52,9 @@ interface IssuedToken {
 
 async function issue(name: string, spec: object = {}): Promise<IssuedToken> {
   const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`;
-  const answer = await server.http.post<{ status: IssuedToken }>(path, { spec });
-  assert.equal(answer.status, 201, answer.text);
-  return answer.json.status;
+  const response = await server.http.post<{ status: IssuedToken }>(path, { spec });
+  assert.equal(response.status, 201, response.text);
+  return response.json.status;
 }
 
 const TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";

@@ -11,7 +11,7 @@ const ADMIN: User = {
 /** Who sends no credentials. */
 export const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** Knows the user behind a bearer token, for the server itself or for these audiences; undefined when there is none. */
+/** Finds the user behind a bearer token, for the server itself or for these audiences; undefined when there is none. */
 export type TokenReader = (token: string, audiences?: readonly string[]) => Promise<User | undefined>;
 
 /** The administrator's token, compared in constant time, and those of service accounts. */

@@ -3,13 +3,13 @@ import type { Call, User } from "../http/call.ts";
 import { type Attributes, attributesOf } from "./attributes.ts";
 import type { Authorizer } from "./rbac.ts";
 
-/** Throws Forbidden (403) in the words of Kubernetes unless the caller may do what the request asks. */
+/** Throws Forbidden (403) with Kubernetes' message unless the caller may do what the request asks. */
 export async function authorize(call: Call, authorizer: Authorizer): Promise<void> {
   const attributes = attributesOf(call);
   if (!(await authorizer.allowed(call.user, attributes))) throw forbidden(call.user, attributes);
 }
 
-/** Forbidden (403), in the words that Kubernetes uses. */
+/** Forbidden (403), with the message of Kubernetes. */
 export function forbidden({ username }: User, attributes: Attributes): StatusError {
   const who = `User ${JSON.stringify(username)}`;
   if (attributes.type === "path") {

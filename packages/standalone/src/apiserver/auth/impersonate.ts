@@ -8,7 +8,7 @@ import { serviceAccountUser } from "./service-account.ts";
 const EXTRA = "impersonate-extra-";
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-/** What a request says of the user it wants to be. */
+/** What a request has about the user it wants to be. */
 interface Wanted {
   username: string;
   uid?: string;
@@ -40,7 +40,7 @@ function wantedBy(call: Call): Wanted | undefined {
   return username === "" ? undefined : { username, groups, extra, ...defined({ uid }) };
 }
 
-/** One question for each thing that the request wants to be. */
+/** One access check for each thing that the request wants to be. */
 function* asked({ username, uid, groups, extra }: Wanted): Generator<Attributes, void> {
   const about = (resource: string, name: string, more: object = {}): Attributes => ({
     ...{ type: "resource", verb: "impersonate", group: "", resource, subresource: "", name, namespace: "" },
@@ -72,7 +72,7 @@ function asUser({ username, uid, groups, extra }: Wanted): User {
 
 function extraOf(call: Call): Record<string, string[]> {
   const names = Object.keys(call.request.headers).filter((name) => name.startsWith(EXTRA));
-  // Without a prototype: keys are a stranger's.
+  // Without a prototype: keys are an untrusted client's.
   const extra: Record<string, string[]> = Object.create(null);
   for (const name of names) extra[decoded(name.slice(EXTRA.length))] = valuesOf(call, name);
   return extra;

@@ -1,11 +1,11 @@
 /**
- * What a node may do (`system:node:NAME`), before anybody has looked at an object; the rest is said in
+ * What a node may do (`system:node:NAME`), before an object has been read; the rest is in
  * `admission/node-restriction.ts`. Keys are `group/resource`.
  */
 const READ = ["get", "list", "watch"];
 const WRITE = ["update", "patch"];
 
-/** Hold no secrets: a node sees what volumes there are, and where. */
+/** Contain no secrets: a node sees what volumes there are, and where. */
 const READ_FREELY: Readonly<Record<string, readonly string[]>> = {
   "": ["nodes", "persistentvolumes", "persistentvolumeclaims", "namespaces"],
   "storage.k8s.io": [
@@ -39,8 +39,8 @@ const OWN: Readonly<Record<string, readonly string[]>> = {
   "storage.mooring.dev/nodeagents/status": WRITE,
 };
 
-/** Verbs on objects that concern the node: admission asks the object itself. */
-const CONCERNED: Readonly<Record<string, readonly string[]>> = {
+/** Verbs on objects related to the node: admission asks the object itself. */
+const RELATED: Readonly<Record<string, readonly string[]>> = {
   "/events": ["create", ...WRITE],
   "events.k8s.io/events": ["create", ...WRITE],
   "/pods/status": WRITE,
@@ -59,7 +59,7 @@ const CONCERNED: Readonly<Record<string, readonly string[]>> = {
 const has = (table: Readonly<Record<string, readonly string[]>>, key: string, value: string): boolean =>
   Object.hasOwn(table, key) && table[key]?.includes(value) === true;
 
-interface Question {
+interface AccessRequest {
   verb: string;
   group: string;
   resource: string;
@@ -67,11 +67,14 @@ interface Question {
   name: string;
 }
 
-/** Whether the rule book alone says yes. */
-export function isNodeRight({ verb, group, resource, subresource, name }: Question, node: string): boolean {
+/** Whether the rules alone allow it. */
+export function isNodeRight(
+  { verb, group, resource, subresource, name }: AccessRequest,
+  node: string,
+): boolean {
   if (READ.includes(verb) && (subresource === "" || subresource === "status"))
     if (has(READ_FREELY, group, resource)) return true;
   const key = subresource === "" ? `${group}/${resource}` : `${group}/${resource}/${subresource}`;
   if (has(OWN, key, verb)) return name === node || (verb === "create" && name === "");
-  return has(CONCERNED, key, verb);
+  return has(RELATED, key, verb);
 }

@@ -52,7 +52,7 @@ export class Authorizer {
     return rules.some((rule) => allows(rule, attributes));
   }
 
-  /** All rules that hold for the user in a namespace; empty: at the cluster scope. */
+  /** All rules that apply to the user in a namespace; empty: at the cluster scope. */
   async rulesFor(user: User, namespace: string): Promise<PolicyRule[]> {
     const given = user.groups.flatMap(rulesOfGroup);
     return [...given, ...(await this.#boundRules(user, namespace))];

@@ -31,7 +31,7 @@ interface Reference {
 
 const ALGORITHM = "ES256";
 
-/** What a token says beside the registered claims (RFC 7519, 4.1). */
+/** What a token has beside the registered claims (RFC 7519, 4.1). */
 interface Claims {
   "kubernetes.io": {
     namespace: string;

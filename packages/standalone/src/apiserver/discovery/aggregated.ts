@@ -2,7 +2,7 @@ import { type KindInfo, type KindRegistry, verbsOf } from "../kind-info.ts";
 import { type GroupVersion, kindsOf, type ServedGroup, servedGroups, virtualKindsOf } from "./versions.ts";
 import { specialSubresources, type VirtualKind } from "./virtual-kinds.ts";
 
-/** apidiscovery.k8s.io APIGroupDiscoveryList: `/api` (the core group) or `/apis` (all others) in one answer. */
+/** apidiscovery.k8s.io APIGroupDiscoveryList: `/api` (the core group) or `/apis` (all others) in one response. */
 export function aggregatedDiscovery(kinds: KindRegistry, core: boolean, version: string): object {
   const groups = servedGroups(kinds).filter(({ name }) => (name === "") === core);
   return {

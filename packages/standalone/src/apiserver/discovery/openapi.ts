@@ -30,7 +30,7 @@ function encoded(document: object): { text: string; hash: string } {
 
 /** How client-go asks for the old document: a message that only it and generators of it know. */
 const PROTOBUF = /^application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf$/;
-/** As it may be said in an answer: the `@` that clients send is no part of a media type. */
+/** As it may be sent in a response: the `@` that clients send is no part of a media type. */
 const PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /** That message with nothing but `swagger: "2.0"`. Clients take it to know no kind, and go on without it. */
 const NOTHING_DECLARED = Buffer.from([0x0a, 3, ...Buffer.from("2.0")]);

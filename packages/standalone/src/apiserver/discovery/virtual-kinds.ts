@@ -1,4 +1,4 @@
-/** A kind that can only be created: a question with its answer. Nothing is stored. */
+/** A kind that can only be created: a review with its result. Nothing is stored. */
 export interface VirtualKind {
   group: string;
   version: string;

@@ -21,7 +21,7 @@ test("whoever sends much waits behind their own, and others for one turn only", 
   assert.deepEqual(order, ["greedy", "modest", "greedy", "greedy", "greedy", "greedy"]);
 });
 
-test("beyond what may wait, and after a time, a user is told to come again", async () => {
+test("beyond what may wait, and after a time, a user is asked to retry", async () => {
   const turns = new Turns({ seats: 1, mostWaiting: 1, longestWaitMs: 20 });
   const leave = await turns.take("a");
   const waiting = turns.take("b");

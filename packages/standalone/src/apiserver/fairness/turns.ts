@@ -2,9 +2,9 @@ import { StatusError } from "@mooring/store";
 
 /** Requests that are worked on at the same time, over all users; those that wait for ever (watches, logs) do not count. */
 const SEATS = 64;
-/** Requests of one user that wait; the next one is told to come again. */
+/** Requests of one user that wait; the next one is asked to retry. */
 const MOST_WAITING = 128;
-/** A request that has not had its turn by then is told to come again. */
+/** A request that has not had its turn by then is asked to retry. */
 const LONGEST_WAIT_MS = 15_000;
 const RETRY_SECONDS = 1;
 
@@ -41,10 +41,10 @@ export class Turns {
   async take(user: string): Promise<() => void> {
     if (this.#taken >= this.#options.seats) await this.#wait(user);
     else this.#taken += 1;
-    let held = true;
+    let occupied = true;
     return () => {
-      if (held) this.#leave();
-      held = false;
+      if (occupied) this.#leave();
+      occupied = false;
     };
   }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { HttpClient } from "../testing/http-client.ts";
 import type { Collection } from "./requests.ts";
-import type { Report, Said, Told } from "./talk.ts";
+import type { Command, Report, ServerMessage } from "./talk.ts";
 
 /** An API server in a process of its own, which watches its event loop. */
 export interface FuzzServer {
@@ -17,35 +17,35 @@ export interface FuzzServer {
 /** `program`: `server.ts` as one file. `parseThread`: the text of the thread that reads large bodies. */
 export async function startFuzzServer(program: string, parseThread: string | undefined): Promise<FuzzServer> {
   const child: ChildProcess = fork(program, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  const tell = (told: Told) => child.send(told);
-  const said = async <T extends Said>() => ((await once(child, "message")) as [T])[0];
-  tell({ do: "start", parseThread });
-  const up = await said<Extract<Said, { is: "up" }>>();
+  const send = (command: Command) => child.send(command);
+  const receive = async <T extends ServerMessage>() => ((await once(child, "message")) as [T])[0];
+  send({ do: "start", parseThread });
+  const up = await receive<Extract<ServerMessage, { is: "up" }>>();
   const client = new HttpClient(up);
   return {
     client,
     collections: up.collections,
-    begin: () => void tell({ do: "begin" }),
+    begin: () => void send({ do: "begin" }),
     report: () => {
-      const reported = said<Report>();
-      tell({ do: "report" });
+      const reported = receive<Report>();
+      send({ do: "report" });
       return reported;
     },
     stop: async () => {
       client.close();
       if (child.exitCode !== null) return;
       const end = once(child, "exit");
-      tell({ do: "stop" });
+      send({ do: "stop" });
       await end;
     },
   };
 }
 
 /** Gives them every right, but not an administrator's exemptions. */
-export async function bindStrangers(client: HttpClient, names: readonly string[]): Promise<void> {
+export async function bindUntrusted(client: HttpClient, names: readonly string[]): Promise<void> {
   const role = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
   const bound = await client.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
-    ...{ metadata: { name: "strangers" }, roleRef: role },
+    ...{ metadata: { name: "untrusted" }, roleRef: role },
     subjects: names.map((name) => ({ kind: "User", apiGroup: role.apiGroup, name })),
   });
   if (bound.status !== 201) throw new Error(bound.text);

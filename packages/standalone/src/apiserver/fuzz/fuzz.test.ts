@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { bundleProgram, howMany } from "@mooring/store/testing";
 import type { HttpClient } from "../testing/http-client.ts";
-import { bindStrangers, type FuzzServer, startFuzzServer } from "./child.ts";
+import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
 import { EXAMPLES } from "./examples.ts";
 import { type Collection, type FuzzRequest, requestOf } from "./requests.ts";
 
@@ -32,17 +32,17 @@ after(async () => {
   await program.remove();
 });
 
-/** One object of each kind that there is an example of, and the strangers' right to everything. */
+/** One object of each kind that there is an example of, and the untrusted client's right to everything. */
 async function makeSeeds(): Promise<void> {
-  await bindStrangers(client, ["stranger"]);
+  await bindUntrusted(client, ["untrusted"]);
   const made = new Set<string>();
   for (const { path, apiVersion, kind } of collections) {
     const key = `${apiVersion.includes("/") ? apiVersion.split("/")[0] : ""}/${kind}`;
     const example = EXAMPLES[key];
     if (example === undefined || made.has(key)) continue;
     made.add(key);
-    const answer = await client.post(path, { apiVersion, kind, ...example });
-    assert.equal(answer.status, 201, `${key}: ${answer.text}`);
+    const response = await client.post(path, { apiVersion, kind, ...example });
+    assert.equal(response.status, 201, `${key}: ${response.text}`);
   }
   assert.deepEqual([...made].sort(), Object.keys(EXAMPLES).sort());
 }
@@ -53,22 +53,22 @@ interface Answered {
 }
 
 async function ask({ method, path, headers, body }: FuzzRequest, number: number): Promise<Answered> {
-  const answer = await client.open(path, {
+  const response = await client.open(path, {
     method,
     headers: { ...headers, "x-number": String(number) },
     ...(body === undefined ? {} : { body }),
   });
-  const lasts = /[?&](watch|follow)=/.test(path) && answer.statusCode === 200;
-  const leave = lasts ? setTimeout(() => answer.destroy(), WATCHED_MS) : undefined;
+  const lasts = /[?&](watch|follow)=/.test(path) && response.statusCode === 200;
+  const leave = lasts ? setTimeout(() => response.destroy(), WATCHED_MS) : undefined;
   let text = "";
   try {
-    for await (const chunk of answer) if (text.length < 2_000) text += String(chunk);
+    for await (const chunk of response) if (text.length < 2_000) text += String(chunk);
   } catch (error) {
     if (!lasts) throw error;
   } finally {
     clearTimeout(leave);
   }
-  return { status: answer.statusCode ?? 0, text };
+  return { status: response.statusCode ?? 0, text };
 }
 
 const show = (number: number): string => {
@@ -76,7 +76,7 @@ const show = (number: number): string => {
   return `#${number} ${method} ${path.slice(0, 500)} ${JSON.stringify(headers)} ${body?.length ?? 0} bytes ${String(body ?? "").slice(0, 400)}`;
 };
 
-/** Complaints about the answers to these requests. */
+/** Complaints about the responses to these requests. */
 async function run(from: number, to: number, codes: Record<number, number>): Promise<string[]> {
   const wrong: string[] = [];
   let next = from;
@@ -88,7 +88,7 @@ async function run(from: number, to: number, codes: Record<number, number>): Pro
         codes[status] = (codes[status] ?? 0) + 1;
         if (status >= 500 && status !== 501) wrong.push(`${status} ${text.slice(0, 500)}\n  ${show(number)}`);
       } catch (error) {
-        wrong.push(`no answer (${String(error)})\n  ${show(number)}`);
+        wrong.push(`no response (${String(error)})\n  ${show(number)}`);
       }
     }
   };

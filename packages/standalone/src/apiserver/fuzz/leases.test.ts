@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { bundleProgram, howMany, thorough } from "@mooring/store/testing";
-import { bindStrangers, type FuzzServer, startFuzzServer } from "./child.ts";
+import { bindUntrusted, type FuzzServer, startFuzzServer } from "./child.ts";
 
 const CLIENTS = 20;
 const RENEWALS = howMany({ everyday: 20, full: 40, deep: 400 });
@@ -11,9 +11,9 @@ const program = await bundleProgram(new URL("server.ts", import.meta.url));
 let server: FuzzServer;
 before(async () => {
   server = await startFuzzServer(program.path, process.env.MOORING_PARSE_THREAD);
-  await bindStrangers(
+  await bindUntrusted(
     server.client,
-    Array.from({ length: CLIENTS }, (_, at) => `stranger-${at}`),
+    Array.from({ length: CLIENTS }, (_, at) => `untrusted-${at}`),
   );
 });
 after(async () => {
@@ -26,7 +26,7 @@ const keys = (count: number, start = "k") =>
 const MAPS = "/api/v1/namespaces/default/configmaps";
 const PILES = "/apis/example.org/v1/namespaces/default/piles";
 const numbers = Array.from({ length: 1_000 }, () => 1).join(",");
-/** What costs most of what a stranger may send: method, path, type, body. */
+/** What costs most of what an untrusted client may send: method, path, type, body. */
 const ATTACKS: readonly (readonly [string, string, string, string])[] = [
   ["POST", MAPS, "application/json", `{"metadata":{"name":"a"},"data":{${keys(1_480)}}}`],
   ["PATCH", `${MAPS}/victim`, "application/merge-patch+json", `{"data":{${keys(1_300)}}}`],
@@ -57,45 +57,49 @@ async function attack(who: number, signal: AbortSignal): Promise<number> {
     const query = `${path?.includes("?") ? "&" : "?"}dryRun=All`;
     const { status } = await server.client.send(`${path}${query}`, {
       ...{ method: method ?? "", body },
-      headers: { "content-type": type ?? "", "impersonate-user": `stranger-${who}` },
+      headers: { "content-type": type ?? "", "impersonate-user": `untrusted-${who}` },
     });
     assert.ok(status < 500, `${status} for ${method} ${path} ${type}`);
   }
   return sent;
 }
 
-test(`a node renews its lease while ${CLIENTS} strangers send what costs most`, thorough(), async () => {
-  const { client } = server;
-  assert.equal((await client.post(MAPS, { metadata: { name: "victim" } })).status, 201);
-  const node = { "impersonate-user": "system:node:n1", "impersonate-group": "system:nodes" };
-  const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-  const spec = { holderIdentity: "n1", leaseDurationSeconds: LEASE_SECONDS };
-  assert.equal((await client.post(leases, { metadata: { name: "n1" }, spec }, node)).status, 201);
-  const stopping = new AbortController();
-  const attackers = Array.from({ length: CLIENTS }, (_, who) => attack(who, stopping.signal));
-  const waits: number[] = [];
-  try {
-    for (let at = 0; at < RENEWALS; at += 1) {
-      if (at === WARM_UP) server.begin();
-      const from = performance.now();
-      const renewTime = new Date().toISOString().replace("Z", "000Z");
-      const { status, text } = await client.send(`${leases}/n1`, {
-        ...{ method: "PATCH", body: { spec: { renewTime } } },
-        headers: { ...node, "content-type": "application/merge-patch+json" },
-      });
-      assert.equal(status, 200, text);
-      // Until then nothing has been compiled yet.
-      if (at >= WARM_UP) waits.push(performance.now() - from);
+test(
+  `a node renews its lease while ${CLIENTS} untrusted clients send what costs most`,
+  thorough(),
+  async () => {
+    const { client } = server;
+    assert.equal((await client.post(MAPS, { metadata: { name: "victim" } })).status, 201);
+    const node = { "impersonate-user": "system:node:n1", "impersonate-group": "system:nodes" };
+    const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+    const spec = { holderIdentity: "n1", leaseDurationSeconds: LEASE_SECONDS };
+    assert.equal((await client.post(leases, { metadata: { name: "n1" }, spec }, node)).status, 201);
+    const stopping = new AbortController();
+    const attackers = Array.from({ length: CLIENTS }, (_, who) => attack(who, stopping.signal));
+    const waits: number[] = [];
+    try {
+      for (let at = 0; at < RENEWALS; at += 1) {
+        if (at === WARM_UP) server.begin();
+        const from = performance.now();
+        const renewTime = new Date().toISOString().replace("Z", "000Z");
+        const { status, text } = await client.send(`${leases}/n1`, {
+          ...{ method: "PATCH", body: { spec: { renewTime } } },
+          headers: { ...node, "content-type": "application/merge-patch+json" },
+        });
+        assert.equal(status, 200, text);
+        // Until then nothing has been compiled yet.
+        if (at >= WARM_UP) waits.push(performance.now() - from);
+      }
+    } finally {
+      stopping.abort();
     }
-  } finally {
-    stopping.abort();
-  }
-  const sent = (await Promise.all(attackers)).reduce((sum, each) => sum + each, 0);
-  const { worst, wall } = await server.report();
-  waits.sort((a, b) => a - b);
-  const at = (part: number) => Math.round(waits[Math.floor(part * (waits.length - 1))] ?? 0);
-  const renewal = { median: at(0.5), most: at(1) };
-  process.stdout.write(
-    `# ${JSON.stringify({ sent, renewal, worst: Math.round(worst), wall: Math.round(wall) })}\n`,
-  );
-});
+    const sent = (await Promise.all(attackers)).reduce((sum, each) => sum + each, 0);
+    const { worst, wall } = await server.report();
+    waits.sort((a, b) => a - b);
+    const at = (part: number) => Math.round(waits[Math.floor(part * (waits.length - 1))] ?? 0);
+    const renewal = { median: at(0.5), most: at(1) };
+    process.stdout.write(
+      `# ${JSON.stringify({ sent, renewal, worst: Math.round(worst), wall: Math.round(wall) })}\n`,
+    );
+  },
+);

@@ -72,7 +72,7 @@ export function requestOf(seed: number, number: number, collections: readonly Co
 
 function headersOf(dice: Dice): Record<string, string> {
   const headers: Record<string, string> = { accept: dice.of(dice.chance(0.07) ? ODD_ACCEPTS : ACCEPTS) };
-  const user = dice.chance(0.85) ? "stranger" : dice.of(["someone", "system:node:seed"]);
+  const user = dice.chance(0.85) ? "untrusted" : dice.of(["someone", "system:node:seed"]);
   headers["impersonate-user"] = user;
   if (user.startsWith("system:node")) headers["impersonate-group"] = "system:nodes";
   if (dice.chance(0.1)) {

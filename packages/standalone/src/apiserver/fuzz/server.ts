@@ -1,5 +1,5 @@
-// The API server that is fuzzed, in a process of its own. It is told how large bodies are read (the text of that thread), then
-// says where it is and what it serves; asked "report", it says how long its event loop has stood still, and for whom.
+// The API server that is fuzzed, in a process of its own. It receives how large bodies are read (the text of that thread), then
+// sends where it is and what it serves; asked "report", it sends how long its event loop has stood still, and for whom.
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -9,14 +9,14 @@ import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { threadMs } from "../testing/thread-cost.ts";
 import { PILES } from "./examples.ts";
 import type { Collection } from "./requests.ts";
-import type { Said, Told } from "./talk.ts";
+import type { Command, ServerMessage } from "./talk.ts";
 
-/** How often it is looked whether the loop turns. */
+/** How often the program checks that the loop turns. */
 const BEAT_MS = 5;
-/** Of processor time in one turn: what is said of a stall. */
+/** Of processor time in one turn: from here on it is a stall. */
 const STALL_MS = 50;
 
-const say = (said: Said) => process.send?.(said);
+const say = (receive: ServerMessage) => process.send?.(receive);
 
 function collectionsOf({ kinds }: TestServer): Collection[] {
   return kinds.all().flatMap((kind) => {
@@ -72,15 +72,15 @@ async function serve(): Promise<void> {
     if (spent > STALL_MS && stalls.length < 100) stalls.push({ ms: spent, requests: [...inFlight.values()] });
     last = threadMs();
   }, BEAT_MS);
-  process.on("message", (told: Told) => {
-    if (told.do === "begin") {
+  process.on("message", (command: Command) => {
+    if (command.do === "begin") {
       delay.enable();
       worst = 0;
       stalls.length = 0;
       last = threadMs();
-    } else if (told.do === "report") {
+    } else if (command.do === "report") {
       say({ is: "report", worst, wall: delay.max / 1e6, stalls, memory: process.memoryUsage().rss });
-    } else if (told.do === "stop") {
+    } else if (command.do === "stop") {
       clearInterval(beat);
       void server.stop().then(() => process.exit(0));
     }
@@ -93,8 +93,8 @@ async function serve(): Promise<void> {
 }
 
 process.on("disconnect", () => process.exit(1));
-process.once("message", (told: Told) => {
-  if (told.do === "start" && told.parseThread !== undefined)
-    process.env.MOORING_PARSE_THREAD = told.parseThread;
+process.once("message", (command: Command) => {
+  if (command.do === "start" && command.parseThread !== undefined)
+    process.env.MOORING_PARSE_THREAD = command.parseThread;
   void serve();
 });

@@ -1,7 +1,7 @@
 import type { Collection } from "./requests.ts";
 
-/** What the server of a fuzz is told. */
-export type Told = { do: "start"; parseThread: string | undefined } | { do: "begin" | "report" | "stop" };
+/** What the server of a fuzz receives. */
+export type Command = { do: "start"; parseThread: string | undefined } | { do: "begin" | "report" | "stop" };
 
 export interface Report {
   is: "report";
@@ -14,7 +14,7 @@ export interface Report {
   memory: number;
 }
 
-/** What it says. */
-export type Said =
+/** What it sends. */
+export type ServerMessage =
   | { is: "up"; url: string; caPem: string; token: string; collections: Collection[] }
   | Report;

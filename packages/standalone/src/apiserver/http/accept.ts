@@ -22,12 +22,12 @@ export function parseAccept(header: string | undefined): MediaRange[] {
   return ranges.filter((range) => quality(range) > 0).sort((a, b) => quality(b) - quality(a));
 }
 
-/** What the answer is written in. */
+/** What the response is written in. */
 export type Format = "json" | "yaml";
 /** What the objects are turned into before they are written. */
 export type Shape = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
 
-/** In which format an answer is, and whether it is the object itself, a table or its metadata. */
+/** In which format a response is, and whether it is the object itself, a table or its metadata. */
 export interface Representation {
   format: Format;
   shape: Shape;

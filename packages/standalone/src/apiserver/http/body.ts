@@ -21,7 +21,7 @@ function readBytes(call: Call): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let size = 0;
     const refuse = () => {
-      // What still comes is read and dropped, so that the client gets to read the answer; then the connection ends.
+      // What still comes is read and dropped, so that the client gets to read the response; then the connection ends.
       response.setHeader("Connection", "close");
       request.off("data", keep);
       request.resume();
@@ -71,12 +71,12 @@ export async function readBody(call: Call): Promise<Body | undefined> {
   return parsed(call, format, bytes);
 }
 
-/** Reads and parses a body whose type somebody else has looked at. Throws BadRequest. */
+/** Reads and parses a body whose type the caller has checked. Throws BadRequest. */
 export async function readAs(call: Call, format: BodyFormat): Promise<Body> {
   return parsed(call, format, await readBytes(call));
 }
 
-/** Large ones where they hold up nobody else. */
+/** Large ones where they block nobody else. */
 async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Body> {
   const most = mostValues(call);
   if (bytes.length <= SMALL[format]) return parseBody(format, bytes, most);
@@ -87,5 +87,5 @@ async function parsed(call: Call, format: BodyFormat, bytes: Buffer): Promise<Bo
 export function mostValues({ user, segments }: Pick<Call, "user" | "segments">): number {
   const trusted = user.groups.includes("system:masters") || segments[1] === "apiextensions.k8s.io";
   if (trusted) return MOST_VALUES.administrator;
-  return nodeOf(user) === undefined ? MOST_VALUES.stranger : MOST_VALUES.node;
+  return nodeOf(user) === undefined ? MOST_VALUES.untrusted : MOST_VALUES.node;
 }

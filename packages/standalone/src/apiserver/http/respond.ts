@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import type { Format } from "./accept.ts";
 import type { Call } from "./call.ts";
 
-/** As in Kubernetes: smaller answers are not worth the time. */
+/** As in Kubernetes: smaller responses are not worth the time. */
 export const GZIP_FROM_BYTES = 128 * 1024;
 const compress = promisify(gzip);
 
@@ -54,7 +54,7 @@ export function toStatusError(error: unknown): StatusError {
   });
 }
 
-/** Answers with a Status, or cuts the connection when an answer has already begun. */
+/** Answers with a Status, or closes the connection when a response has already begun. */
 export async function sendError(call: Call, error: StatusError): Promise<void> {
   const { response } = call;
   if (response.headersSent) {

@@ -35,7 +35,7 @@ async function* prepend(first: string, rest: AsyncGenerator<string, void>): Asyn
   yield* rest;
 }
 
-/** Writes lines to an endless answer; what is written in one turn of the event loop leaves in one packet. */
+/** Writes lines to an endless response; what is written in one turn of the event loop leaves in one packet. */
 export class LineWriter {
   readonly #call: Call;
   #corked = false;

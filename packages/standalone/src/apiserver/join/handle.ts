@@ -21,7 +21,7 @@ interface JoinRequest {
 
 /**
  * `POST /join`: gives a machine a certificate of its own. Whoever has a join token gets one as a new node, once; a node that
- * has one gets the next. The answer is `{certificate, ca}`, both PEM.
+ * has one gets the next. The response is `{certificate, ca}`, both PEM.
  */
 export async function handleJoin(call: Call, api: Api): Promise<void> {
   if (call.method !== "POST") throw methodNotAllowed();
@@ -30,7 +30,7 @@ export async function handleJoin(call: Call, api: Api): Promise<void> {
   if (known !== undefined) {
     if (known !== order.nodeName)
       throw new StatusError("Forbidden", `this is node ${known}, not ${order.nodeName}`);
-    return answer(call, api, order, await sign(api, order));
+    return sendCredential(call, api, order, await sign(api, order));
   }
   const certificate = await sign(api, order);
   await refuseNamesake(api, order);
@@ -41,7 +41,7 @@ export async function handleJoin(call: Call, api: Api): Promise<void> {
       "the join token is not valid: it is used up, too old or for another node; make one with `mooring token create`";
     throw new StatusError("Unauthorized", why);
   }
-  await answer(call, api, order, certificate);
+  await sendCredential(call, api, order, certificate);
 }
 
 function readOrder(value: unknown): JoinRequest {
@@ -73,7 +73,7 @@ async function refuseNamesake({ store }: Api, { nodeName }: JoinRequest): Promis
 }
 
 /** The Node names the key before anybody has the certificate. */
-async function answer(
+async function sendCredential(
   call: Call,
   { store, authority }: Api,
   order: JoinRequest,
@@ -97,7 +97,7 @@ async function answer(
   await send(call, 201, { certificate, ca: authority.cert });
 }
 
-/** What a join token says of the authority: SHA-256 of its certificate (DER), in hex. */
+/** What a join token has of the authority: SHA-256 of its certificate (DER), in hex. */
 export function authorityHash(caPem: string): string {
   return createHash("sha256").update(new X509Certificate(caPem).raw).digest("hex");
 }

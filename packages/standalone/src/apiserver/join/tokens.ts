@@ -10,7 +10,7 @@ const FORM = /^([a-z0-9]{10})\.([A-Za-z0-9_-]{32})\.([0-9a-f]{64})$/;
 interface JoinToken {
   id: string;
   secret: string;
-  /** SHA-256 of the server's authority (DER), in hex: the machine knows by it whom it talks to. */
+  /** SHA-256 of the server's authority (DER), in hex: the machine verifies by it whom it talks to. */
   authority: string;
 }
 

@@ -36,7 +36,7 @@ test("every reference of every document leads somewhere, and nothing of our own 
   }
 });
 
-test("what kubectl looks for is there: kinds of paths and schemas, query parameters, merge keys", () => {
+test("what kubectl reads is there: kinds of paths and schemas, query parameters, merge keys", () => {
   const { openapi } = builtins();
   const document = openapi.v3("api/v1") as {
     paths: JsonObject;

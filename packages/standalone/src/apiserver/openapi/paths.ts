@@ -10,19 +10,19 @@ interface Operation {
   method: "get" | "post" | "put" | "patch" | "delete";
   verb: Verb;
   action: string;
-  answer: keyof References | "status";
+  response: keyof References | "status";
 }
 
 const COLLECTION: readonly Operation[] = [
-  { method: "get", verb: "list", action: "list", answer: "list" },
-  { method: "post", verb: "create", action: "post", answer: "object" },
-  { method: "delete", verb: "deletecollection", action: "deletecollection", answer: "status" },
+  { method: "get", verb: "list", action: "list", response: "list" },
+  { method: "post", verb: "create", action: "post", response: "object" },
+  { method: "delete", verb: "deletecollection", action: "deletecollection", response: "status" },
 ];
 const ITEM: readonly Operation[] = [
-  { method: "get", verb: "get", action: "get", answer: "object" },
-  { method: "put", verb: "update", action: "put", answer: "object" },
-  { method: "patch", verb: "patch", action: "patch", answer: "object" },
-  { method: "delete", verb: "delete", action: "delete", answer: "status" },
+  { method: "get", verb: "get", action: "get", response: "object" },
+  { method: "put", verb: "update", action: "put", response: "object" },
+  { method: "patch", verb: "patch", action: "patch", response: "object" },
+  { method: "delete", verb: "delete", action: "delete", response: "status" },
 ];
 const SUBRESOURCE = ITEM.filter(({ method }) => method !== "delete");
 
@@ -35,7 +35,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   fieldSelector: "Only objects with these field values.",
   limit: "Most objects per page.",
   continue: "Where the page begins.",
-  resourceVersion: "The version that the answer must be as new as.",
+  resourceVersion: "The version that the response must be as new as.",
   watch: "Send changes as they happen.",
 };
 const QUERY: Readonly<Record<Operation["action"], readonly string[]>> = {
@@ -86,9 +86,9 @@ function pathItem(
       ...typed("string", openApi),
     })),
   };
-  for (const { method, verb, action, answer } of operations) {
+  for (const { method, verb, action, response } of operations) {
     if (!(kind.verbs ?? ALL_VERBS).includes(verb)) continue;
-    const schema = answer === "status" ? { type: "object" } : references[answer];
+    const schema = response === "status" ? { type: "object" } : references[response];
     const ok = openApi === "v2" ? { schema } : { content: { "application/json": { schema } } };
     item[method] = {
       tags: [`${group === "" ? "core" : group}_${version}`],

@@ -32,7 +32,7 @@ const SCALARS: Readonly<Record<string, Readonly<Record<OpenApiVersion, JsonObjec
 /** Keywords that belong to a field, not to the type it has. */
 const OF_THE_FIELD = ["default", "x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key"] as const;
 
-/** What OpenAPI 2 has no words for. */
+/** What OpenAPI 2 cannot express. */
 const ONLY_V3: ReadonlySet<string> = new Set(["anyOf", "oneOf", "not", "nullable"]);
 
 /** A schema as the document shows it. Named types become references, and components the first time they are met. */

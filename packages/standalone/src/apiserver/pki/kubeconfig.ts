@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import { writePrivateFile } from "./private-file.ts";
 
-/** What a kubeconfig says; `url` is the server's address, with scheme and port. */
+/** What a kubeconfig contains; `url` is the server's address, with scheme and port. */
 interface KubeconfigInput {
   url: string;
   caPem: string;

@@ -1,6 +1,6 @@
 import { badRequest, type Pod } from "@mooring/store";
 
-/** Whose log is meant. Throws BadRequest in the words that kubectl users know. */
+/** Whose log is meant. Throws BadRequest with the message that kubectl users know. */
 export function chooseContainer(pod: Pod, wanted: string): string {
   const { name, annotations } = pod.metadata;
   const containers = (pod.spec?.containers ?? []).map((container) => container.name);

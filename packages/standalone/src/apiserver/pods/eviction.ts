@@ -15,7 +15,7 @@ const EVICTION: Expected = { apiVersion: "policy/v1", kind: "Eviction", defaulte
 export async function handleEviction(call: Call, target: ItemTarget, { store }: Api): Promise<void> {
   const eviction = await readObject(call, target, fieldValidation(call, "CreateOptions"), EVICTION);
   const given = (eviction.deleteOptions ?? {}) as Given;
-  // `kubectl drain --dry-run=server` says it in the body only.
+  // `kubectl drain --dry-run=server` sends it in the body only.
   const dryRun = writeOptions(call, "CreateOptions").dryRun || dryRunOf(given.dryRun ?? [], "DeleteOptions");
   await store.delete(
     Pods,

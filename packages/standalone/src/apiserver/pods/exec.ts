@@ -22,7 +22,7 @@ export async function handleExec(call: Call, target: ItemTarget, api: Api): Prom
   const container = chooseContainer(pod, call.query.get("container") ?? "");
   const kubelet = kubeletOf(api);
   const relay = await kubelet.elsewhere(pod);
-  // After what else there is to say: a kubectl whose WebSocket was refused asks again by SPDY, and tells the second answer.
+  // After all other checks: a kubectl whose WebSocket was refused asks again by SPDY, and prints the second response.
   const protocol = chooseProtocol(call.request, CHANNEL_PROTOCOLS);
   const upgrade = noted(call, target, api, { does: "exec", container, program: command[0] ?? "" });
   const { stdin, stdout, stderr, tty } = wants;

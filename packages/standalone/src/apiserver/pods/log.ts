@@ -17,7 +17,7 @@ export async function handleLog(
   if (!pod.spec?.nodeName) throw badRequest(`pod ${target.name} does not have a host assigned`);
   if (kubelet === undefined)
     throw new StatusError("ServiceUnavailable", "this server runs without a node agent: no logs");
-  // Ends with the answer too: what hangs on a signal of the whole server would otherwise stay as long as that.
+  // Ends with the response too: what hangs on a signal of the whole server would otherwise stay as long as that.
   const over = new AbortController();
   const stop = AbortSignal.any([call.signal, signal, over.signal]);
   const key = { namespace: target.namespace ?? "", pod: target.name, container };
@@ -25,7 +25,7 @@ export async function handleLog(
     await sendLog(call.response, kubelet.logs({ ...logRequest(call), ...key, signal: stop }), stop);
   } catch (error) {
     if (!call.response.headersSent) throw error;
-    // Too late for a Status: who reads the log is told in it.
+    // Too late for a Status: the error is written into the log that is read.
     if (!stop.aborted) call.response.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
     call.response.end();
   } finally {

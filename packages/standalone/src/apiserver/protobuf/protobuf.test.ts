@@ -45,7 +45,7 @@ test("times, quantities, booleans and numbers keep their meaning", () => {
   });
 });
 
-test("kinds without protobuf are told to come as JSON", () => {
+test("kinds without protobuf are refused in favour of JSON", () => {
   assert.throws(
     () => decodeProtobuf(envelope("example.com/v1", "Thing", Buffer.alloc(0))),
     (error) => isStatus(error, "UnsupportedMediaType"),

@@ -35,7 +35,7 @@ export async function readObject(
   return placed(object, target);
 }
 
-/** Checks apiVersion and kind; throws BadRequest in the words of Kubernetes. */
+/** Checks apiVersion and kind; throws BadRequest with Kubernetes' message. */
 export function asObject(value: unknown, expected: Expected): UnstructuredObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): not an object`);
@@ -66,7 +66,7 @@ export function asObject(value: unknown, expected: Expected): UnstructuredObject
 
 const TEXT = ["name", "namespace", "generateName", "uid", "resourceVersion"] as const;
 
-/** What the store relies on before any schema has looked at the object. */
+/** What the store relies on before any schema has validated the object. */
 function checkMetadata(metadata: unknown, expected: Expected): void {
   const refuse = (what: string) =>
     badRequest(

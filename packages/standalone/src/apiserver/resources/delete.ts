@@ -12,24 +12,24 @@ import type { Api } from "../api.ts";
 import { readBody } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
 import { send } from "../http/respond.ts";
-import { itemRepresentation, sendObject } from "./answer.ts";
 import { dryRunOf, listOptions, optionsInvalid } from "./options.ts";
+import { itemRepresentation, sendObject } from "./representation.ts";
 import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
 import { requireDeletable } from "./undeletable.ts";
 
 type Policy = NonNullable<DeleteOptions["propagationPolicy"]>;
 const POLICIES: readonly string[] = ["Foreground", "Background", "Orphan"] satisfies Policy[];
 
-/** Kinds whose objects are the answer to their deletion; of all others a Status is. */
-const ANSWERS_OBJECT = new Set([
+/** Kinds whose objects are the response to their deletion; of all others a Status is. */
+const RETURNS_OBJECT = new Set([
   "pods",
   "namespaces",
   "persistentvolumes",
   "persistentvolumeclaims",
   "serviceaccounts",
 ]);
-const answersObject = (target: Target) =>
-  target.group === "" ? ANSWERS_OBJECT.has(target.plural) : target.group === "storage.k8s.io";
+const returnsObject = (target: Target) =>
+  target.group === "" ? RETURNS_OBJECT.has(target.plural) : target.group === "storage.k8s.io";
 
 /** Deletes side by side: enough to share trips to the disk, few enough to let others in between. */
 const BATCH = 64;
@@ -46,12 +46,12 @@ export async function handleDelete(call: Call, target: ItemTarget, api: Api): Pr
   nodeDeletion(call, target, api);
   requireDeletable(api, target, target.name);
   const object = await target.objects.delete(keyOfTarget(target), storeOptions);
-  const gone = options.dryRun === true ? !isHeld(object) : isGone(target, object);
+  const gone = options.dryRun === true ? !isTerminating(object) : isGone(target, object);
   const pending =
     !gone &&
     (orphanDependents === false ||
       (orphanDependents === undefined && options.propagationPolicy === "Foreground"));
-  if (!gone || answersObject(target))
+  if (!gone || returnsObject(target))
     return sendObject(call, target, { code: pending ? 202 : 200, object }, representation);
   return send(call, 200, {
     kind: "Status",
@@ -111,7 +111,7 @@ async function deleteListed(
   }
 }
 
-const isHeld = (object: UnstructuredObject) => object.metadata.deletionTimestamp !== undefined;
+const isTerminating = (object: UnstructuredObject) => object.metadata.deletionTimestamp !== undefined;
 
 function isGone(target: ItemTarget, object: UnstructuredObject): boolean {
   try {

@@ -3,9 +3,9 @@ import type { Api } from "../api.ts";
 import { type Call, flag, warn } from "../http/call.ts";
 import { type Verb, verbsOf } from "../kind-info.ts";
 import { handleReview } from "../reviews/handle.ts";
-import { itemRepresentation, sendObjectJson } from "./answer.ts";
 import { handleDelete, handleDeleteCollection } from "./delete.ts";
 import { handleList } from "./list.ts";
+import { itemRepresentation, sendObjectJson } from "./representation.ts";
 import { handleScale } from "./scale.ts";
 import { handleSpecial } from "./special.ts";
 import {

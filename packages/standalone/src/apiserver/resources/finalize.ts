@@ -1,7 +1,7 @@
 import type { Call } from "../http/call.ts";
-import { itemRepresentation, sendObject } from "./answer.ts";
 import { readObject } from "./decode-object.ts";
 import { fieldValidation, writeOptions } from "./options.ts";
+import { itemRepresentation, sendObject } from "./representation.ts";
 import { type ItemTarget, keyOfTarget } from "./target.ts";
 
 /** PUT namespaces/NAME/finalize: takes `spec.finalizers` of the body and nothing else. */

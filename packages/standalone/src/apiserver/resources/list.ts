@@ -10,8 +10,8 @@ import type { Call } from "../http/call.ts";
 import { send } from "../http/respond.ts";
 import { sendPieces } from "../http/stream.ts";
 import { columnDefinitions, columnsOf, partialObject, tableRow } from "../table/table.ts";
-import { includeObject } from "./answer.ts";
 import { listOptions } from "./options.ts";
+import { includeObject } from "./representation.ts";
 import type { Target } from "./target.ts";
 
 const LIST_SHAPES: readonly Shape[] = ["Object", "Table", "PartialObjectMetadataList"];
@@ -88,7 +88,7 @@ async function* listPieces(
       separator = ",";
     }
   } finally {
-    // The store holds a snapshot open until the list ends, also when the client has left.
+    // The store keeps a snapshot open until the list ends, also when the client has left.
     await list.pages.return({});
   }
 }

@@ -54,7 +54,7 @@ export function dryRunOf(values: readonly string[], kind: string): boolean {
   throw optionsInvalid(kind, "dryRun", "FieldValueNotSupported", message);
 }
 
-/** `fieldValidation` of the request; `Warn` where it says nothing. */
+/** `fieldValidation` of the request; `Warn` by default. */
 export function fieldValidation(call: Call, kind: string): FieldValidation {
   const value = call.query.get("fieldValidation");
   switch (value) {

@@ -18,7 +18,7 @@ const configMap = (name: string, data: Record<string, string> = {}, metadata: ob
   data,
 });
 
-test("a write with an old resourceVersion is a Conflict that says what to do", async () => {
+test("a write with an old resourceVersion is a Conflict whose message names what to do", async () => {
   const { http } = server;
   const created = await http.post(CONFIG_MAPS, configMap("conflict"));
   assert.equal(created.status, 201);
@@ -36,7 +36,7 @@ test("a write with an old resourceVersion is a Conflict that says what to do", a
   assert.equal(forced.status, 200, "without a resourceVersion the last writer wins");
 });
 
-test("a dry run answers as the write would and changes nothing", async () => {
+test("a dry run returns what the write would and changes nothing", async () => {
   const { http } = server;
   const created = await http.post(`${CONFIG_MAPS}?dryRun=All`, configMap("dry"));
   assert.equal(created.status, 201);
@@ -92,7 +92,7 @@ test("pages are pictures of one revision", async () => {
   assert.equal(broken.status, 400);
 });
 
-test("a watch from a version tells everything after it, in order, and nothing else", async () => {
+test("a watch from a version delivers everything after it, in order, and nothing else", async () => {
   const { http } = server;
   const { json: start } = await http.post(CONFIG_MAPS, configMap("watched", { n: "0" }));
   const from = start.metadata.resourceVersion;
@@ -138,7 +138,7 @@ test("a watch from a forgotten version gets an ERROR event with 410", async () =
   assert.equal(exact.status, 410);
 });
 
-test("sendInitialEvents streams what is there and says when it is through", async () => {
+test("sendInitialEvents streams what is there and sends a bookmark when it is through", async () => {
   const { http } = server;
   const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
   const seen: string[] = [];
@@ -208,10 +208,10 @@ test("bodies that fit nowhere are refused with the reason", async () => {
     message: RegExp,
     headers: Record<string, string> = {},
   ) => {
-    const answer = await http.post(CONFIG_MAPS, body, headers);
-    assert.equal(answer.status, status, answer.text);
-    assert.equal(answer.json.kind, "Status");
-    assert.match(answer.json.message, message);
+    const response = await http.post(CONFIG_MAPS, body, headers);
+    assert.equal(response.status, status, response.text);
+    assert.equal(response.json.kind, "Status");
+    assert.match(response.json.message, message);
   };
   await bad("{", 400, /couldn't parse JSON/);
   await bad("", 400, /empty request body/);
@@ -291,20 +291,20 @@ test("a namespace must be there, and stay, for anything to be created in it", as
   await http.post("/api/v1/namespaces", { metadata: { name: "leaving" } });
   await http.post(
     "/api/v1/namespaces/leaving/configmaps",
-    configMap("held", {}, { finalizers: ["example.com/hold"] }),
+    configMap("kept", {}, { finalizers: ["example.com/keep"] }),
   );
   const deleted = await http.delete<Namespace>("/api/v1/namespaces/leaving");
   assert.equal(deleted.json.status?.phase, "Terminating");
   const late = await http.post("/api/v1/namespaces/leaving/configmaps", configMap("late"));
   assert.equal(late.status, 403);
   assert.equal(late.json.details.causes?.[0]?.reason, "NamespaceTerminating");
-  await eventually("the namespace says what holds it", async () => {
+  await eventually("the namespace reports what keeps it", async () => {
     const { json } = await http.get<Namespace>("/api/v1/namespaces/leaving");
     return json.status?.conditions?.some(({ message }) =>
-      message?.includes("example.com/hold in 1 resource"),
+      message?.includes("example.com/keep in 1 resource"),
     );
   });
-  await http.patch("/api/v1/namespaces/leaving/configmaps/held", "merge-patch+json", {
+  await http.patch("/api/v1/namespaces/leaving/configmaps/kept", "merge-patch+json", {
     metadata: { finalizers: null },
   });
   await eventually(
@@ -340,9 +340,9 @@ test("what is not served is NotFound, what makes no sense is MethodNotAllowed", 
     "/api/v1/namespaces/default/nodes",
     "/api/v1/configmaps/named",
   ]) {
-    const answer = await http.get(path);
-    assert.equal(answer.status, 404, path);
-    assert.equal(answer.json.message, "the server could not find the requested resource");
+    const response = await http.get(path);
+    assert.equal(response.status, 404, path);
+    assert.equal(response.json.message, "the server could not find the requested resource");
   }
   assert.equal((await http.post(`${CONFIG_MAPS}/x`, {})).status, 405);
   assert.equal((await http.put(CONFIG_MAPS, {})).status, 405);
@@ -355,8 +355,8 @@ test("deletecollection deletes what the selectors match", async () => {
   const { http } = server;
   for (const name of ["many-a", "many-b"])
     await http.post(CONFIG_MAPS, configMap(name, {}, { labels: { many: "1" } }));
-  const answer = await http.delete(`${CONFIG_MAPS}?labelSelector=many%3D1`);
-  assert.equal(answer.json.items.length, 2);
+  const response = await http.delete(`${CONFIG_MAPS}?labelSelector=many%3D1`);
+  assert.equal(response.json.items.length, 2);
   assert.equal((await http.get(`${CONFIG_MAPS}?labelSelector=many%3D1`)).json.items.length, 0);
   assert.equal((await http.get(`${CONFIG_MAPS}/page-0`)).status, 200);
 });

@@ -9,7 +9,7 @@ import {
 import type { KindInfo } from "../kind-info.ts";
 import type { Collection } from "./collection.ts";
 
-/** What a path below /api or /apis names, before anybody knows whether it exists. */
+/** What a path below /api or /apis names, before it is known whether it exists. */
 export interface ResourcePath {
   group: string;
   version: string;
@@ -59,7 +59,7 @@ export function fitsScope(path: ResourcePath, kind: KindInfo): boolean {
   return path.namespace !== undefined || path.name === undefined;
 }
 
-/** The key by which the store knows the object. */
+/** The key of the object in the store. */
 export function keyOfTarget(target: ItemTarget): ObjectKey {
   return target.namespace === undefined
     ? { name: target.name }

@@ -29,7 +29,7 @@ const TOKEN_REQUEST: Expected = {
 };
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
-/** What is asked beyond that is refused; what is asked within is cut to a day. */
+/** What is asked beyond that is refused; what is asked within is shortened to a day. */
 const MAX_SECONDS = 2 ** 32;
 const LONGEST_SECONDS = 24 * 3600;
 

@@ -10,8 +10,8 @@ import { type Call, flag } from "../http/call.ts";
 import { toStatusError } from "../http/respond.ts";
 import { LineWriter } from "../http/stream.ts";
 import { columnDefinitions, columnsOf, partialObject, tableRow } from "../table/table.ts";
-import { includeObject } from "./answer.ts";
 import { integer, listOptions, optionsInvalid } from "./options.ts";
+import { includeObject } from "./representation.ts";
 import type { Target } from "./target.ts";
 
 const WATCH_SHAPES: readonly Shape[] = ["Object", "Table", "PartialObjectMetadata"];
@@ -70,7 +70,7 @@ function encoder(call: Call, target: Target, shape: Shape): (event: JsonWatchEve
     `${JSON.stringify({ type, object: shaped(JSON.parse(json) as UnstructuredObject) })}\n`;
 }
 
-/** One table with one row per event; the columns are told once. */
+/** One table with one row per event; the columns are sent once. */
 function tables(call: Call, target: Target): (object: UnstructuredObject) => object {
   const columns = columnsOf(target.kind, target.version);
   const include = includeObject(call);
@@ -90,7 +90,7 @@ function tables(call: Call, target: Target): (object: UnstructuredObject) => obj
 
 function errorLine(error: unknown): string {
   const status = toStatusError(error).toStatus();
-  // The watch of an expired revision is "gone" for clients that look at the code, and Expired for all others.
+  // The watch of an expired revision is "gone" for clients that read the code, and Expired for all others.
   if (isStatus(error, "Gone")) status.reason = "Expired";
   return `${JSON.stringify({ type: "ERROR", object: status })}\n`;
 }

@@ -5,10 +5,10 @@ import { attributesOf } from "../auth/attributes.ts";
 import { forbidden } from "../auth/authorize.ts";
 import { contentType, readAs, unsupportedMediaType } from "../http/body.ts";
 import { type Call, flag } from "../http/call.ts";
-import { itemRepresentation, sendObject } from "./answer.ts";
 import { asObject, expectedOf, placed, readObject, validateFields } from "./decode-object.ts";
 import { requireLiveNamespace } from "./namespace-check.ts";
 import { fieldValidation, optionsInvalid, writeOptions } from "./options.ts";
+import { itemRepresentation, sendObject } from "./representation.ts";
 import { type ItemTarget, keyOfTarget, requireNamespace, type Target } from "./target.ts";
 
 /** POST to a collection. */
@@ -28,7 +28,7 @@ export async function handleUpdate(call: Call, target: ItemTarget, api: Api): Pr
   const representation = itemRepresentation(call);
   const options = writeOptions(call, "UpdateOptions");
   const object = await readObject(call, target, fieldValidation(call, "UpdateOptions"));
-  // An object that is not there is NotFound, as for every other kind: `update` says so.
+  // An object that is not there is NotFound, as for every other kind: `update` throws it.
   if (target.kind.custom && !object.metadata.resourceVersion && exists(target)) {
     const message = "Invalid value: 0x0: must be specified for an update";
     const cause = { reason: "FieldValueInvalid", message, field: "metadata.resourceVersion" };
@@ -129,7 +129,7 @@ function withoutDirectives(value: unknown): Record<string, unknown> {
     : {};
 }
 
-/** What a JSON patch leads to, to look for unknown fields in; whether it fits is for the store to say. */
+/** What a JSON patch leads to, to search for unknown fields; whether it fits is for the store to decide. */
 function previewJsonPatch(target: ItemTarget, operations: unknown): Record<string, unknown> {
   try {
     const current: unknown = JSON.parse(target.objects.getJson(keyOfTarget(target)));

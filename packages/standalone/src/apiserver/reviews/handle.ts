@@ -11,10 +11,10 @@ import { methodNotAllowed, pathNotFound, type ResourcePath } from "../resources/
 import { selfSubjectReview, tokenReview } from "./authentication.ts";
 import { accessReview, localAccessReview, rulesReview, selfAccessReview } from "./authorization.ts";
 
-type Answer = (review: UnstructuredObject, call: Call, api: Api) => object | Promise<object>;
+type Evaluate = (review: UnstructuredObject, call: Call, api: Api) => object | Promise<object>;
 
 /** Status of each review, by kind. */
-const ANSWERS: Readonly<Record<string, Answer>> = {
+const REVIEWS: Readonly<Record<string, Evaluate>> = {
   SelfSubjectReview: selfSubjectReview,
   TokenReview: tokenReview,
   SelfSubjectAccessReview: selfAccessReview,
@@ -23,14 +23,14 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   SelfSubjectRulesReview: rulesReview,
 };
 
-/** Answers questions that are asked by creating an object; false when the path is something else. */
+/** Serves the reviews, which are requested by creating an object; false when the path is something else. */
 export async function handleReview(call: Call, api: Api, path: ResourcePath): Promise<boolean> {
   const kind = VIRTUAL_KINDS.find(
     ({ group, version, plural }) =>
       group === path.group && version === path.version && plural === path.plural,
   );
-  const answer = kind === undefined ? undefined : ANSWERS[kind.kind];
-  if (kind === undefined || answer === undefined) return false;
+  const evaluate = kind === undefined ? undefined : REVIEWS[kind.kind];
+  if (kind === undefined || evaluate === undefined) return false;
   if (path.name !== undefined || kind.namespaced !== (path.namespace !== undefined)) throw pathNotFound();
   if (call.method !== "POST") throw methodNotAllowed();
   const { format } = negotiate(call.request.headers.accept, ["Object"]);
@@ -39,6 +39,6 @@ export async function handleReview(call: Call, api: Api, path: ResourcePath): Pr
   const expected = { apiVersion: `${kind.group}/${kind.version}`, kind: kind.kind, defaulted: true };
   const review = asObject(body.value, expected);
   const metadata = { ...review.metadata, uid: randomUUID(), creationTimestamp: null };
-  await send(call, 201, { ...review, metadata, status: await answer(review, call, api) }, format);
+  await send(call, 201, { ...review, metadata, status: await evaluate(review, call, api) }, format);
   return true;
 }

@@ -22,7 +22,7 @@ interface DefaultRole {
   partOf?: string;
 }
 
-/** The roles that charts and people expect to find. */
+/** The roles that charts and users expect to find. */
 const ROLES: readonly DefaultRole[] = [
   {
     name: "cluster-admin",
@@ -75,7 +75,7 @@ async function ensure(store: LocalStore, wanted: UnstructuredObject): Promise<vo
   }
 }
 
-/** What an operator has added stays; an operator who wants none of this says so in the annotation. */
+/** What an operator has added stays; an operator who wants none of this sets the annotation. */
 function updated(present: UnstructuredObject, wanted: UnstructuredObject): UnstructuredObject | undefined {
   const { metadata } = present;
   if (metadata.annotations?.[AUTO_UPDATE] === "false") return undefined;

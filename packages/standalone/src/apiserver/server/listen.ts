@@ -16,10 +16,10 @@ import { route } from "./route.ts";
 /** client-go keeps idle connections for 90 seconds; closing them first would fail its next request. */
 const KEEP_ALIVE_MS = 120_000;
 
-/** Who has not said by then what they want is sent away; a request has come whole within a minute. */
+/** A client that has not sent its headers by then is closed; a request has come whole within a minute. */
 const HEADERS_MS = 9_000;
 const REQUEST_MS = 60_000;
-/** How often connections are looked at: the two together are the ten seconds that are promised. */
+/** How often connections are checked: the two together are the ten seconds that are promised. */
 const CHECK_MS = 1_000;
 
 /** Starts the HTTPS server; resolves when it listens. */
@@ -37,11 +37,11 @@ export async function listen(
       ...{ headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, handshakeTimeout: HEADERS_MS },
       connectionsCheckingInterval: CHECK_MS,
     },
-    (request, response) => void answer(request, response, api),
+    (request, response) => void serve(request, response, api),
   );
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on("tlsClientError", () => {});
-  server.on("upgrade", (request, socket, head) => void answerUpgrade(request, { socket, head }, api));
+  server.on("upgrade", (request, socket, head) => void acceptUpgrade(request, { socket, head }, api));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(at.port, at.host, () => {
@@ -62,17 +62,17 @@ export function secureContext({ caPem, server }: Pick<Pki, "caPem" | "server">):
 }
 
 /** As any other request, which is also how it is refused, until somebody takes the connection. */
-async function answerUpgrade(request: IncomingMessage, upgrade: Upgrade, api: Api): Promise<void> {
+async function acceptUpgrade(request: IncomingMessage, upgrade: Upgrade, api: Api): Promise<void> {
   const { socket } = upgrade;
   socket.on("error", () => socket.destroy());
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);
   response.once("finish", () => socket.end());
-  await answer(request, response, api, upgrade);
+  await serve(request, response, api, upgrade);
 }
 
-async function answer(
+async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   api: Api,

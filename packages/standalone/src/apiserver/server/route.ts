@@ -50,7 +50,7 @@ function readOnly(call: Call, api: Api, handler: Handler): Promise<void> | void 
   return handler(call, api);
 }
 
-/** Everything between authentication and the answer. */
+/** Everything between authentication and the response. */
 export async function route(call: Call, api: Api): Promise<void> {
   if (call.segments[0] === "join" && call.segments.length === 1) return handleJoin(call, api);
   call.user = await impersonate(call, api.authorizer);
@@ -67,7 +67,7 @@ function isExempt({ user, segments }: Call): boolean {
   return nodeOf(user) !== undefined && segments[1] === "coordination.k8s.io";
 }
 
-/** Watches, logs and streams last as long as somebody looks: they have no seat. */
+/** Watches, logs and streams last as long as the client reads: they have no seat. */
 async function inTurn(call: Call, { turns }: Api, work: () => Promise<void> | void): Promise<void> {
   const lasting =
     call.upgrade !== undefined || flag(call.query, "watch") === true || flag(call.query, "follow") === true;

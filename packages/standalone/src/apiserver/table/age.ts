@@ -4,7 +4,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** Two units while the second still says something, then one. */
+/** Two units while the second still matters, then one. */
 const STEPS: readonly { below: number; unit: [number, string]; rest?: [number, string] }[] = [
   { below: 2 * MINUTE, unit: [SECOND, "s"] },
   { below: 10 * MINUTE, unit: [MINUTE, "m"], rest: [SECOND, "s"] },

@@ -51,12 +51,12 @@ function stepOf([, filter, operator, operand, index, single, double, name]: RegE
 function filterStep(path: string, operator: string | undefined, operand: string | undefined): Step {
   const inner = compile(path);
   const wanted = operand === undefined ? undefined : literal(operand);
-  const holds = (item: unknown) => {
+  const matches = (item: unknown) => {
     const [found] = inner(item);
     if (operator === undefined) return found !== undefined;
     return (found === wanted) === (operator === "==");
   };
-  return (value) => (Array.isArray(value) ? value.filter(holds) : []);
+  return (value) => (Array.isArray(value) ? value.filter(matches) : []);
 }
 
 function literal(text: string): unknown {

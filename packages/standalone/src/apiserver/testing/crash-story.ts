@@ -52,7 +52,7 @@ const exists = async (name: string) => {
   }
 };
 
-/** The last object of the scene says that all of it was made. */
+/** The last object of the scene proves that all of it was made. */
 async function setScene(): Promise<void> {
   const foreground = await make("foreground");
   await make("foreground-child", [ownerReferenceTo(foreground)]);

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { ObjectMeta, StatusDetails } from "@mooring/store";
 
 /** `T` is what the test expects in the body. */
-export interface Answer<T> {
+export interface HttpResponse<T> {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
@@ -13,7 +13,7 @@ export interface Answer<T> {
   json: T;
 }
 
-/** An object, a list or a Status: what their bodies have in common, or are told apart by. */
+/** An object, a list or a Status: what their bodies have in common, or differ in. */
 export interface KubeBody {
   kind: string;
   metadata: ObjectMeta & { continue: string; remainingItemCount: number };
@@ -52,7 +52,7 @@ export class HttpClient {
     this.#agent.destroy();
   }
 
-  /** Sends and waits for the headers of the answer. */
+  /** Sends and waits for the headers of the response. */
   async open(path: string, init: RequestInit = {}): Promise<IncomingMessage> {
     const { method = "GET", headers = {}, body, token = this.#server.token } = init;
     const bytes =
@@ -70,14 +70,14 @@ export class HttpClient {
       },
     });
     sent.end(bytes);
-    const [answer] = (await once(sent, "response")) as [IncomingMessage];
-    return answer;
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    return response;
   }
 
-  async send<T = KubeBody>(path: string, init: RequestInit = {}): Promise<Answer<T>> {
-    const answer = await this.open(path, init);
+  async send<T = KubeBody>(path: string, init: RequestInit = {}): Promise<HttpResponse<T>> {
+    const response = await this.open(path, init);
     const chunks: Buffer[] = [];
-    for await (const chunk of answer) chunks.push(chunk as Buffer);
+    for await (const chunk of response) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString("utf8");
     let json: unknown;
     try {
@@ -85,7 +85,7 @@ export class HttpClient {
     } catch {
       json = undefined;
     }
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text, json: json as T };
+    return { status: response.statusCode ?? 0, headers: response.headers, text, json: json as T };
   }
 
   get = <T = KubeBody>(path: string, headers: Record<string, string> = {}) => this.send<T>(path, { headers });
@@ -101,12 +101,12 @@ export class HttpClient {
     path: string,
     headers: Record<string, string> = {},
   ): AsyncGenerator<WatchLine<T>, void> {
-    const answer = await this.open(path, { headers });
+    const response = await this.open(path, { headers });
     try {
-      if (answer.statusCode !== 200) throw new Error(`the watch was refused with ${answer.statusCode}`);
-      for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as WatchLine<T>;
+      if (response.statusCode !== 200) throw new Error(`the watch was refused with ${response.statusCode}`);
+      for await (const line of createInterface({ input: response })) yield JSON.parse(line) as WatchLine<T>;
     } finally {
-      answer.destroy();
+      response.destroy();
     }
   }
 }

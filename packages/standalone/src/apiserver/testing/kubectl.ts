@@ -57,7 +57,7 @@ export function runner(program: string, server: { folder: string; kubeconfig: st
     });
 }
 
-/** Like {@link runner}, but a failure throws what the program said; resolves with its output. */
+/** Like {@link runner}, but a failure throws what the program printed; resolves with its output. */
 export function mustRun(run: Run): (args: readonly string[], options?: RunOptions) => Promise<string> {
   return async (args, options) => {
     const { code, stdout, stderr } = await run(args, options);

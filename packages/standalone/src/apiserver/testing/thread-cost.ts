@@ -7,8 +7,8 @@ export function threadMs(): number {
 }
 
 /** What that thread does for something, a server and its client in this process together. */
-export async function costOf<T>(work: () => Promise<T>): Promise<{ answer: T; ms: number }> {
+export async function costOf<T>(work: () => Promise<T>): Promise<{ response: T; ms: number }> {
   const before = threadMs();
-  const answer = await work();
-  return { answer, ms: threadMs() - before };
+  const response = await work();
+  return { response, ms: threadMs() - before };
 }

@@ -17,10 +17,10 @@ const API = "storage.mooring.dev/v1alpha1";
 /** An API server with our kinds, an arbiter, nodes a and b whose devices open at once, and the volume v-1 on both. */
 export interface VolumeServer extends TestServer {
   until(
-    holds: (attachment: VolumeAttachment | undefined) => boolean,
+    predicate: (attachment: VolumeAttachment | undefined) => boolean,
     name?: string,
   ): Promise<VolumeAttachment | undefined>;
-  volume(holds: (volume: Volume) => boolean, name?: string): Promise<Volume>;
+  volume(predicate: (volume: Volume) => boolean, name?: string): Promise<Volume>;
   createVolume(name: string, accessMode?: string, pool?: string): Promise<void>;
 }
 
@@ -48,13 +48,13 @@ export async function startVolumeServer(): Promise<VolumeServer> {
   return {
     ...server,
     createVolume,
-    until: (holds, name = "v-1") =>
-      waitFor(store, { resource: VolumeAttachments, key: { name } }, holds, deadline()),
-    async volume(holds, name = "v-1") {
+    until: (predicate, name = "v-1") =>
+      waitFor(store, { resource: VolumeAttachments, key: { name } }, predicate, deadline()),
+    async volume(predicate, name = "v-1") {
       const found = await waitFor(
         store,
         { resource: Volumes, key: { name } },
-        (v) => v !== undefined && holds(v),
+        (v) => v !== undefined && predicate(v),
         deadline(),
       );
       if (found === undefined) throw new Error(`no volume ${name}`);

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** Expects a refusal, unless `T` says what else. */
+/** Expects a refusal, unless `T` is something else. */
 const act = <T = ErrorResource>(action: string, body: unknown, name = "v-1") =>
   server.http.post<T>(`/v1/volumes/${name}?action=${action}`, body);
 const tickets = async (name = "v-1") =>
@@ -31,11 +31,11 @@ const tickets = async (name = "v-1") =>
 const satisfied = (id: string, name = "v-1") =>
   server.until((a) => a !== undefined && ticketStatus(a, id)?.satisfied === true, name);
 
-describe("attach and detach by a person", () => {
-  test("attach is a longhorn-api ticket, and the volume tells when it is satisfied", async () => {
-    const answer = await act<VolumeResource>("attach", { hostId: "a", attachedBy: "ann" });
-    assert.equal(answer.status, 200);
-    assert.deepEqual(Object.keys(answer.json.volumeAttachment.attachments), ["longhorn-ui"]);
+describe("attach and detach by an operator", () => {
+  test("attach is a longhorn-api ticket, and the volume shows when it is satisfied", async () => {
+    const response = await act<VolumeResource>("attach", { hostId: "a", attachedBy: "ann" });
+    assert.equal(response.status, 200);
+    assert.deepEqual(Object.keys(response.json.volumeAttachment.attachments), ["longhorn-ui"]);
     await satisfied("longhorn-ui");
     const { json } = await server.http.get<VolumeResource>("/v1/volumes/v-1");
     const [attachment] = Object.values(json.volumeAttachment.attachments);
@@ -62,7 +62,7 @@ describe("attach and detach by a person", () => {
     assert.equal((await tickets())[0]?.expiresAt, expiresAt);
   });
 
-  test("of two people with the same id the first has it, and the second learns who", async () => {
+  test("of two operators with the same id the first has it, and the second learns who", async () => {
     const driver = await act("attach", { hostId: "a", attachedBy: "csi" });
     assert.equal(driver.status, 400);
     assert.match(driver.json.message, /"?csi"? names the CSI driver, not a person/);
@@ -167,7 +167,7 @@ describe("tickets of others", () => {
     await satisfied(csi);
   };
 
-  test("a person cannot end them, and learns with what they end; force asks Kubernetes to detach", async () => {
+  test("an operator cannot end them, and learns with what they end; force asks Kubernetes to detach", async () => {
     await podOnA();
     const refused = await act("detach", { attachmentID: csi });
     assert.equal(refused.status, 403);
@@ -266,12 +266,12 @@ describe("snapshots by REST", () => {
       spec,
     });
     await server.createVolume("v-local", "rwo", "local");
-    const answer = await act("attach", { hostId: "a" }, "v-local");
-    assert.equal(answer.status, 409);
-    assert.match(answer.json.message, /can be reached from node "b", not from "a"/);
+    const response = await act("attach", { hostId: "a" }, "v-local");
+    assert.equal(response.status, 409);
+    assert.match(response.json.message, /can be reached from node "b", not from "a"/);
   });
 
-  test("a faulted volume is neither attached nor cut", async () => {
+  test("a faulted volume is neither attached nor snapshotted", async () => {
     await server.createVolume("v-bad");
     const error = { code: "DATA_LOSS", message: "the image is gone" };
     await mutate(
@@ -336,9 +336,9 @@ describe("bad input by REST", () => {
   ];
   for (const [what, action, body, status, message] of cases) {
     test(`${what}: ${status}`, async () => {
-      const answer = await act(action, body);
-      assert.deepEqual([answer.status, answer.json.type], [status, "error"]);
-      assert.match(answer.json.message, message);
+      const response = await act(action, body);
+      assert.deepEqual([response.status, response.json.type], [status, "error"]);
+      assert.match(response.json.message, message);
     });
   }
 
@@ -351,8 +351,8 @@ describe("bad input by REST", () => {
       "snapshotCRGet",
       "snapshotCRDelete",
     ]) {
-      const answer = await act(action, { hostId: "a", name: "x" }, "v-none");
-      assert.deepEqual([action, answer.status], [action, 404]);
+      const response = await act(action, { hostId: "a", name: "x" }, "v-none");
+      assert.deepEqual([action, response.status], [action, 404]);
     }
     assert.equal((await server.http.get("/v1/volumes/v-none")).status, 404);
     assert.equal((await server.http.get("/v1/disks")).status, 404);

@@ -130,7 +130,7 @@ function attributesClassErrors(next: UnstructuredObject, old: UnstructuredObject
     : [];
 }
 
-/** Only volumes whose class says so may grow. */
+/** Only volumes whose class allows it may grow. */
 function expansionRefusal(
   next: UnstructuredObject,
   old: UnstructuredObject,

@@ -20,7 +20,7 @@ const namespaces: BuiltinKind = {
       ns.spec = { finalizers: [...new Set([...listOf(ns), "kubernetes"])] };
     },
     prepareUpdate(ns, old, subresource) {
-      // Only the finalize subresource changes what holds a namespace.
+      // Only the finalize subresource changes the finalizers of a namespace.
       if (subresource !== "finalize" && old.spec !== undefined) ns.spec = structuredClone(old.spec);
     },
     defaults(ns) {
@@ -37,9 +37,9 @@ function listOf(ns: UnstructuredObject): string[] {
 
 function nodeStatus(node: UnstructuredObject): string {
   const ready = digList(node, "status", "conditions").find((c) => c.type === "Ready");
-  const words = [ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady"];
-  if (digObject(node, "spec").unschedulable === true) words.push("SchedulingDisabled");
-  return words.join(",");
+  const states = [ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady"];
+  if (digObject(node, "spec").unschedulable === true) states.push("SchedulingDisabled");
+  return states.join(",");
 }
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";

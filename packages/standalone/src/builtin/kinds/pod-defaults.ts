@@ -6,7 +6,7 @@ import { PRIORITY_CLASSES } from "./priority-classes.ts";
 
 const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
-/** How long a pod outlives its node, unless it says otherwise. */
+/** How long a pod outlives its node, unless it tolerates the taints otherwise. */
 const TOLERATION_SECONDS = 300;
 
 /** Defaults of a pod that depend on its other fields, admission plug-ins of a usual cluster included. */

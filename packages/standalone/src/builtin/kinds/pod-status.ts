@@ -3,14 +3,14 @@ import { age } from "../../apiserver/table/age.ts";
 import { isObject, type JsonObject } from "../../schema/model.ts";
 import { dig, digList, digText } from "../kind.ts";
 
-/** What `kubectl get pods` says in READY, STATUS and RESTARTS. */
+/** What `kubectl get pods` shows in READY, STATUS and RESTARTS. */
 interface PodSummary {
   ready: string;
   status: string;
   restarts: string;
 }
 
-/** What kubectl prints of a pod: how many are ready, its status in a word, and its restarts. */
+/** What kubectl prints of a pod: how many are ready, its status, and its restarts. */
 export function summarizePod(pod: UnstructuredObject, now: Date): PodSummary {
   const statuses = digList(pod, "status", "containerStatuses");
   const sidecars = sidecarNames(pod);
@@ -31,7 +31,7 @@ function sidecarNames(pod: UnstructuredObject): Set<string> {
   return new Set(inits.filter((c) => c.restartPolicy === "Always").map((c) => digText(c, "name")));
 }
 
-/** `Init:1/2` and the like, while an init container holds the pod up. */
+/** `Init:1/2` and the like, while an init container is not done. */
 function initReason(pod: UnstructuredObject, inits: JsonObject[], sidecars: Set<string>): string | undefined {
   for (const [i, status] of inits.entries()) {
     if (dig(status, "state", "terminated", "exitCode") === 0) continue;

@@ -13,7 +13,7 @@ import { compareQuantities } from "../../schema/quantity.ts";
 import { digList, digObject, digText } from "../kind.ts";
 import { claimSpecErrors } from "./claim.ts";
 
-/** What must hold within a pod, beyond the types of its fields. */
+/** What must be true within a pod, beyond the types of its fields. */
 export function validatePod(pod: UnstructuredObject): FieldError[] {
   const spec = digObject(pod, "spec");
   const volumes = new Map(digList(spec, "volumes").map((volume) => [digText(volume, "name"), volume]));

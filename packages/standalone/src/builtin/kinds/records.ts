@@ -136,5 +136,5 @@ const leases: BuiltinKind = {
   },
 };
 
-/** Kinds that say what has happened, and who holds what. */
+/** Kinds that record what has happened, and who holds what. */
 export const recordKinds: readonly BuiltinKind[] = [events, newEvents, leases];

@@ -19,10 +19,10 @@ type PersistentVolumeClaimSpec "The storage that somebody asks for."
 type PersistentVolumeClaimCondition "One aspect of a claim's state."
   type!: string -- Name of the aspect, such as Resizing.
   status!: string -- True, False or Unknown.
-  lastProbeTime: time -- When it was last looked at.
+  lastProbeTime: time -- When it was last probed.
   lastTransitionTime: time -- When the status last changed.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
 type ModifyVolumeStatus "How far a change of the attributes class is."
   targetVolumeAttributesClassName: string -- The class that is being applied.
   status!: string -- Pending, InProgress or Infeasible.

@@ -79,13 +79,13 @@ type TCPSocketAction "A port to connect to."
 type GRPCAction "A gRPC health check."
   port!: int32 -- Port.
   service: string ="" -- Service to ask for.
-type SleepAction "A pause."
+type SleepAction "A sleep."
   seconds!: int64 -- How long.
 type Probe "A health check."
   exec: ExecAction -- Healthy when the command ends with 0.
-  httpGet: HTTPGetAction -- Healthy when the answer is 2xx or 3xx.
+  httpGet: HTTPGetAction -- Healthy when the response is 2xx or 3xx.
   tcpSocket: TCPSocketAction -- Healthy when the port can be connected to.
-  grpc: GRPCAction -- Healthy when the service says so.
+  grpc: GRPCAction -- Healthy when the service reports it.
   initialDelaySeconds: int32 min(0) -- Wait before the first check.
   timeoutSeconds: int32 =1 min(0) -- Time limit of one check.
   periodSeconds: int32 =10 min(0) -- Time between checks.
@@ -168,7 +168,7 @@ type Container "One process of a pod, with what it sees and may use."
   stdin: bool -- Keep a standard input.
   stdinOnce: bool -- Close it after the first client left.
   tty: bool -- Give it a terminal.
-type EphemeralContainer "A container added to a running pod to look into it."
+type EphemeralContainer "A container added to a running pod to debug it."
   name!: string -- Name, a DNS label, unique in the pod.
   image: string -- What to run.
   command: []string -- Replaces the image's entry point.

@@ -11,19 +11,19 @@ const HEAD = `
 export const coreTypes = new TypeTable(
   "io.k8s.api.core.v1",
   `
-type NamespaceSpec "What holds a namespace."
+type NamespaceSpec "What keeps a namespace from being deleted."
   finalizers: []string -- What must happen before the namespace may go.
 type NamespaceCondition "One aspect of a namespace's state."
   type!: string -- Name of the aspect.
   status!: string -- True, False or Unknown.
   lastTransitionTime: time -- When the status last changed.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
 type NamespaceStatus "How a namespace is."
   phase: string -- Active or Terminating.
   conditions: []NamespaceCondition map(type) merge(type) -- Further aspects.
 type Namespace "A space for names."${HEAD}
-  spec: NamespaceSpec ={} -- What holds it.
+  spec: NamespaceSpec ={} -- What keeps it from being deleted.
   status: NamespaceStatus ={} -- How it is; read only.
 type ConfigMap "Configuration as keys and values."${HEAD}
   immutable: bool -- The data never change any more.
@@ -46,8 +46,8 @@ type EventSeries "How often an event was seen."
   lastObservedTime: microTime -- When it was last seen.
 type Event "Something that happened to an object."${HEAD}
   involvedObject!: ObjectReference -- The object.
-  reason: string -- One word that says what happened.
-  message: string -- The same for people.
+  reason: string -- What happened, in CamelCase.
+  message: string -- Human-readable message.
   source: EventSource ={} -- Who reported it.
   firstTimestamp: time -- When it was first seen.
   lastTimestamp: time -- When it was last seen.

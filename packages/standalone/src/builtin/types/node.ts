@@ -19,8 +19,8 @@ type NodeCondition "One aspect of a node's state."
   status!: string -- True, False or Unknown.
   lastHeartbeatTime: time -- When it was last confirmed.
   lastTransitionTime: time -- When the status last changed.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
 type NodeAddress "An address of a node."
   type!: string -- Hostname, InternalIP, ...
   address!: string -- The address.

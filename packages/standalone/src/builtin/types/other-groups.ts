@@ -41,10 +41,10 @@ type Event "Something that happened to an object."${HEAD}
   reportingController: string -- Controller that reported it.
   reportingInstance: string -- Which instance of that.
   action: string -- What was being done.
-  reason: string -- One word that says what happened.
+  reason: string -- What happened, in CamelCase.
   regarding: ObjectReference ={} -- The object.
   related: ObjectReference -- Another object that matters.
-  note: string -- What happened, for people.
+  note: string -- What happened, for human readers.
   type: string -- Normal or Warning.
   deprecatedSource: EventSource ={} -- Old form of who reported it.
   deprecatedFirstTimestamp: time -- Old form of when it was first seen.

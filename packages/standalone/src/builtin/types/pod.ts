@@ -17,7 +17,7 @@ type NodeAffinity "Which nodes a pod goes to."
 type PodAffinityTerm "Pods to be near to or far from."
   labelSelector: LabelSelector -- The pods.
   namespaces: []string -- Their namespaces.
-  topologyKey!: string -- Node label that says what near is.
+  topologyKey!: string -- Node label that defines what near is.
   namespaceSelector: LabelSelector -- Their namespaces, by label.
   matchLabelKeys: []string -- Labels whose values this pod's own must equal.
   mismatchLabelKeys: []string -- Labels whose values this pod's own must not equal.
@@ -72,7 +72,7 @@ type PodSecurityContext "Privileges of all containers."
   seLinuxChangePolicy: string -- How labels get onto volumes.
 type PodReadinessGate "A condition that counts for readiness."
   conditionType!: string -- Type of the condition.
-type PodSchedulingGate "Holds back scheduling until it is removed."
+type PodSchedulingGate "Delays scheduling until it is removed."
   name!: string -- Name.
 type PodOS "Operating system of the pod."
   name!: string -- linux or windows.
@@ -84,7 +84,7 @@ type PodSpec "What a pod runs, and with what."
   volumes: []Volume map(name) merge(name) retain -- Volumes that containers can mount.
   initContainers: []Container map(name) merge(name) -- Run one after the other before the others.
   containers!: []Container map(name) merge(name) -- The containers; at least one.
-  ephemeralContainers: []EphemeralContainer map(name) merge(name) -- Added to look into the running pod.
+  ephemeralContainers: []EphemeralContainer map(name) merge(name) -- Added to debug the running pod.
   restartPolicy: string =Always enum(Always,Never,OnFailure) -- When containers are restarted.
   terminationGracePeriodSeconds: int64 =30 -- Time between the stop signal and the kill.
   activeDeadlineSeconds: int64 -- Time after which the pod is made to fail.
@@ -101,7 +101,7 @@ type PodSpec "What a pod runs, and with what."
   securityContext: PodSecurityContext ={} -- Privileges of all containers.
   imagePullSecrets: []LocalObjectReference map(name) merge(name) -- Credentials for images.
   hostname: string -- Host name of the pod.
-  hostnameOverride: string -- Host name, whatever else is said.
+  hostnameOverride: string -- Host name, whatever else is set.
   subdomain: string -- Domain of the host name.
   affinity: Affinity -- Where the pod goes.
   schedulerName: string =default-scheduler -- Who schedules it.
@@ -132,22 +132,22 @@ type PodCondition "One aspect of a pod's state."
   type!: string -- Name of the aspect, such as Ready.
   status!: string -- True, False or Unknown.
   observedGeneration: int64 -- Generation that it was derived from.
-  lastProbeTime: any -- When it was last looked at.
+  lastProbeTime: any -- When it was last probed.
   lastTransitionTime: time -- When the status last changed.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
 type IPAddress "An address."
   ip!: string -- The address.
 type ContainerStateWaiting "Not running yet."
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
 type ContainerStateRunning "Running."
   startedAt: time -- Since when.
 type ContainerStateTerminated "Ended."
   exitCode!: int32 -- Exit code.
   signal: int32 -- Signal that ended it.
-  reason: string -- One word that says why.
-  message: string -- The same for people.
+  reason: string -- Reason in CamelCase.
+  message: string -- Human-readable message.
   startedAt: time -- When it began.
   finishedAt: time -- When it ended.
   containerID: string -- Which run it was.
@@ -180,8 +180,8 @@ type PodStatus "How a pod is."
   observedGeneration: int64 -- Generation that this was derived from.
   phase: string enum(Failed,Pending,Running,Succeeded,Unknown) -- Where in its life it is.
   conditions: []PodCondition map(type) merge(type) -- Further aspects.
-  message: string -- For people.
-  reason: string -- One word that says why.
+  message: string -- Human-readable message.
+  reason: string -- Reason in CamelCase.
   nominatedNodeName: string -- Node on which room is being made.
   hostIP: string -- Address of the node.
   hostIPs: []IPAddress merge(ip) -- All addresses of the node.

@@ -31,15 +31,15 @@ type NodeSelectorRequirement "One condition on a node's labels or fields."
   key!: string -- Label key or field name.
   operator!: string enum(DoesNotExist,Exists,Gt,In,Lt,NotIn) -- How values are compared.
   values: []string -- What the operator compares with.
-type NodeSelectorTerm "Conditions that must all hold."
+type NodeSelectorTerm "Conditions that must all match."
   matchExpressions: []NodeSelectorRequirement -- Conditions on labels.
   matchFields: []NodeSelectorRequirement -- Conditions on fields.
-type NodeSelector "Terms of which one must hold."
+type NodeSelector "Terms of which one must match."
   nodeSelectorTerms!: []NodeSelectorTerm -- The terms.
 type TopologySelectorLabelRequirement "One topology key and its allowed values."
   key!: string -- Topology key.
   values!: []string -- Values of which one must match.
-type TopologySelectorTerm "Topology conditions that must all hold."
+type TopologySelectorTerm "Topology conditions that must all match."
   matchLabelExpressions: []TopologySelectorLabelRequirement -- The conditions.
 type Toleration "A taint that does not keep the pod away."
   key: string -- Key of the taint; empty with operator Exists means all taints.

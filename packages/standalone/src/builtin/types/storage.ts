@@ -29,7 +29,7 @@ type VolumeAttachmentSpec "An order to attach a volume to a node."
   nodeName!: string -- The node.
 type VolumeError "What went wrong."
   time: time -- When.
-  message: string -- For people; never holds secrets.
+  message: string -- For human readers; never contains secrets.
   errorCode: int32 -- gRPC code.
 type VolumeAttachmentStatus "How far attaching is."
   attached!: bool -- Whether the volume is attached.
@@ -44,9 +44,9 @@ type TokenRequest "A token for a driver."
   expirationSeconds: int64 -- How long it lives.
 type CSIDriverSpec "What the orchestrator has to know of a driver."
   attachRequired: bool =true -- Volumes must be attached before use.
-  podInfoOnMount: bool =false -- Tell the driver about pods.
+  podInfoOnMount: bool =false -- Send the driver information about pods.
   volumeLifecycleModes: []string set -- Persistent, Ephemeral or both.
-  storageCapacity: bool =false -- Look at capacity before scheduling.
+  storageCapacity: bool =false -- Check capacity before scheduling.
   fsGroupPolicy: string =ReadWriteOnceWithFSType -- When ownership of volumes is changed.
   tokenRequests: []TokenRequest -- Tokens the driver needs.
   requiresRepublish: bool =false -- Publish again periodically.
@@ -72,7 +72,7 @@ type CSIStorageCapacity "Room that a class has in one part of the cluster."${HEA
   capacity: quantity -- Room, in bytes.
   maximumVolumeSize: quantity -- Largest single volume, in bytes.
 type VolumeAttributesClass "Attributes of volumes that may change during their life."${HEAD}
-  driverName!: string -- Driver that knows the parameters.
+  driverName!: string -- Driver that the parameters are for.
   parameters: {}string -- Given to the driver.
 `,
   [metaTypes, sharedTypes, volumeKindTypes],

@@ -16,7 +16,7 @@ type HostPathVolumeSource "A path of the node."
   type: string ="" -- What must be there, such as Directory; empty means anything.
 type EmptyDirVolumeSource "An empty folder that lives as long as the pod."
   medium: string -- Memory for a RAM disk.
-  sizeLimit: quantity -- Most that it may hold.
+  sizeLimit: quantity -- Most that it may contain.
 type SecretVolumeSource "A Secret's keys as files."
   secretName: string -- Name of the Secret.
   items: []KeyToPath -- Which keys, and where; absent means all.

@@ -63,8 +63,8 @@ type PersistentVolumeSpec "What a volume is."
   volumeAttributesClassName: string -- Attributes class in force.
 type PersistentVolumeStatus "How a volume is."
   phase: string enum(Available,Bound,Failed,Pending,Released) -- Where in its life it is.
-  message: string -- For people.
-  reason: string -- One word that says why.
+  message: string -- Human-readable message.
+  reason: string -- Reason in CamelCase.
   lastPhaseTransitionTime: time -- When the phase last changed.
 type PersistentVolume "Storage that claims can be bound to."
   apiVersion: string -- Version of this form of the object.

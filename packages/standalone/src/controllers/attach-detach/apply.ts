@@ -80,7 +80,7 @@ async function create(
   afterCreate();
 }
 
-/** Of what is newly reported as attached every attachment is looked at again: a cached one may be gone by now. */
+/** Of what is newly reported as attached every attachment is read again: a cached one may be gone by now. */
 async function reportAttached(
   { store, events, view, nodes, attachments }: AttachDetachEffects,
   node: Node,

@@ -54,7 +54,7 @@ const decide = (view: Partial<NodeView>) =>
     node: node([], []),
     wanted: [],
     attachments: [],
-    heldElsewhere: () => [],
+    attachedElsewhere: () => [],
     ...view,
   });
 
@@ -65,15 +65,15 @@ test("the name of an attachment is csi- and the SHA-256 of handle, driver and no
 
 test("a volume that a pod needs gets an attachment, unless another node has it", () => {
   assert.deepEqual(decide({ wanted: [wanted("a")] }).create, [wanted("a")]);
-  const blocked = decide({ wanted: [wanted("a")], heldElsewhere: () => ["m"] });
+  const blocked = decide({ wanted: [wanted("a")], attachedElsewhere: () => ["m"] });
   assert.deepEqual(blocked.create, []);
   assert.deepEqual(blocked.blocked, [{ wanted: wanted("a"), nodes: ["m"] }]);
-  assert.deepEqual(decide({ wanted: [wanted("a", true)], heldElsewhere: () => ["m"] }).create, [
+  assert.deepEqual(decide({ wanted: [wanted("a", true)], attachedElsewhere: () => ["m"] }).create, [
     wanted("a", true),
   ]);
 });
 
-test("an attachment that is there is only looked at: attached is reported, an error told", () => {
+test("an attachment that is there is only read: attached and errors are reported", () => {
   covers("K8S-073", "K8S-074", "K8S-075");
   const done = decide({ wanted: [wanted("a")], attachments: [attachment("a", { attached: true })] });
   assert.deepEqual([done.create, done.report, done.attached], [[], [unique("a")], [wanted("a")]]);
@@ -102,20 +102,20 @@ test("nobody needs it: detached only once the kubelet does not list it in use, a
     node: undefined,
     wanted: [],
     attachments,
-    heldElsewhere: () => [],
+    attachedElsewhere: () => [],
   });
   assert.deepEqual(gone.remove, [attachmentName("a", "d", "n")]);
 });
 
-test("what a lost node had in use is detached only when it is fenced, or a person says that it is off", () => {
+test("what a lost node had in use is detached only when it is fenced, or an operator taints it as off", () => {
   const attachments = [attachment("a", { attached: true })];
   const lost = (conditions: Record<string, string>, taints: string[] = []): Node => {
     const { status, ...rest } = node(["a"], ["a"]);
-    const said = Object.entries(conditions).map(([type, value]) => ({ type, status: value }));
+    const reported = Object.entries(conditions).map(([type, value]) => ({ type, status: value }));
     return {
       ...rest,
       spec: { taints: taints.map((key) => ({ key, effect: "NoExecute" as const })) },
-      status: { ...status, conditions: said },
+      status: { ...status, conditions: reported },
     };
   };
   const offered = (at: Node, driver = "csi.mooring.dev") => {
@@ -127,7 +127,7 @@ test("what a lost node had in use is detached only when it is fenced, or a perso
   assert.equal(offered(lost(fenced)), true);
   assert.equal(offered(lost(fenced), "another.example.com"), false);
   assert.equal(offered(lost({ Ready: "Unknown" }, [off]), "another.example.com"), true);
-  // It answers: neither word is believed.
+  // It answers: neither is believed.
   assert.equal(offered(lost({ ...fenced, Ready: "True" }, [off])), false);
   const plan = decide({ node: lost(fenced), attachments: attachedBy("csi.mooring.dev", attachments) });
   assert.deepEqual(plan.report, [], "and it is not reported to a kubelet that comes back");

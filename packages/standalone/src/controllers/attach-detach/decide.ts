@@ -4,7 +4,7 @@ import { attachmentName, uniqueVolumeName } from "./names.ts";
 import type { NodePlan, WantedVolume } from "./plan.ts";
 import { type Problem, problemsOf } from "./problems.ts";
 
-/** Annotation on our attachments: the volume's handle, which no field of the object holds. */
+/** Annotation on our attachments: the volume's handle, which is in no field of the object. */
 export const VOLUME_NAME_ANNOTATION = "storage.mooring.dev/unique-volume-name";
 
 /** Everything that a node's attachments depend on. */
@@ -15,13 +15,13 @@ export interface NodeView {
   wanted: readonly WantedVolume[];
   attachments: readonly KubeVolumeAttachment[];
   /** Other nodes that the volume is attached to, or being attached to. */
-  heldElsewhere: (volume: string) => readonly string[];
+  attachedElsewhere: (volume: string) => readonly string[];
 }
 
 /**
- * What to do for one node. A volume may only be detached when no pod needs it *and* the kubelet says it is not in use:
- * the kubelet says so before it mounts, and mounts only what is reported as attached. Both lists are in the same
- * object, so that of two racing writes one fails. Only of a node that is lost and fenced the kubelet's word is not
+ * What to do for one node. A volume may only be detached when no pod needs it *and* the kubelet reports it as not in use:
+ * the kubelet reports it before it mounts, and mounts only what is reported as attached. Both lists are in the same
+ * object, so that of two racing writes one fails. Only of a node that is lost and fenced the kubelet's report is not
  * waited for.
  */
 export function decideNode(view: NodeView): NodePlan {
@@ -37,12 +37,12 @@ export function decideNode(view: NodeView): NodePlan {
     const attachment = byName.get(name);
     byName.delete(name);
     if (attachment === undefined) {
-      const nodes = wanted.shared ? [] : view.heldElsewhere(wanted.volume);
+      const nodes = wanted.shared ? [] : view.attachedElsewhere(wanted.volume);
       if (nodes.length > 0) plan.blocked.push({ wanted, nodes });
       else plan.create.push(wanted);
       continue;
     }
-    // A terminating attachment says nothing about the volume. It must be gone before there can be a new one.
+    // A terminating attachment has no meaning for the volume. It must be gone before there can be a new one.
     if (isDeleting(attachment)) continue;
     if (attachment.status?.attached === true) {
       next.add(unique);
@@ -68,14 +68,14 @@ export function decideNode(view: NodeView): NodePlan {
 
 /** One visible change of a node's attachments. */
 export type AttachDetachStep =
-  /** Tells the pods on the node what keeps their volumes from being attached. */
+  /** Reports to the pods on the node what keeps their volumes from being attached. */
   | { do: "report-problems"; problems: readonly Problem[] }
   | { do: "create-attachments"; wanted: readonly WantedVolume[] }
   /** node.status.volumesAttached, and the pods of what is new in it. */
   | { do: "report-attached"; names: readonly string[]; attached: readonly WantedVolume[] }
   | { do: "delete-attachments"; names: readonly string[] };
 
-/** Trouble that lasts is told again after so long. */
+/** Trouble that lasts is reported again after so long. */
 export const REPEAT_MS = 60_000;
 
 /** The next write of a {@link NodePlan}. An attachment goes only once the node's list of what is attached is written. */
@@ -84,8 +84,8 @@ export function decideStep(
 ): AttachDetachStep | Outcome {
   const plan = decideNode(view);
   const problems = problemsOf(plan);
-  const untold = problems.filter((problem) => !view.isReported(problem));
-  if (untold.length > 0) return { do: "report-problems", problems: untold };
+  const unreported = problems.filter((problem) => !view.isReported(problem));
+  if (unreported.length > 0) return { do: "report-problems", problems: unreported };
   if (plan.create.length > 0) return { do: "create-attachments", wanted: plan.create };
   if (plan.report !== undefined)
     return { do: "report-attached", names: plan.report, attached: plan.attached };

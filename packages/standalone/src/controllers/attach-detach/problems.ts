@@ -21,9 +21,9 @@ export function problemsOf({ blocked, failed }: Pick<NodePlan, "blocked" | "fail
   return [...elsewhere, ...refused];
 }
 
-/** Which problems the pods of a node were told of, and when: a node is looked at after every change on it. */
+/** Which problems were reported to the pods of a node, and when: a node is read after every change on it. */
 export class ReportedProblems {
-  readonly #told = new Map<string, { message: string; at: number }>();
+  readonly #reported = new Map<string, { message: string; at: number }>();
   readonly #repeatMs: number;
   readonly #now: () => number;
 
@@ -33,13 +33,13 @@ export class ReportedProblems {
   }
 
   has(nodeName: string, { volume, message }: Problem): boolean {
-    const last = this.#told.get(`${nodeName}/${volume}`);
+    const last = this.#reported.get(`${nodeName}/${volume}`);
     return last?.message === message && this.#now() - last.at < this.#repeatMs;
   }
 
   note(nodeName: string, { volume, message }: Problem): void {
     const now = this.#now();
-    for (const [key, { at }] of this.#told) if (now - at >= this.#repeatMs) this.#told.delete(key);
-    this.#told.set(`${nodeName}/${volume}`, { message, at: now });
+    for (const [key, { at }] of this.#reported) if (now - at >= this.#repeatMs) this.#reported.delete(key);
+    this.#reported.set(`${nodeName}/${volume}`, { message, at: now });
   }
 }

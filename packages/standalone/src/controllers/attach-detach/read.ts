@@ -12,7 +12,7 @@ import { isStopped } from "../node-stopped.ts";
 import { placedPod } from "../pod-claims.ts";
 import { decideStep, type NodeView } from "./decide.ts";
 import type { Problem, ReportedProblems } from "./problems.ts";
-import { nodesHolding, wantedVolumes } from "./wanted.ts";
+import { nodesWithAttachment, wantedVolumes } from "./wanted.ts";
 
 interface AttachDetachReads {
   view: Pick<ClusterView, "pods" | "claims" | "volumes" | "drivers">;
@@ -21,7 +21,7 @@ interface AttachDetachReads {
   reported: ReportedProblems;
 }
 
-/** What was read of a node, and what pods were told already. */
+/** What was read of a node, and what was reported to pods already. */
 export type ReadNode = NodeView & { isReported: (problem: Problem) => boolean };
 
 const SETTLE_MS = 10;
@@ -35,7 +35,7 @@ export async function readNode(
   const first = viewOf(nodeName, reader.over(from.nodes).get(nodeName), from, reader);
   const step = decideStep(first).do;
   if (step === "done" || step === "wait") return first;
-  // Many volumes come and go together. A moment's patience and one look serves them all.
+  // Many volumes come and go together. A moment's patience and one read serves them all.
   await delay(SETTLE_MS, signal);
   // From the store: the kubelet's list of what is in use must be the newest there is when ours is written.
   const node = await getIfAny(reader.store, Nodes, { name: nodeName }, signal);
@@ -58,11 +58,13 @@ function viewOf(
   // The pods of a node that was stopped are still there, and start again with it; until then they need nothing.
   const wanted = isStopped(node) ? [] : wantedVolumes(caches, nodeName);
   const exclusive = wanted.filter(({ shared }) => !shared).map(({ volume }) => volume);
-  const holders = new Map(exclusive.map((volume) => [volume, nodesHolding(caches, volume, nodeName)]));
+  const attachments = new Map(
+    exclusive.map((volume) => [volume, nodesWithAttachment(caches, volume, nodeName)]),
+  );
   return {
     ...{ nodeName, node, wanted },
     attachments: caches.attachments.byIndex("node", nodeName),
-    heldElsewhere: (volume) => holders.get(volume) ?? [],
+    attachedElsewhere: (volume) => attachments.get(volume) ?? [],
     isReported: (problem) => reported.has(nodeName, problem),
   };
 }

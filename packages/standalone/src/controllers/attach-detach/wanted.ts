@@ -11,7 +11,7 @@ import type { ClusterView } from "../cluster-view.ts";
 import { claimNameOf, isFinished, type PlacedPod } from "../pod-claims.ts";
 import type { WantedVolume } from "./plan.ts";
 
-/** What is looked at, in caches or as a reader notes it. */
+/** What is read, from caches or through a reader. */
 interface Caches {
   pods: Collection<PlacedPod>;
   claims: Collection<PersistentVolumeClaim>;
@@ -45,7 +45,7 @@ export function boundVolumes(view: Pick<Caches, "claims" | "volumes">, pod: Plac
   });
 }
 
-/** The pods of the node that use the volume: whom to tell about its attachment. */
+/** The pods of the node that use the volume: they get the events about its attachment. */
 export function podsUsing(
   view: Pick<ClusterView, "pods" | "claims">,
   volume: string,
@@ -58,7 +58,11 @@ export function podsUsing(
 }
 
 /** The nodes besides `except` that have an attachment of the volume, whatever has become of it. */
-export function nodesHolding(view: Pick<Caches, "attachments">, volume: string, except: string): string[] {
+export function nodesWithAttachment(
+  view: Pick<Caches, "attachments">,
+  volume: string,
+  except: string,
+): string[] {
   const nodes = view.attachments.byIndex("volume", volume).map(({ spec }) => spec?.nodeName ?? "");
   return nodes.filter((node) => node !== except);
 }

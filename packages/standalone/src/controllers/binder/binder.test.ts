@@ -212,7 +212,7 @@ test("what follows for a volume from its claim", () => {
   ][] = [
     ["new", volumeOf("v", {}, ""), undefined, "set-phase Available"],
     [
-      "reserved by a person, claim not there",
+      "reserved by an operator, claim not there",
       volumeOf("v", { claimRef: { namespace: "ns", name: "c" } }, ""),
       undefined,
       "set-phase Available",
@@ -230,7 +230,7 @@ test("what follows for a volume from its claim", () => {
       "unreserve",
     ],
     [
-      "the claim took another: keep a person's reservation",
+      "the claim took another: keep an operator's reservation",
       volumeOf("v", ours),
       claimOf({ volumeName: "w" }),
       "reset-reservation",

@@ -41,10 +41,10 @@ export type ClaimStep =
 /** A step that something is done for. */
 export type ActiveClaimStep =
   | Exclude<ClaimStep, { do: "wait" }>
-  /** Says in an event what the claim waits for. */
+  /** Emits an event with what the claim waits for. */
   | { do: "report"; notice: Notice };
 
-/** As {@link decideClaim}, and first says what is waited for where that is news. */
+/** As {@link decideClaim}, and first reports what is waited for where that is news. */
 export function decideClaimAndReport(
   view: ClaimView & { isReported: (notice: Notice) => boolean },
 ): ActiveClaimStep | { do: "wait" } {
@@ -58,14 +58,14 @@ export function decideClaimAndReport(
 export function decideClaim(view: ClaimView): ClaimStep {
   const { claim } = view;
   const step = isComplete(claim) ? decideBound(view) : decideUnbound(view);
-  // Every claim gets a phase before anything else may be said about it.
+  // Every claim gets a phase before anything else may be reported about it.
   if (step.do === "wait" && !isComplete(claim) && claim.status?.phase !== "Pending") {
     return { do: "set-phase", phase: "Pending" };
   }
   return step;
 }
 
-/** True when the claim is bound, and says all that a bound claim says. */
+/** True when the claim is bound, and has all that a bound claim has. */
 export function isComplete(claim: PersistentVolumeClaim): boolean {
   return claim.metadata.annotations?.[names.BIND_COMPLETED] !== undefined;
 }

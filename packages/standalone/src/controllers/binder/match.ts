@@ -26,7 +26,7 @@ export function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeC
   return reference.name === name && reference.namespace === namespace && sameUID;
 }
 
-/** Why the volume cannot serve the claim at all, in words for an event; undefined when it can. */
+/** Why the volume cannot serve the claim at all, as text for an event; undefined when it can. */
 export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if (capacityBytes(volume) < requestedBytes(claim)) return "requested PV is too small";
   if ((volume.spec?.storageClassName ?? "") !== (claim.spec?.storageClassName ?? "")) {
@@ -44,7 +44,7 @@ export function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim)
 
 /**
  * The volume to bind: one that was reserved for the claim, else the smallest free one that fits. With a node, only
- * volumes that the node can reach; without, affinity is not looked at.
+ * volumes that the node can reach; without, affinity is not checked.
  */
 export function findVolume(
   claim: PersistentVolumeClaim,

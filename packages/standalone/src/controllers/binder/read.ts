@@ -20,7 +20,7 @@ interface BinderReads {
   reports: Reports;
 }
 
-/** What was read of a claim, and what it was told already. */
+/** What was read of a claim, and what was reported to it already. */
 export type ReadClaim = ClaimView & { isReported: (notice: Notice) => boolean };
 
 /** A claim, and what it may be bound to. Where something is to be done the store itself is asked. */
@@ -53,7 +53,7 @@ export async function readClaim(
   };
   const cached = reader.over(from.view.claims).get(key);
   if (cached === undefined) return undefined;
-  // Most looks find nothing to do. That much the caches know: what they have missed so far brings the claim back.
+  // Most reads find nothing to do. That much the caches show: what they have missed so far brings the claim back.
   const first = viewOf(cached, volumes.get(cached.spec?.volumeName ?? ""));
   if (decideClaim(first).do === "wait") return first;
   const claim = await getIfAny(reader.store, PersistentVolumeClaims, parseKey(key), signal);

@@ -1,21 +1,21 @@
 import { keyOf, type PersistentVolumeClaim } from "@mooring/store";
 import type { Notice } from "./decide-claim.ts";
 
-/** What was said of each claim, as it is: once per version of the claim, however often it is looked at. */
+/** What was reported of each claim, as it is: once per version of the claim, however often it is read. */
 export class Reports {
-  readonly #said = new Map<string, string>();
+  readonly #reported = new Map<string, string>();
 
   note(claim: PersistentVolumeClaim, notice: Notice): void {
-    this.#said.set(keyOf(claim), textOf(claim, notice));
+    this.#reported.set(keyOf(claim), textOf(claim, notice));
   }
 
   has(claim: PersistentVolumeClaim, notice: Notice): boolean {
-    return this.#said.get(keyOf(claim)) === textOf(claim, notice);
+    return this.#reported.get(keyOf(claim)) === textOf(claim, notice);
   }
 
   /** The claim is gone. */
   forget(key: string): void {
-    this.#said.delete(key);
+    this.#reported.delete(key);
   }
 }
 

@@ -30,16 +30,16 @@ export interface ApplyContext {
   reported: ForeignReports;
   /** The node of an identity; undefined when it has left the graph. */
   nodeOf(uid: string): GraphNode | undefined;
-  /** Looks at this one again. */
+  /** Reads this one again. */
   touch(uid: string): void;
-  /** Takes note of what was written before the watch tells of it. */
+  /** Records what was written before the watch delivers it. */
   observed(resource: Resource, object: KubeObject): void;
 }
 
 type ActiveStep = Exclude<Step, { do: "done" }>;
 
 /**
- * Makes one step true. An object that has gone or changed meanwhile is for the next look, and what most steps lead to
+ * Makes one step true. An object that has gone or changed meanwhile is for the next read, and what most steps lead to
  * comes with the events of what was done.
  */
 export async function apply(
@@ -116,7 +116,7 @@ async function remove(
   try {
     await store.delete(resource, objectKey(object), { propagationPolicy: policy, preconditions, signal });
   } catch (error) {
-    // Somebody wrote it after we looked, perhaps to give it another owner: look again.
+    // Somebody wrote it after we read it, perhaps to give it another owner: read again.
     if (isConflict(error)) return;
     throw error;
   }

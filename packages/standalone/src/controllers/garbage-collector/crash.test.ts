@@ -24,12 +24,14 @@ async function live(folder: string, failpoint: string | undefined): Promise<unkn
   return signal ?? code;
 }
 
-const gaps = failpointNames().filter((name) => /^standalone\/(garbage-collector|namespace)\//.test(name));
-killEveryFailpoint(gaps, { everyday: 1 }, (gap) => {
-  test(`killed at ${gap}, the next life ends the work`, async (t) => {
+const failpoints = failpointNames().filter((name) =>
+  /^standalone\/(garbage-collector|namespace)\//.test(name),
+);
+killEveryFailpoint(failpoints, { everyday: 1 }, (failpoint) => {
+  test(`killed at ${failpoint}, the next life ends the work`, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), "mooring-collector-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
-    assert.equal(await live(folder, gap), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(folder, failpoint), "SIGKILL", "the failpoint was not passed");
     assert.equal(await live(folder, undefined), 0);
   });
 });

@@ -45,7 +45,7 @@ const views: fc.Arbitrary<View> = fc.array(fc.constantFrom(...STATES), { maxLeng
   }),
 );
 
-test("no decision costs an object that has a living owner, no owner, or an owner nobody can judge", () => {
+test("no decision costs an object that has a living owner, no owner, or an owner that cannot be read", () => {
   fc.assert(
     fc.property(views, (view) => {
       const step = decide(view);

@@ -18,7 +18,7 @@ export interface View {
   /** The states of the object's owners, in the order of its references. */
   owners: readonly OwnerState[];
   dependents: readonly Identity[];
-  /** References across namespaces that nobody was told of yet. */
+  /** References across namespaces that were not reported yet. */
   foreign?: readonly OwnerReference[];
 }
 
@@ -29,13 +29,13 @@ export type Step =
   | { do: "remove-finalizer"; finalizer: typeof FOREGROUND | typeof ORPHAN }
   /** Lets dependents live on without this owner. */
   | { do: "release-dependents"; dependents: readonly Identity[] }
-  /** Asks for the blocking dependents to be looked at. */
+  /** Asks for the blocking dependents to be read. */
   | { do: "collect-dependents"; uids: string[] }
   /** Drops references to owners that are gone or leaving; others keep the object alive. */
   | { do: "drop-references"; uids: string[] }
   /** A circle of foreground deletions would wait for itself. */
   | { do: "unblock"; uids: string[] }
-  /** Says in events which references cross a namespace: they count for nothing. */
+  /** Reports in events which references cross a namespace: they count for nothing. */
   | { do: "report-foreign-owners"; references: readonly OwnerReference[] }
   | { do: "delete"; policy: "Foreground" | "Background" | "Orphan" };
 

@@ -70,19 +70,19 @@ test("in the background dependents follow their owner, generation by generation"
 test("in the foreground the owner goes last, and waits only for dependents that block it", async () => {
   const parent = await create("fg-parent");
   const child = await create("fg-child", [ownerReferenceTo(parent)]);
-  await create("fg-held", [ownerReferenceTo(child)], ["example.com/hold"]);
-  await create("fg-loose", [ownerReferenceTo(parent, { blockOwnerDeletion: false })], ["example.com/hold"]);
+  await create("fg-kept", [ownerReferenceTo(child)], ["example.com/keep"]);
+  await create("fg-loose", [ownerReferenceTo(parent, { blockOwnerDeletion: false })], ["example.com/keep"]);
   await server.store.delete(ConfigMaps, inDefault("fg-parent"), { propagationPolicy: "Foreground" });
   await eventually("everything is marked", async () => {
-    const objects = await Promise.all(["fg-parent", "fg-child", "fg-held", "fg-loose"].map(get));
+    const objects = await Promise.all(["fg-parent", "fg-child", "fg-kept", "fg-loose"].map(get));
     return objects.every(({ metadata }) => metadata.deletionTimestamp !== undefined);
   });
   assert.deepEqual((await get("fg-parent")).metadata.finalizers, ["foregroundDeletion"]);
-  await server.store.patch(ConfigMaps, inDefault("fg-held"), {
+  await server.store.patch(ConfigMaps, inDefault("fg-kept"), {
     type: "merge",
     body: { metadata: { finalizers: null } },
   });
-  await gone("fg-held", "fg-child", "fg-parent");
+  await gone("fg-kept", "fg-child", "fg-parent");
   assert.ok(await exists("fg-loose"), "it did not block, so nobody waited for it");
   await server.store.patch(ConfigMaps, inDefault("fg-loose"), {
     type: "merge",
@@ -133,7 +133,7 @@ test("two objects that own each other and wait in the foreground do not wait for
   await gone("circle-left", "circle-right");
 });
 
-test("an owner in another namespace owns nothing: an event says so and the object stays", async () => {
+test("an owner in another namespace owns nothing: an event reports it and the object stays", async () => {
   const foreign = await server.store.create<ConfigMap>(ConfigMaps, {
     apiVersion: "v1",
     kind: "ConfigMap",
@@ -141,7 +141,7 @@ test("an owner in another namespace owns nothing: an event says so and the objec
   });
   await settled();
   await create("cross", [ownerReferenceTo(foreign)]);
-  await eventually("an event tells of the reference", async () => {
+  await eventually("an event reports the reference", async () => {
     const { items } = await server.store.list(Events, { namespace: "default" });
     return items.some(
       ({ reason, involvedObject }) =>

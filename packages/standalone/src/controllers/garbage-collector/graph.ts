@@ -1,13 +1,13 @@
 import type { Resource } from "@mooring/store";
 import { FOREGROUND, type Identity, isDeletingWith, ORPHAN, ownersOf } from "./identity.ts";
 
-/** One object that exists as far as the watches have told. */
+/** One object that exists as far as the watches have delivered. */
 export interface GraphNode {
   resource: Resource;
   object: Identity;
 }
 
-/** Who owns whom, by uid, over all kinds. `touch` is told every uid that a change makes worth another look. */
+/** Who owns whom, by uid, over all kinds. `touch` is called with every uid that a change makes worth another read. */
 export class OwnerGraph {
   readonly #nodes = new Map<string, GraphNode>();
   /** By the owner's uid, which need not be known. */
@@ -34,8 +34,8 @@ export class OwnerGraph {
     const after = new Set(ownersOf(object).map((owner) => owner.uid));
     for (const owner of before) if (!after.has(owner)) this.#unlink(owner, uid);
     for (const owner of after) this.#link(owner, uid);
-    if (this.#needsLook(object)) this.#touch(uid);
-    // A dependent that lets go, or starts to hold, changes what a waiting owner may do.
+    if (this.#needsCheck(object)) this.#touch(uid);
+    // A dependent that stops, or starts, to block its owner changes what a waiting owner may do.
     for (const owner of new Set([...before, ...after])) this.#touchWaitingOwner(owner);
     if (isDeletingWith(object, FOREGROUND) && !(old !== undefined && isDeletingWith(old, FOREGROUND))) {
       this.#touchDependents(uid);
@@ -57,12 +57,12 @@ export class OwnerGraph {
     for (const uid of this.waiting()) this.#touch(uid);
   }
 
-  /** Everything that has owners to judge or waits for the collector: what a start has to look at. */
+  /** Everything that has owners to check or waits for the collector: what a start has to read. */
   *waiting(): Generator<string> {
-    for (const [uid, { object }] of this.#nodes) if (this.#needsLook(object)) yield uid;
+    for (const [uid, { object }] of this.#nodes) if (this.#needsCheck(object)) yield uid;
   }
 
-  #needsLook(object: Identity): boolean {
+  #needsCheck(object: Identity): boolean {
     if (isDeletingWith(object, FOREGROUND) || isDeletingWith(object, ORPHAN)) return true;
     return ownersOf(object).some(({ uid }) => {
       const owner = this.#nodes.get(uid)?.object;

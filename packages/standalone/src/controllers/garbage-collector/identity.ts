@@ -36,7 +36,7 @@ export function isDeletingWith(object: KubeObject, finalizer: string): boolean {
   return deletionTimestamp !== undefined && finalizers?.includes(finalizer) === true;
 }
 
-/** The key by which a store knows the object. */
+/** The key of the object in a store. */
 export function objectKey({ metadata }: KubeObject): ObjectKey {
   const { name, namespace } = metadata;
   return namespace === undefined ? { name } : { namespace, name };

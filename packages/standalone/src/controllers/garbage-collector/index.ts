@@ -36,7 +36,7 @@ export async function startGarbageCollector(
     ...{ name: "garbage-collector", store, logger },
     // Most of the time a worker waits for the disk, and those who wait together share a trip to it.
     concurrency: 20,
-    // Objects of every kind there is: the graph asks for those that a change concerns.
+    // Objects of every kind there is: the graph asks for those that a change affects.
     sources: [],
     keys: () => graph.waiting(),
     async read(uid) {
@@ -51,7 +51,7 @@ export async function startGarbageCollector(
     },
   });
   const monitors = new Monitors({ store, kinds, graph, logger, signal });
-  // A kind that comes later may hold owners of what is here: everything is looked at again.
+  // A kind that comes later may have owners of what is here: everything is read again.
   const unfollow = kinds.onChange(() => graph.touchAll());
   signal.addEventListener("abort", unfollow, { once: true });
   await monitors.synced();

@@ -10,7 +10,7 @@ import type { OwnerState } from "./decide.ts";
 import type { OwnerGraph } from "./graph.ts";
 import { FOREGROUND, type Identity, isDeletingWith } from "./identity.ts";
 
-/** Where owners are looked for: the graph first, then the server. */
+/** Where owners are found: the graph first, then the server. */
 export interface OwnerLookup {
   store: ObjectStore;
   kinds: KindRegistry;
@@ -18,7 +18,7 @@ export interface OwnerLookup {
   signal: AbortSignal;
 }
 
-/** Asks the store, not the graph: what a watch has not told yet must not cost an object. */
+/** Asks the store, not the graph: what a watch has not delivered yet must not cost an object. */
 export async function ownerState(
   object: Identity,
   reference: OwnerReference,

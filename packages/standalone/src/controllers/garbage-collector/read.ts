@@ -10,7 +10,7 @@ export interface CollectorView extends View {
   node: GraphNode;
 }
 
-/** Asks the store, which no reader could note for every kind there is: the graph says whom a change concerns. */
+/** Asks the store, which no reader could record for every kind there is: the graph finds whom a change affects. */
 export async function readObject(
   uid: string,
   lookup: OwnerLookup & { reported: ForeignReports },

@@ -64,7 +64,7 @@ export async function apply(step: ActiveStep, namespace: Namespace, context: App
   }
 }
 
-/** The namespace may have been deleted since we looked; whatever is there already is fine. */
+/** The namespace may have been deleted since we read it; whatever is there already is fine. */
 async function tolerant(write: Promise<unknown>): Promise<void> {
   try {
     await write;
@@ -92,7 +92,7 @@ function createDefaultAccount(namespace: string, { store, signal }: ApplyContext
   return tolerant(store.create(ServiceAccounts, object, { fieldManager: "namespace-controller", signal }));
 }
 
-/** Only the object that was seen: one that was made since belongs to the next look. */
+/** Only the object that was seen: one that was made since belongs to the next read. */
 async function remove({ resource, key, uid }: Remnant, { store, signal }: ApplyContext): Promise<void> {
   try {
     await store.delete(resource, key, { propagationPolicy: "Background", preconditions: { uid }, signal });

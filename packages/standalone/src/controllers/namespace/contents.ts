@@ -15,7 +15,7 @@ export async function contentsOf(
       const { items } = await listAll<KubeObject>(store, resource, { namespace, signal });
       for (const object of items) remnants.push(remnantOf(resource, object));
     } catch (error) {
-      // A kind whose CRD was removed while we looked takes its objects with it.
+      // A kind whose CRD was removed while we read takes its objects with it.
       if (!isNotFound(error)) throw error;
     }
   }

@@ -16,7 +16,7 @@ const remnant = (resource: typeof Pods | typeof ConfigMaps, name: string, deleti
   key: { namespace: "n", name },
   uid: name,
   deleting,
-  finalizers: deleting ? ["example.com/hold"] : [],
+  finalizers: deleting ? ["example.com/keep"] : [],
 });
 
 const view = (overrides: Partial<View>): View => ({
@@ -42,7 +42,7 @@ const TABLE: [string, View, string][] = [
     "delete",
   ],
   [
-    "what is held is reported",
+    "what a finalizer keeps is reported",
     view({ namespace: namespace(true), remnants: [remnant(Pods, "a", true)] }),
     "report",
   ],
@@ -63,7 +63,7 @@ test("pods go before what they use", () => {
 });
 
 test("what was reported is not reported again", () => {
-  const input = view({ namespace: namespace(true), remnants: [remnant(ConfigMaps, "held", true)] });
+  const input = view({ namespace: namespace(true), remnants: [remnant(ConfigMaps, "kept", true)] });
   const step = decide(input);
   assert.ok(step.do === "report");
   const lastTransitionTime = "2026-01-01T00:00:00Z";

@@ -24,7 +24,7 @@ export interface View {
   namespace: Namespace;
   hasRootCa: boolean;
   hasDefaultAccount: boolean;
-  /** Looked at only while the namespace is being deleted. */
+  /** Read only while the namespace is being deleted. */
   remnants: readonly Remnant[];
   /** Milliseconds since the deletion. */
   deletingMs?: number;
@@ -36,7 +36,7 @@ export type Step =
   | { do: "create-root-ca" }
   | { do: "create-default-account" }
   | { do: "delete"; remnants: Remnant[] }
-  /** Says in the namespace's conditions what is in the way. */
+  /** Reports in the namespace's conditions what is in the way. */
   | { do: "report"; conditions: ConditionState[] }
   /** Everything has been asked to go; it takes its time. */
   | { do: "wait"; afterMs: number }
@@ -57,7 +57,7 @@ export function decide({ namespace, hasRootCa, hasDefaultAccount, remnants, dele
   if (next.length > 0) return { do: "delete", remnants: next };
   const conditions = conditionsOf(remnants);
   return isReported(namespace, conditions)
-    ? { do: "wait", afterMs: pauseFor(deletingMs) }
+    ? { do: "wait", afterMs: backoffFor(deletingMs) }
     : { do: "report", conditions };
 }
 
@@ -66,8 +66,8 @@ export function finalizersOf(namespace: Namespace): string[] {
   return namespace.spec?.finalizers ?? [];
 }
 
-/** Content with finalizers may stay for long: look less often the longer it takes. */
-function pauseFor(deletingMs: number): number {
+/** Content with finalizers may stay for long: read less often the longer it takes. */
+function backoffFor(deletingMs: number): number {
   return Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, deletingMs / 5));
 }
 

@@ -27,7 +27,7 @@ interface NamespaceReads {
   accounts: Informer<ServiceAccount>;
 }
 
-/** A namespace and, when it is being deleted, all that is in it: no watch tells of that, so it is asked for again. */
+/** A namespace and, when it is being deleted, all that is in it: no watch delivers that, so it is asked for again. */
 export async function readNamespace(
   name: string,
   { store, kinds, clock, configMaps, accounts }: NamespaceReads,
@@ -41,7 +41,7 @@ export async function readNamespace(
     const deletingMs = clock() - Date.parse(deletionTimestamp);
     return { namespace, hasRootCa: true, hasDefaultAccount: true, remnants, deletingMs };
   }
-  // A cache that is behind would have made again what is there: the store says what is missing.
+  // A cache that is behind would have made again what is there: the store shows what is missing.
   const has = async <T extends ConfigMap | ServiceAccount>(
     resource: Resource<T>,
     informer: Informer<T>,

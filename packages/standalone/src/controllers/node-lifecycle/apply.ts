@@ -34,19 +34,24 @@ export async function apply(step: NodeLifeStep, node: Node, effects: NodeLifeEff
   const { name } = node.metadata;
   switch (step.do) {
     case "mark-unknown": {
-      const said = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: step.message };
-      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
+      const reported = {
+        type: "Ready",
+        status: "Unknown",
+        reason: "NodeStatusUnknown",
+        message: step.message,
+      };
+      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, reported, effects.now)));
       failpoints.marked();
       return events.event(node, "Normal", "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
     }
     case "mark-fenced": {
-      const said = {
+      const reported = {
         type: FENCED_CONDITION,
         status: step.fenced ? "True" : "False",
         reason: step.fenced ? "AgentFenced" : "AgentNotFenced",
         message: step.fenced ? "volumes of Mooring's driver cannot be written from this node any more" : "",
       };
-      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, said, effects.now)));
+      nodes.wrote(await store.updateStatus(Nodes, withCondition(node, reported, effects.now)));
       return failpoints.marked();
     }
     case "taint":
@@ -92,11 +97,11 @@ async function remove(
 
 type Condition = NonNullable<NonNullable<Node["status"]>["conditions"]>[number];
 
-function withCondition(node: Node, said: Condition, now: string): Node {
+function withCondition(node: Node, reported: Condition, now: string): Node {
   const before = node.status?.conditions ?? [];
-  const next = { ...said, lastTransitionTime: now };
-  const conditions = before.some(({ type }) => type === said.type)
-    ? before.map((each) => (each.type === said.type ? { ...each, ...next } : each))
+  const next = { ...reported, lastTransitionTime: now };
+  const conditions = before.some(({ type }) => type === reported.type)
+    ? before.map((each) => (each.type === reported.type ? { ...each, ...next } : each))
     : [...before, next];
   return { ...node, status: { ...node.status, conditions } };
 }

@@ -20,13 +20,14 @@ interface Given {
 }
 
 function nodeOf({ ready = "True", reason = "R", fenced, taints }: Given = {}): Node {
-  const said = fenced === undefined ? [] : [{ type: FENCED_CONDITION, status: fenced ? "True" : "False" }];
+  const reported =
+    fenced === undefined ? [] : [{ type: FENCED_CONDITION, status: fenced ? "True" : "False" }];
   return {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: "n" },
     spec: taints === undefined ? {} : { taints },
-    status: { conditions: [{ type: "Ready", status: ready, reason }, ...said] },
+    status: { conditions: [{ type: "Ready", status: ready, reason }, ...reported] },
   };
 }
 
@@ -74,7 +75,7 @@ test("a node that has just been made is given the time to say how it is", () => 
   assert.deepEqual(decide({}, { node: made, silentMs: undefined }), []);
 });
 
-test("a node that is back, or was stopped, loses our taints and keeps a person's", () => {
+test("a node that is back, or was stopped, loses our taints and keeps an operator's", () => {
   const mine: Taint = { key: "edge", effect: "NoExecute" };
   const taints = [...unreachable(9), mine];
   for (const given of [{ ready: "True" }, { ready: "False", reason: STOPPED_REASON }] as const) {
@@ -99,7 +100,7 @@ test("after a restart of ours an old taint moves nothing until the node was sile
   assert.deepEqual(decide({ ready: "Unknown", taints: unreachable(9999) }, { pods, silentMs: 10 }), []);
 });
 
-test("a taint of a person with NoExecute moves pods off a node that answers", () => {
+test("a taint of an operator with NoExecute moves pods off a node that answers", () => {
   const taints: Taint[] = [{ key: "edge", effect: "NoExecute", timeAdded: ago(1) }];
   assert.deepEqual(kinds(decide({ taints }, { silentMs: 0, pods: [podOf()] })), ["evict"]);
   assert.deepEqual(
@@ -116,10 +117,15 @@ const REMOVAL: [what: string, given: Given, more: Partial<NodeLifeView>, steps: 
     { agentFenced: true },
     ["remove"],
   ],
-  ["a person says that it is off", { ready: "Unknown", taints: [...unreachable(0), off] }, {}, ["remove"]],
-  ["a person says so, but it answers", { taints: [off] }, { silentMs: 0 }, []],
   [
-    "a person says so, and nothing was heard since our restart",
+    "an operator has tainted it as off",
+    { ready: "Unknown", taints: [...unreachable(0), off] },
+    {},
+    ["remove"],
+  ],
+  ["an operator has tainted it, but it answers", { taints: [off] }, { silentMs: 0 }, []],
+  [
+    "an operator has tainted it, and nothing was heard since our restart",
     { ready: "Unknown", taints: [...unreachable(0), off] },
     { silentMs: 0 },
     [],
@@ -133,13 +139,13 @@ for (const [what, given, more, steps] of REMOVAL) {
   });
 }
 
-test("a pod that a finalizer holds is removed once", () => {
+test("a pod that a finalizer keeps is removed once", () => {
   const pod = podOf({ deleting: true });
   pod.metadata.deletionGracePeriodSeconds = 0;
   assert.deepEqual(decide({ ready: "False", reason: STOPPED_REASON }, { pods: [pod], silentMs: 0 }), []);
 });
 
-test("fenced is said of a node only while it does not answer", () => {
+test("a node is reported as fenced only while it does not answer", () => {
   const taints = unreachable(0);
   const fence = (given: Given, agentFenced: boolean, silentMs = 40_000) =>
     decide(given, { agentFenced, silentMs })[0];
@@ -172,15 +178,15 @@ test("a pod's object is never removed by force while the node may write", () => 
   );
 });
 
-test("silence is counted from what we saw, per node, and a pause of ours is nobody's silence", () => {
+test("silence is counted from what we saw, per node, and an interruption of ours is nobody's silence", () => {
   const lease = (name: string, renewTime: string) => ({
     ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name }, spec: { renewTime } },
   });
   const heartbeats = new Heartbeats(20_000);
-  const look = (now: number, a: string, b: string) =>
-    Object.fromEntries(heartbeats.look([lease("a", a), lease("b", b)], now));
-  assert.deepEqual(look(1000, "1", "1"), { a: 0, b: 0 });
-  assert.deepEqual(look(11_000, "1", "2"), { a: 10_000, b: 0 });
-  assert.deepEqual(look(13_000, "1", "2"), { a: 12_000, b: 2000 });
-  assert.deepEqual(look(90_000, "1", "2"), { a: 0, b: 0 });
+  const observe = (now: number, a: string, b: string) =>
+    Object.fromEntries(heartbeats.observe([lease("a", a), lease("b", b)], now));
+  assert.deepEqual(observe(1000, "1", "1"), { a: 0, b: 0 });
+  assert.deepEqual(observe(11_000, "1", "2"), { a: 10_000, b: 0 });
+  assert.deepEqual(observe(13_000, "1", "2"), { a: 12_000, b: 2000 });
+  assert.deepEqual(observe(90_000, "1", "2"), { a: 0, b: 0 });
 });

@@ -8,7 +8,7 @@ const NOT_READY = "node.kubernetes.io/not-ready";
 /** Taint of a node whose kubelet is silent. */
 export const UNREACHABLE = "node.kubernetes.io/unreachable";
 
-/** Of a pod what decisions look at: the rest of it changes often. */
+/** Of a pod what decisions read: the rest of it changes often. */
 export type NodeLifePod = Pick<Pod, "apiVersion" | "kind" | "metadata" | "spec" | "status">;
 
 /** The same, as a projection for `reader.over`. */
@@ -48,19 +48,19 @@ export type NodeLifeStep =
   /** Removes the object of a pod that nothing runs of any more. */
   | { do: "remove"; pod: NodeLifePod; because: string };
 
-/** The next of them: what follows from a write shows when all is read again. Time alone is told once a second. */
+/** The next of them: what follows from a write shows when all is read again. Time alone asks once a second. */
 export function decideStep(view: NodeLifeView): NodeLifeStep | Outcome {
   return decideNodeLife(view)[0] ?? DONE;
 }
 
 /**
- * What to do about a node and its pods: first what is said of the node, one write at a time, then what follows for its
+ * What to do about a node and its pods: first what is reported of the node, one write at a time, then what follows for its
  * pods. Silence alone only marks pods for deletion; their objects, and with them the claim on their volumes, go when
  * nothing of the node can write any more. Pure.
  */
 export function decideNodeLife(view: NodeLifeView): NodeLifeStep[] {
-  const said = sayOfNode(view);
-  return said === undefined ? stepsForPods(view) : [said];
+  const reported = sayOfNode(view);
+  return reported === undefined ? stepsForPods(view) : [reported];
 }
 
 const isLost = ({ silentMs, graceMs }: NodeLifeView) => silentMs !== undefined && silentMs >= graceMs;
@@ -82,7 +82,7 @@ function sayOfNode(view: NodeLifeView): NodeLifeStep | undefined {
 function taintsFor(node: Node, now: number): Taint[] | undefined {
   const old = node.spec?.taints ?? [];
   const status = conditionOf(node, "Ready")?.status;
-  // A node that has said nothing yet is about to.
+  // A node that has reported nothing yet is about to.
   const fine = isReady(node) || isStopped(node) || status === undefined;
   const key = fine ? undefined : status === "Unknown" ? UNREACHABLE : NOT_READY;
   const stays = (taint: Taint) => taint.key === key || (taint.key !== UNREACHABLE && taint.key !== NOT_READY);
@@ -98,7 +98,7 @@ function stepsForPods(view: NodeLifeView): NodeLifeStep[] {
   const because = whyRemovable(view);
   return view.pods.flatMap((pod): NodeLifeStep[] => {
     if (isDeleting(pod)) {
-      // Already removed as far as its node goes: a finalizer holds it.
+      // Already removed as far as its node goes: a finalizer keeps it.
       const held = pod.metadata.deletionGracePeriodSeconds === 0;
       return because === undefined || held ? [] : [{ do: "remove", pod, because }];
     }

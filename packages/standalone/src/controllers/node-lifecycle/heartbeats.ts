@@ -1,22 +1,22 @@
 import type { Lease } from "@mooring/store";
 
 /**
- * For how long each node's lease has not changed, by our own clock: the times in it are from other machines. A pause of
+ * For how long each node's lease has not changed, by our own clock: the times in it are from other machines. An interruption of
  * this very process is no silence of theirs.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, { beat: string; at: number }>();
-  readonly #longestPauseMs: number;
-  #lastLook: number | undefined;
+  readonly #maxIntervalMs: number;
+  #observedAt: number | undefined;
 
-  constructor(longestPauseMs: number) {
-    this.#longestPauseMs = longestPauseMs;
+  constructor(maxIntervalMs: number) {
+    this.#maxIntervalMs = maxIntervalMs;
   }
 
   /** Milliseconds of silence by node name. `now`: milliseconds since boot. */
-  look(leases: readonly Lease[], now: number): Map<string, number> {
-    if (now - (this.#lastLook ?? now) > this.#longestPauseMs) this.#seen.clear();
-    this.#lastLook = now;
+  observe(leases: readonly Lease[], now: number): Map<string, number> {
+    if (now - (this.#observedAt ?? now) > this.#maxIntervalMs) this.#seen.clear();
+    this.#observedAt = now;
     const silence = new Map<string, number>();
     for (const { metadata, spec } of leases) {
       const beat = `${metadata.uid} ${spec?.renewTime ?? ""}`;

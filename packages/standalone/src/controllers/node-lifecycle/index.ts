@@ -36,7 +36,7 @@ const LOOK_EVERY_MS = 1000;
 /** Marks, taints, and one step for each of the pods that a node may have. */
 const MOST_STEPS = 1_000;
 
-/** Says which nodes are lost, and moves pods off them as their taints and tolerations say. Keys are names of nodes. */
+/** Reports which nodes are lost, and moves pods off them by their taints and tolerations. Keys are names of nodes. */
 export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise<{ done: Promise<void> }> {
   const { store, view, sinceBoot, graceMs, logger, signal } = options;
   const agents = createInformer(store, NodeAgents, { logger });
@@ -45,7 +45,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   await Promise.all([agents.synced(signal), leases.synced(signal)]);
   const events = new EventRecorder(store, { component: "node-controller", logger });
   const heartbeats = new Heartbeats(graceMs / 2);
-  let silence = heartbeats.look(leases.list(), sinceBoot());
+  let silence = heartbeats.observe(leases.list(), sinceBoot());
   const nodes = new WrittenCache(store, view.nodes);
   const pods = new WrittenCache(store, view.pods);
   const from = { nodes, pods, agents, graceMs, silentMs: (name: string) => silence.get(name) };
@@ -65,7 +65,7 @@ export async function startNodeLifecycle(options: NodeLifecycleOptions): Promise
   });
   async function watchTime(): Promise<void> {
     while (!signal.aborted) {
-      silence = heartbeats.look(leases.list(), sinceBoot());
+      silence = heartbeats.observe(leases.list(), sinceBoot());
       for (const node of view.nodes.list()) controller.add(node.metadata.name);
       await delay(LOOK_EVERY_MS, signal).catch(() => {});
     }

@@ -8,7 +8,7 @@ interface NodeLifeReads {
   pods: WrittenCache<Pod>;
   agents: Informer<NodeAgent>;
   graceMs: number;
-  /** For how long each node has said nothing, when that was last looked at. */
+  /** For how long each node has been silent, when that was last read. */
   silentMs: (nodeName: string) => number | undefined;
 }
 
@@ -28,7 +28,7 @@ export async function readNode(
   };
 }
 
-/** One that said good-bye has its own word for that. */
+/** One that stopped in order has a reason of its own. */
 function isFencedAgent(agent: NodeAgent): { fenced: boolean } {
   return { fenced: agent.status?.state === "Fenced" && isFencedNode(agent) };
 }

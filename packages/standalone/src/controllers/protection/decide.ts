@@ -15,7 +15,7 @@ export const VOLUME_FINALIZER = "kubernetes.io/pv-protection";
 /** A claim, and whether somebody uses it. */
 export interface ClaimView {
   object: PersistentVolumeClaim;
-  /** A pod that has a node mentions it. Looked at only when it is being deleted. */
+  /** A pod that has a node mentions it. Read only when it is being deleted. */
   used: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface VolumeView {
 /** One visible change of a finalizer. */
 export type ProtectionStep = { do: "add-finalizer" } | { do: "remove-finalizer" } | { do: "done" };
 
-/** A claim stays while a pod that has a node mentions it, even one that has ended: it may be looked at or restarted. */
+/** A claim stays while a pod that has a node mentions it, even one that has ended: it may be inspected or restarted. */
 export function decideClaim({ object, used }: ClaimView): ProtectionStep {
   return decide(object, CLAIM_FINALIZER, used);
 }
@@ -38,7 +38,7 @@ export function decideVolume({ object }: VolumeView): ProtectionStep {
 }
 
 function decide(object: KubeObject, finalizer: string, used: boolean): ProtectionStep {
-  const isHeld = hasFinalizer(object, finalizer);
-  if (!isDeleting(object)) return isHeld ? DONE : { do: "add-finalizer" };
-  return isHeld && !used ? { do: "remove-finalizer" } : DONE;
+  const isProtected = hasFinalizer(object, finalizer);
+  if (!isDeleting(object)) return isProtected ? DONE : { do: "add-finalizer" };
+  return isProtected && !used ? { do: "remove-finalizer" } : DONE;
 }

@@ -41,7 +41,7 @@ export async function applyStep(step: PodStep, pod: Pod, effects: SchedulerEffec
       events.event(pod, "Normal", "Scheduled", `Successfully assigned ${keyOf(pod)} to ${step.node}`);
       return;
     case "select-node":
-      // The reservation first: it is what makes the choice of this volume hold.
+      // The reservation first: it is what fixes the choice of this volume.
       if (step.volume !== undefined)
         volumes.wrote(await store.update(PersistentVolumes, reserved(step.volume, step.claim)));
       await annotate(effects, step.claim, step.node);

@@ -197,7 +197,7 @@ test("a chosen node stays chosen although another one is emptier now", () => {
   assert.equal(run({ claims: [claimOf({}, { [SELECTED_NODE]: "a" })], nodes }).do, "wait");
 });
 
-test("published capacity keeps a claim away from nodes that cannot hold it", () => {
+test("published capacity keeps a claim away from nodes that have no room for it", () => {
   const capacity = (zone: string, maximumVolumeSize: string): CSIStorageCapacity => ({
     apiVersion: "storage.k8s.io/v1",
     kind: "CSIStorageCapacity",

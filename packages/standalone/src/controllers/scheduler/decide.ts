@@ -62,7 +62,7 @@ export type SchedulingStep =
   | { do: "bind"; node: string }
   /** Asks the binder (static volume) or the provisioner to make the claim's volume reachable from the node. */
   | { do: "select-node"; node: string; claim: PersistentVolumeClaim; volume?: PersistentVolume }
-  /** The choice of node does not hold any more. */
+  /** The choice of node is not valid any more. */
   | { do: "unselect-node"; claim: PersistentVolumeClaim }
   /** Something else is on its way; the pod is seen again when it changes. */
   | { do: "wait"; message: string }
@@ -79,7 +79,7 @@ export interface PodView {
   pod: Pod | undefined;
   /** What there is to place it on. */
   placing: SchedulingView | undefined;
-  /** An event said so not long ago. */
+  /** An event reported it not long ago. */
   isReported: (message: string) => boolean;
 }
 
@@ -95,20 +95,20 @@ export function decidePod({ pod, placing, isReported }: PodView): PodStep | Outc
   if (placing === undefined) {
     const message = "Scheduling is blocked due to non-empty scheduling gates";
     const reason = "SchedulingGated";
-    return saysUnscheduled(pod, reason, message) ? DONE : { do: "report-unschedulable", reason, message };
+    return isMarkedUnscheduled(pod, reason, message) ? DONE : { do: "report-unschedulable", reason, message };
   }
   const step = decide(placing);
   if (step.do === "wait") return wait(RETRY_MS);
   if (step.do !== "reject") return step;
   const { message } = step;
   const reason = "Unschedulable";
-  // The condition says it all the time; an event only when it is news, or after a while.
-  return saysUnscheduled(pod, reason, message) && isReported(message)
+  // The condition shows it all the time; an event only when it is news, or after a while.
+  return isMarkedUnscheduled(pod, reason, message) && isReported(message)
     ? wait(RETRY_MS)
     : { do: "report-unschedulable", reason, message };
 }
 
-function saysUnscheduled({ status }: Pod, reason: string, message: string): boolean {
+function isMarkedUnscheduled({ status }: Pod, reason: string, message: string): boolean {
   return (status?.conditions ?? []).some(
     (each) =>
       each.type === "PodScheduled" &&
@@ -281,7 +281,7 @@ function byLoad(a: NodeView, b: NodeView): number {
 
 /** What an operator can do about each reason. */
 const ADVICE: readonly [start: string, advice: string][] = [
-  ["node(s) were not ready", "Look at the node: kubectl describe node."],
+  ["node(s) were not ready", "Inspect the node: kubectl describe node."],
   ["node(s) had untolerated taint", "Remove the taint or add a toleration to the pod."],
   ["node(s) didn't match Pod's", "Change spec.nodeSelector or spec.affinity of the pod, or label a node."],
   [
@@ -289,14 +289,14 @@ const ADVICE: readonly [start: string, advice: string][] = [
     "The pod's volumes can only be used on the nodes that their spec.nodeAffinity names.",
   ],
   ["Too many pods", "Delete pods that are not needed."],
-  ["Insufficient ", "Ask for less in resources.requests, or delete pods that hold what is missing."],
+  ["Insufficient ", "Ask for less in resources.requests, or delete pods that use what is missing."],
   ["node(s) exceed max volume count", "Delete pods that use volumes of this driver."],
   ["node(s) did not have enough", "Ask for less in the claim, enlarge the pool, or delete volumes."],
   ["node(s) did not match the topology", "Change allowedTopologies of the storage class, or label a node."],
   ["node(s) didn't find available", "Create a PersistentVolume of the claim's class and size."],
 ];
 
-/** In the words that users of Kubernetes know, with the number of nodes per reason. */
+/** With the text that users of Kubernetes know, and the number of nodes per reason. */
 function explain(total: number, reasons: readonly string[]): string {
   if (total === 0)
     return "0/0 nodes are available: no nodes available to schedule pods. Is the kubelet running?";

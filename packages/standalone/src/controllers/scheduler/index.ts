@@ -45,7 +45,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<{ done:
       ...[view.claims, view.volumes, view.classes, view.nodes],
       ...[view.csiNodes, view.capacities, view.drivers],
     ],
-    // What has room for a pod may shrink without a word: then the pod comes again after a while.
+    // What has room for a pod may shrink without an event: then the pod comes again after a while.
     polls: true,
     read: (key, from) => readPod(key, context, from),
     isGone: ({ pod }) => pod === undefined,

@@ -6,19 +6,19 @@ export class SchedulerMemory {
   /** The node of pods that were bound a moment ago. */
   readonly assumed = new Map<string, string>();
   /** The last event about each pod that cannot be placed. */
-  readonly #told = new Map<string, { message: string; at: number }>();
+  readonly #reported = new Map<string, { message: string; at: number }>();
 
   forget({ metadata }: Pod): void {
     this.assumed.delete(metadata.uid ?? "");
-    this.#told.delete(metadata.uid ?? "");
+    this.#reported.delete(metadata.uid ?? "");
   }
 
   isReported({ metadata }: Pod, message: string): boolean {
-    const last = this.#told.get(metadata.uid ?? "");
+    const last = this.#reported.get(metadata.uid ?? "");
     return last?.message === message && performance.now() - last.at < RETRY_MS;
   }
 
   reported({ metadata }: Pod, message: string): void {
-    this.#told.set(metadata.uid ?? "", { message, at: performance.now() });
+    this.#reported.set(metadata.uid ?? "", { message, at: performance.now() });
   }
 }

@@ -33,7 +33,7 @@ export function sumOf(all: Iterable<Amounts>): Amounts {
   return sum;
 }
 
-/** Names of the resources of which `allocatable` has too little left for `wanted`, in the words of Kubernetes. */
+/** Names of the resources of which `allocatable` has too little left for `wanted`, with the text of Kubernetes. */
 export function lacking(
   wanted: Amounts,
   used: Amounts,

@@ -17,7 +17,7 @@ import { claimNameOf, isFinished } from "../pod-claims.ts";
 import type { ClaimView, NodeView, SchedulingView } from "./decide.ts";
 import { requestsOf, sumOf } from "./requests.ts";
 
-/** What is looked at for a pod. */
+/** What is read for a pod. */
 interface SchedulingCaches {
   /** As a reader notes it: a change of it may help the pod. */
   noted: {
@@ -29,7 +29,7 @@ interface SchedulingCaches {
     capacities: Collection<CSIStorageCapacity>;
     drivers: Collection<CSIDriver>;
   };
-  /** What other pods have. Those that come only take room, and who goes is told as the topic {@link ROOM}. */
+  /** What other pods have. Those that come only take room, and who goes is reported as the topic {@link ROOM}. */
   others: Pick<ClusterView, "pods" | "claims" | "volumes">;
   /** Pods bound a moment ago, before the caches know: uid -> node. */
   assumed: ReadonlyMap<string, string>;
@@ -38,7 +38,7 @@ interface SchedulingCaches {
 /** Changes when a pod leaves its node or ends there. */
 export const ROOM = "room";
 
-/** Of a node what decisions look at: the rest changes with every heartbeat. */
+/** Of a node what decisions read: the rest changes with every heartbeat. */
 export function schedulableNode({ apiVersion, kind, metadata, spec, status }: Node): Node {
   const { name, labels = {} } = metadata;
   const { taints = [], unschedulable = false } = spec ?? {};
@@ -54,7 +54,7 @@ export function schedulableNode({ apiVersion, kind, metadata, spec, status }: No
   };
 }
 
-/** Everything that the decision about one pod may look at. */
+/** Everything that the decision about one pod may read. */
 export function schedulingView(caches: SchedulingCaches, pod: Pod): SchedulingView {
   const { noted } = caches;
   return {

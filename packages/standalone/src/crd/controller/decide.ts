@@ -11,7 +11,7 @@ export interface DefinitionView {
   others: readonly CustomResourceDefinition[];
   /** What is served for it here, if anything. */
   served: { isCurrent: boolean; isFrozen: boolean } | undefined;
-  /** Objects that are left of a kind whose definition goes; looked at only once none can come any more. */
+  /** Objects that are left of a kind whose definition goes; read only once none can come any more. */
   left: { all: number; undeleted: number };
   /** RFC 3339. */
   now: string;
@@ -29,7 +29,7 @@ export type DefinitionStep =
   /** Nothing of the kind is left: the definition may go. */
   | { do: "release" };
 
-/** How soon a definition being deleted looks again whether its objects are gone. */
+/** How soon a definition being deleted is checked again whether its objects are gone. */
 const CLEANUP_POLL_MS = 200;
 
 /** The next step for a definition. Pure. */

@@ -20,7 +20,7 @@ export async function readDefinition(
   const crd = noted.get(name);
   const here = served.get(name);
   const goes = crd !== undefined && isDeleting(crd);
-  // No watch tells of objects of a kind that goes: they are counted again and again.
+  // No watch delivers objects of a kind that goes: they are counted again and again.
   const items = goes && here?.frozen === true ? (await listAll(store, here.resource, { signal })).items : [];
   return {
     crd,

@@ -25,7 +25,7 @@ export class ServedKinds {
     return this.#served.get(name);
   }
 
-  /** As the definition says it now. */
+  /** As the definition has it now. */
   isCurrent(crd: CustomResourceDefinition): boolean {
     const served = this.#served.get(crd.metadata.name);
     return served?.version === versionOf(crd) && !served.frozen;
@@ -57,7 +57,7 @@ export class ServedKinds {
   }
 }
 
-/** Specs can be huge; the generation says as well whether one has changed. */
+/** Specs can be huge; the generation shows as well whether one has changed. */
 function versionOf({ metadata }: CustomResourceDefinition): string {
   return `${metadata.uid}/${metadata.generation}`;
 }

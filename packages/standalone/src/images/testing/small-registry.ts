@@ -25,7 +25,7 @@ export async function smallRegistry(layout: string): Promise<SmallRegistry> {
       return;
     }
     const found =
-      url === "/v2/" ? { type: "application/json", body: Buffer.from("{}") } : await look(layout, url);
+      url === "/v2/" ? { type: "application/json", body: Buffer.from("{}") } : await contentAt(layout, url);
     if (found === undefined) response.writeHead(404).end('{"errors":[{"code":"MANIFEST_UNKNOWN"}]}');
     else {
       response.writeHead(200, { "content-type": found.type, "content-length": found.body.length });
@@ -46,7 +46,7 @@ export async function smallRegistry(layout: string): Promise<SmallRegistry> {
   return registry;
 }
 
-async function look(layout: string, url: string): Promise<{ type: string; body: Buffer } | undefined> {
+async function contentAt(layout: string, url: string): Promise<{ type: string; body: Buffer } | undefined> {
   const [, kind = "", name = ""] = /^\/v2\/app\/(manifests|blobs)\/([\w.:-]+)$/.exec(url) ?? [];
   if (kind === "") return undefined;
   const digest = name.startsWith("sha256:") ? name : await digestOf(layout, name);

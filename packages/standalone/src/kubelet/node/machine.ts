@@ -5,7 +5,7 @@ import type { MachineFacts } from "./node-object.ts";
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
-/** Looks at this machine; `folder` is on the disk that pods write to. */
+/** Reads this machine; `folder` is on the disk that pods write to. */
 export async function machineFacts(nodeName: string, folder: string): Promise<MachineFacts> {
   const disk = await statfs(folder);
   const release_ = await readFile("/etc/os-release", "utf8").catch(() => "");

@@ -22,7 +22,7 @@ const LEASE_NAMESPACE = "kube-node-lease";
 
 /** The Node object of this machine, and the sign of life beside it. */
 export interface NodeRegistration {
-  /** Tells everyone that no pod runs here any more and no volume is needed. */
+  /** Reports that no pod runs here any more and no volume is needed. */
   markStopped(): Promise<void>;
   readonly done: Promise<void>;
 }
@@ -92,7 +92,7 @@ async function setReady(store: ObjectStore, facts: MachineFacts, ready: Ready): 
   );
 }
 
-/** Alive is said by the lease; the heartbeat times in the status alone are not worth a write. */
+/** The lease shows that the node is alive; the heartbeat times in the status alone are not worth a write. */
 function same(a: object | undefined, b: object): boolean {
   const plain = (status: object | undefined) =>
     JSON.parse(

@@ -97,8 +97,8 @@ function argvOf(
   image: Image,
   env: Readonly<Record<string, string>>,
 ): readonly string[] {
-  const expanded = (words: readonly string[] | undefined) =>
-    (words ?? []).map((word) => expandVariables(word, env));
+  const expanded = (args: readonly string[] | undefined) =>
+    (args ?? []).map((arg) => expandVariables(arg, env));
   const argv = programOf(image.config, expanded(command), expanded(args));
   if (argv.length > 0) return argv;
   throw new ContainerConfigError(
@@ -106,7 +106,7 @@ function argvOf(
   );
 }
 
-/** A pod's own word counts before the image's. */
+/** A pod's own field counts before the image's. */
 function stopSignalOf({ lifecycle }: Container, { config }: Image): number | undefined {
   const asked = (lifecycle as { stopSignal?: string } | undefined)?.stopSignal || config.StopSignal;
   if (asked === undefined) return undefined;
@@ -152,7 +152,7 @@ async function userOfImage(
   }
 }
 
-/** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. The last word is a drop's. */
+/** In containerd's order: ALL is added, then dropped, then what is named is added, then dropped. A drop has the last say. */
 export function capabilitiesOf({ securityContext }: Container): string[] {
   const { add, drop } = securityContext?.capabilities ?? {};
   const named = (list: readonly string[] | undefined) =>

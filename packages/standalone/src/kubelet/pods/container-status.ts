@@ -11,7 +11,7 @@ type State = NonNullable<ContainerStatus["state"]>;
 export function containerStatus(view: PodView, each: ContainerView): ContainerStatus {
   const { spec, role, latest, previous, probes } = each;
   const known = recorded(view.pod, spec.name);
-  // Its record was removed with the pod's other things; what was said about it before still holds.
+  // Its record was removed with the pod's other things; what was reported about it before is still true.
   if (latest === undefined && known?.state?.terminated !== undefined)
     return { ...known, ready: false, started: false };
   const waiting = waitingState(view, each);

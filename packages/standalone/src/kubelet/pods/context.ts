@@ -28,7 +28,7 @@ export interface PodControllerOptions {
 export interface PodContext extends PodControllerOptions {
   pods: WrittenCache<Pod>;
   prober: Prober;
-  /** Undefined: nobody tells of them. */
+  /** Undefined: there are no events for them. */
   references: References | undefined;
   /** By `UID/CONTAINER`: why the last try to start it failed before anything ran. */
   startErrors: Map<string, { reason: string; message: string }>;

@@ -11,7 +11,7 @@ import { podStatus } from "./status.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** A machine that does what a step says, with containers whose ends are drawn. */
+/** A machine that does what a step asks for, with containers whose ends are drawn. */
 interface World {
   pod: Pod;
   attempts: ContainerStatus[];
@@ -43,7 +43,7 @@ function viewOf(world: World): PodView {
     return { spec, role, latest: own[0], previous: own[1], probes: { started: true, ready: true } };
   });
   const { pod, volumes, onDisk, now } = world;
-  return { pod, containers, volumesReady: volumes, volumesHeld: volumes, onDisk, now };
+  return { pod, containers, volumesReady: volumes, volumesInUse: volumes, onDisk, now };
 }
 
 function end(world: World, status: ContainerStatus, code: number): void {
@@ -74,8 +74,8 @@ function checked(step: PodStep, view: PodView): void {
   if (["release-volumes", "remove-folder", "remove-containers", "delete-object"].includes(step.do)) {
     assert.equal(running.length, 0, "nothing is taken away from what runs");
   }
-  if (step.do === "remove-folder") assert.ok(!view.volumesHeld);
-  if (step.do === "delete-object") assert.ok(!view.volumesHeld && !view.onDisk);
+  if (step.do === "remove-folder") assert.ok(!view.volumesInUse);
+  if (step.do === "delete-object") assert.ok(!view.volumesInUse && !view.onDisk);
 }
 
 function carryOut(step: PodStep, world: World): void {

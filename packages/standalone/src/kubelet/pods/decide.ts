@@ -38,7 +38,7 @@ export function decideStep(view: PodView, due: PodDue): ActivePodStep | Outcome 
   if (due.status) return { do: "report-status" };
   const step = decidePod(view);
   if (step.do === "wait") return step.milliseconds === undefined ? wait() : wait(step.milliseconds + 10);
-  // Whoever works on the volumes says when there is news of them.
+  // The volume manager reports when there is news of them.
   if (step.do === "mount-volumes" || (step.do === "release-volumes" && due.releasing)) return wait();
   return step;
 }
@@ -61,19 +61,19 @@ function decideEnding(view: PodView, deleting: boolean): PodStep {
     const first = apps.length > 0 ? apps : running;
     return stop(first, graceSeconds(view), deleting ? "the pod is being deleted" : "the pod has ended");
   }
-  if (view.volumesHeld) return { do: "release-volumes" };
+  if (view.volumesInUse) return { do: "release-volumes" };
   if (view.onDisk) return { do: "remove-folder" };
   if (!deleting) return { do: "wait" };
   if (view.containers.some(({ latest }) => latest !== undefined)) return { do: "remove-containers" };
   return isLetGo(view) ? { do: "wait" } : { do: "delete-object" };
 }
 
-/** Deleted already as far as this node is concerned: the object stays for somebody else's finalizer. */
+/** Deleted already as far as this node goes: the object stays for somebody else's finalizer. */
 function isLetGo({ pod: { metadata } }: PodView): boolean {
   return metadata.deletionGracePeriodSeconds === 0 && (metadata.finalizers ?? []).length > 0;
 }
 
-/** What a delete asked for; else what the pod says. */
+/** What a delete asked for; else what the pod sets. */
 function graceSeconds({ pod }: PodView): number {
   return (
     pod.metadata.deletionGracePeriodSeconds ??
@@ -101,7 +101,7 @@ function decideInit(view: PodView): PodStep | undefined {
     if (each.role === "init" && each.latest?.exit?.code === 0) continue;
     if (each.role === "sidecar" && isRunning(each) && (begun || each.probes.started)) continue;
     const step = startOrWait(view, each);
-    // A sidecar that crashed later holds up nobody.
+    // A sidecar that crashed later delays nobody.
     if (begun && step.do === "wait") continue;
     return step;
   }
@@ -128,7 +128,7 @@ function startOrWait(view: PodView, { spec, latest, image }: ContainerView): Pod
   const pulled = image?.state === "failed" ? Math.max(0, image.retryAt - view.now) : 0;
   const milliseconds = Math.max(crashed, pulled);
   if (milliseconds > 0) return { do: "wait", milliseconds };
-  // Whoever pulls says when that has ended.
+  // The puller reports when that has ended.
   if (image?.state === "pulling") return { do: "wait" };
   if (latest === undefined) return { do: "start", container: spec.name, attempt: 0 };
   return { do: "start", container: spec.name, attempt: latest.attempt + 1 };

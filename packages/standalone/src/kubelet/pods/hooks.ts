@@ -13,7 +13,7 @@ export async function runPostStart(runtime: Runtime, { lifecycle }: Container, i
   throw new Error(`PostStartHookError: command exited with ${exitCode}: ${output.slice(-512)}`);
 }
 
-/** Runs lifecycle.preStop within the grace period. What it says does not matter: the container ends anyway. */
+/** Runs lifecycle.preStop within the grace period. Its result does not matter: the container ends anyway. */
 export async function runPreStop(
   runtime: Runtime,
   { container: { lifecycle }, id }: { container: Container; id: string },

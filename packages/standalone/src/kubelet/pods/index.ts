@@ -3,15 +3,15 @@ import { applyPodStep } from "./apply.ts";
 import type { PodContext, PodControllerOptions } from "./context.ts";
 import { type ActivePodStep, decideStep } from "./decide.ts";
 import { createProber, type Prober } from "./prober.ts";
-import { lookAtPod, type SeenPod } from "./read.ts";
+import { readPod, type SeenPod } from "./read.ts";
 import { askForReferences, followReferences } from "./references.ts";
 
-/** Pods that are worked on at the same time: a stop waits out its grace period, and must not hold up others. */
+/** Pods that are worked on at the same time: a stop waits out its grace period, and must not delay others. */
 const CONCURRENCY = 64;
 /** Each container of a pod takes some. */
 const MOST_STEPS = 500;
 
-/** Brings each pod of this node, by uid, to what its object says; also those that have no object any more. */
+/** Brings each pod of this node, by uid, to what its object asks for; also those that have no object any more. */
 export async function runPods(options: PodControllerOptions): Promise<void> {
   const { store, view, runtime, node, wakes, signal } = options;
   const asks = options.referencesBy === "ask";
@@ -38,10 +38,10 @@ export async function runPods(options: PodControllerOptions): Promise<void> {
 
 type PodRead = { uid: string; seen: SeenPod | undefined };
 
-/** What is on this machine tells of its changes itself: it is no object. */
+/** What is on this machine reports its changes itself: it is no object. */
 function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | Outcome> {
   const { store, view, node, wakes, logger, references } = context;
-  // Only run and compared with themselves, whatever they hold.
+  // Only run and compared with themselves, whatever they contain.
   const read = references === undefined ? [] : [references.configMaps, references.secrets];
   return new Reconciler<PodRead, ActivePodStep | Outcome>({
     ...{ name: "kubelet", store, logger, concurrency: CONCURRENCY, mostSteps: MOST_STEPS },
@@ -52,7 +52,7 @@ function reconcilerOf(context: PodContext): Reconciler<PodRead, ActivePodStep | 
       ),
     ],
     watched: [view.claims, view.volumes, ...(read as WatchedInformer[])],
-    read: async (uid, { reader }) => ({ uid, seen: await lookAtPod(context, uid, reader) }),
+    read: async (uid, { reader }) => ({ uid, seen: await readPod(context, uid, reader) }),
     isGone: ({ seen }) => seen === undefined,
     decide: ({ seen }) => (seen === undefined ? { do: "done" } : decideStep(seen.podView, seen.due)),
     apply: async (step, { seen }) => (seen === undefined ? undefined : applyPodStep(context, seen, step)),

@@ -23,7 +23,7 @@ interface PodImagesOptions {
 
 type Entry = ImageView | { state: "ready"; image: Image };
 
-/** The images of containers that are to be started. A pull is under way while the pod can be looked at, and deleted. */
+/** The images of containers that are to be started. A pull is under way while the pod can be read, and deleted. */
 export class PodImages {
   readonly #options: PodImagesOptions;
   /** By container id, which begins with the pod's uid. */
@@ -105,7 +105,7 @@ export class PodImages {
   }
 }
 
-/** The kubelet's words: the first failure itself, and from the second on that it is being waited. */
+/** The kubelet's messages: the first failure itself, and from the second on that it is being waited. */
 function reasonOf(
   error: unknown,
   text: string,

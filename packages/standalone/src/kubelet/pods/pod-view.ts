@@ -41,7 +41,7 @@ export interface PodView {
   /** Every volume is where the containers will find it. */
   volumesReady: boolean;
   /** Something of the pod's volumes may still be there. */
-  volumesHeld: boolean;
+  volumesInUse: boolean;
   /** The pod's folder exists. */
   onDisk: boolean;
   /** Milliseconds since 1970. */

@@ -12,7 +12,7 @@ import type { SubPathPlace } from "./container-config.ts";
 
 /** All volumes of the pods of this node, whatever they are made of. */
 export interface PodVolumes {
-  /** What the pod's volumes are made from, in one word, but for what is in objects that they read. */
+  /** What the pod's volumes are made from, as one text, but for what is in objects that they read. */
   origin(pod: Pod, caches: ClaimCaches): string;
   /** Does what is to be done for the pod's volumes now, and has the others published. */
   mount(pod: Pod, origin: string): Promise<void>;
@@ -25,7 +25,7 @@ export interface PodVolumes {
   /** Binds a path below a volume for one mount of a container; resolves with where it is. */
   subPath(pod: Pod, place: SubPathPlace): Promise<string>;
   release(podUID: string): Promise<void>;
-  holds(podUID: string): boolean;
+  isUsing(podUID: string): boolean;
   /** They were released, and somebody is still at it. */
   isReleasing(podUID: string): boolean;
   hasFolder(podUID: string): Promise<boolean>;
@@ -107,7 +107,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
         (volume) => [volume.name, { path: manager.pathOf(uid, volume), readOnly: volume.readOnly }] as const,
       );
       const local = [...(prepared.get(uid) ?? [])].map(
-        ([name, { path }]) => [name, { path, readOnly: isPayload(pod, name) }] as const,
+        ([name, { path }]) => [name, { path, readOnly: isProjected(pod, name) }] as const,
       );
       return new Map([...csi, ...local]);
     },
@@ -124,7 +124,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
       await removeSubPaths(host, subPaths(podUID));
       manager.release(podUID);
     },
-    holds: (podUID) => manager.holds(podUID),
+    isUsing: (podUID) => manager.isUsing(podUID),
     isReleasing: (podUID) => manager.isReleasing(podUID),
     hasFolder: (podUID) =>
       lstat(paths.pod(podUID)).then(
@@ -148,7 +148,7 @@ export function createPodVolumes(options: PodVolumesOptions): PodVolumes {
 }
 
 /** ConfigMaps, Secrets and the like are for reading. */
-function isPayload(pod: Pod, name: string): boolean {
+function isProjected(pod: Pod, name: string): boolean {
   const volume = (pod.spec?.volumes ?? []).find((each) => each.name === name);
   return volume !== undefined && volume.emptyDir === undefined && volume.hostPath === undefined;
 }

@@ -21,7 +21,7 @@ export interface SeenPod {
 }
 
 /** Everything about a pod as it is now; undefined when nothing of it is left. Without a reader nothing is noted. */
-export async function lookAtPod(
+export async function readPod(
   context: PodContext,
   uid: string,
   reader?: ReadContext["reader"],
@@ -32,11 +32,11 @@ export async function lookAtPod(
   const found = pods.byIndex("uid", uid)[0];
   const mine = found?.spec?.nodeName === node.nodeName ? found : undefined;
   const onDisk = await volumes.hasFolder(uid);
-  const pod = mine ?? (await orphanedPod(runtime, uid, attempts, onDisk || volumes.holds(uid)));
+  const pod = mine ?? (await orphanedPod(runtime, uid, attempts, onDisk || volumes.isUsing(uid)));
   if (pod === undefined) return undefined;
   const orphaned = mine === undefined;
   const containers = containersOf(context, pod, attempts);
-  const base = { pod, containers, volumesHeld: volumes.holds(uid), onDisk, now: Date.now() };
+  const base = { pod, containers, volumesInUse: volumes.isUsing(uid), onDisk, now: Date.now() };
   const due = {
     ...{ mount: false, status: false, releasing: volumes.isReleasing(uid) },
     probes: containers.some((each) => areProbesDue(context, each)),
@@ -63,7 +63,7 @@ function volumesOf(
       ? references
       : { configMaps: reader.over(references.configMaps), secrets: reader.over(references.secrets) };
   const origin = `${wakes.remounts(uid)} ${versionsOf(pod, noted)} ${volumes.origin(pod, caches)}`;
-  // What runs has its volumes, also while they are looked at again after a restart of ours.
+  // What runs has its volumes, also while they are read again after a restart of ours.
   const running = containers.some(({ latest }) => latest?.state === "running");
   const mounted = volumes.isMounted(uid, origin);
   return { origin, mount: !mounted, ready: (mounted && volumes.isReady(pod, caches)) || running };

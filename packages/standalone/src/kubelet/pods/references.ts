@@ -57,7 +57,7 @@ export function followReferences(
   return { configMaps, secrets, done };
 }
 
-/** The versions of what the pod reads, in one word. */
+/** The versions of what the pod reads, as one text. */
 export function versionsOf(
   pod: Pod,
   caches: Record<"configMaps" | "secrets", Collection<KubeObject>> | undefined,
@@ -72,7 +72,7 @@ export function versionsOf(
 
 const ASK_MS = 60_000;
 
-/** Asks for the pods that read secrets or config maps once a minute, where nobody tells of changes. */
+/** Asks for the pods that read secrets or config maps once a minute, where there are no events of changes. */
 export async function askForReferences(
   podsHere: () => readonly Pod[],
   ask: (uid: string) => void,

@@ -10,7 +10,7 @@ type Lifecycle = NonNullable<Container["lifecycle"]> & { stopSignal?: string };
 /** Path of a field below the pod or the container, and why its value cannot be honoured; undefined when it can. */
 type Rule<T> = readonly [path: string, refuse: (owner: T) => string | undefined];
 
-const NO_NAMES = "names are looked up as the machine does";
+const NO_NAMES = "names are resolved as the machine does";
 const given = (value: unknown): boolean =>
   value !== undefined && value !== null && (!Array.isArray(value) || value.length > 0);
 const unless = (honoured: boolean, reason: string): string | undefined => (honoured ? undefined : reason);

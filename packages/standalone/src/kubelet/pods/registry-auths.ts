@@ -16,16 +16,16 @@ export async function registryAuths(store: ObjectStore, { metadata, spec }: Pod)
   return auths;
 }
 
-/** What is wrong with it is not told: the parser's words have a piece of it. */
+/** What is wrong with it is not reported: the parser's message has a piece of it. */
 function parse(text: Buffer, secret: string): unknown {
   try {
     return JSON.parse(text.toString("utf8"));
   } catch {
-    throw new Error(`secret "${secret}" of imagePullSecrets holds no JSON`);
+    throw new Error(`secret "${secret}" of imagePullSecrets is no JSON`);
   }
 }
 
 function asObject(value: unknown, secret: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  throw new Error(`secret "${secret}" of imagePullSecrets holds no credentials of registries`);
+  throw new Error(`secret "${secret}" of imagePullSecrets has no credentials of registries`);
 }

@@ -5,7 +5,7 @@ import type { PodContext } from "./context.ts";
 import { ContainerConfigError } from "./environment.ts";
 import { runPostStart } from "./hooks.ts";
 import { rolesOf } from "./pod-view.ts";
-import { lookAtPod } from "./read.ts";
+import { readPod } from "./read.ts";
 import { reportStatus } from "./report.ts";
 
 const afterStart = failpoint("standalone/kubelet/container-started");
@@ -33,7 +33,7 @@ export async function startContainer(
   };
   try {
     const config = await containerConfig(sources, pod, container, attempt);
-    // The last attempt stays for its log and its exit; the ones before have been told about.
+    // The last attempt stays for its log and its exit; the ones before have been reported.
     if (attempt > 1) await runtime.remove(containerID(pod, name, attempt - 2));
     await runtime.start(config);
     afterStart();
@@ -52,6 +52,6 @@ async function noteFailure(context: PodContext, pod: Pod, name: string, error: u
   const reason = error instanceof ContainerConfigError ? "CreateContainerConfigError" : "RunContainerError";
   context.startErrors.set(`${pod.metadata.uid}/${name}`, { reason, message });
   context.events.event(pod, "Warning", "Failed", `Error: ${message}`);
-  const seen = await lookAtPod(context, pod.metadata.uid ?? "");
+  const seen = await readPod(context, pod.metadata.uid ?? "");
   if (seen !== undefined && !seen.orphaned) await reportStatus(context, seen.podView);
 }

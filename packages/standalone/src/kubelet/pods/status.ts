@@ -12,7 +12,7 @@ export function podStatus(view: PodView, address: string): PodStatus {
   const { pod } = view;
   const now = `${new Date(view.now).toISOString().slice(0, 19)}Z`;
   const outcome = outcomeOf(view);
-  // The last word is said when the last process is gone.
+  // The last status is written when the last process is gone.
   const phase = outcome !== undefined && !view.containers.some(isRunning) ? outcome : phaseOf(view);
   const { reason: _, message: __, ...old } = pod.status ?? {};
   const statuses = view.containers.map((each) => ({ role: each.role, status: containerStatus(view, each) }));

@@ -20,7 +20,7 @@ export interface DirectoryDriver {
 }
 
 /**
- * A CSI driver whose volumes are folders: staging and publishing are bind mounts. It must be told to attach, and
+ * A CSI driver whose volumes are folders: staging and publishing are bind mounts. It must be asked to attach, and
  * refuses to stage what is not.
  */
 export async function startDirectoryDriver(folder: string, nodeID: string): Promise<DirectoryDriver> {

@@ -10,7 +10,7 @@ import {
   type TestCluster,
 } from "./test-cluster.ts";
 
-/** What a container runs that is to stay until it is told to end. */
+/** What a container runs that is to stay until it is signalled to end. */
 export const FOREVER = "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done";
 
 /** The calls of a volume that one pod uses, from its first to its last. */

@@ -71,8 +71,8 @@ test("calls come in order, once each, and the attachment has its name while it l
 test("nothing is staged or published as long as the driver has not attached the volume", async () => {
   covers("K8S-103");
   const { store, driver } = cluster;
-  await store.create(PersistentVolumeClaims, claim("held"));
-  const handle = await boundHandle("held");
+  await store.create(PersistentVolumeClaims, claim("used"));
+  const handle = await boundHandle("used");
   let refusals = 0;
   driver.before = (call, request) => {
     if (call !== "ControllerPublishVolume" || (request as { volumeId: string }).volumeId !== handle) return;
@@ -80,7 +80,7 @@ test("nothing is staged or published as long as the driver has not attached the 
     // Whoever had not waited for the attachment would have come by now.
     assert.deepEqual([...new Set(callsOf(handle))], ["ControllerPublishVolume"]);
   };
-  await store.create(Pods, podWithClaim("held", "held", FOREVER));
+  await store.create(Pods, podWithClaim("used", "used", FOREVER));
   const name = attachmentName(handle, TEST_DRIVER, NODE);
   const refused = await eventually(
     store,
@@ -89,10 +89,10 @@ test("nothing is staged or published as long as the driver has not attached the 
     (object) => object?.status?.attachError !== undefined,
   );
   assert.equal(refused?.status?.attached ?? false, false);
-  await eventually(store, Pods, "held", phase("Running"));
+  await eventually(store, Pods, "used", phase("Running"));
   driver.before = () => {};
   assert.ok(refusals > 3, `${refusals} attempts`);
-  await remove("held");
+  await remove("used");
   await eventually(store, KubeVolumeAttachments, name, (object) => object === undefined);
   assert.deepEqual(callsOf(handle).slice(3), LIFE);
 });
@@ -183,7 +183,7 @@ test("two pods share a staged volume, each at a path of its own; it goes with th
   assert.equal(callsOf(handle).filter((call) => call === "NodeUnstageVolume").length, 1);
 });
 
-test("a driver that fails is asked again, and the pod's events say what it said", async () => {
+test("a driver that fails is asked again, and the pod's events have its error", async () => {
   covers("K8S-105");
   const { store, driver } = cluster;
   await store.create(PersistentVolumeClaims, claim("flaky"));

@@ -138,7 +138,7 @@ test("a volume that an administrator made is bound by class and size, used, and 
   assert.deepEqual(await readdir(join(folder, "driver/volumes/by-hand")), ["old"]);
 });
 
-test("ReadWriteOncePod: a second pod waits, and is told which pod to delete", async () => {
+test("ReadWriteOncePod: a second pod waits, and its event names the pod to delete", async () => {
   const { store } = cluster;
   await store.create(
     PersistentVolumeClaims,

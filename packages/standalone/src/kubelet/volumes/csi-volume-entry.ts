@@ -205,7 +205,7 @@ function podInfoOf(pod: Pod): Record<string, string> {
   };
 }
 
-/** The driver has said that it is unmounted; mountinfo knows. Only what is empty is removed. */
+/** The driver has reported that it is unmounted; mountinfo proves it. Only what is empty is removed. */
 async function removeTarget(host: Host, target: string): Promise<void> {
   if ((await host.mounts.at(target)).length > 0)
     throw new Error(`${target} is still mounted although the driver has unpublished it`);

@@ -28,7 +28,7 @@ export class DeviceTable {
   readonly #released = new Set<string>();
   readonly #emptied = new Set<() => void>();
 
-  /** Everything on disk may or may not be as its record says: it is done again, or undone, before it counts. */
+  /** Everything on disk may or may not be as its record has it: it is done again, or undone, before it counts. */
   static async fromDisk(paths: KubeletPaths): Promise<DeviceTable> {
     const table = new DeviceTable();
     for (const record of await readDeviceRecords(paths)) table.#deviceOf(record).staged = "maybe";
@@ -56,13 +56,13 @@ export class DeviceTable {
     return isNew;
   }
 
-  /** Resolves the pod's hold on its volumes; returns the keys of those that are to be looked at. */
+  /** Releases the pod's volumes; returns the keys of those that are to be read. */
   release(podUID: string): string[] {
-    const concerned = [...this.#devices].filter(
+    const affected = [...this.#devices].filter(
       ([, { wants, publications }]) => wants.delete(podUID) || publications.has(podUID),
     );
-    if (this.holds(podUID)) this.#released.add(podUID);
-    return concerned.map(([key]) => key);
+    if (this.isUsing(podUID)) this.#released.add(podUID);
+    return affected.map(([key]) => key);
   }
 
   hasReleased(podUID: string): boolean {
@@ -70,7 +70,7 @@ export class DeviceTable {
   }
 
   /** The pod wants a volume, or one may still be published for it. */
-  holds(podUID: string): boolean {
+  isUsing(podUID: string): boolean {
     return [...this.#devices.values()].some(
       ({ publications, wants }) => publications.has(podUID) || wants.has(podUID),
     );
@@ -78,7 +78,7 @@ export class DeviceTable {
 
   unpublished(device: Device, podUID: string): void {
     device.publications.delete(podUID);
-    if (!this.holds(podUID)) this.#released.delete(podUID);
+    if (!this.isUsing(podUID)) this.#released.delete(podUID);
   }
 
   publishedPods(): string[] {

@@ -32,7 +32,7 @@ interface Problem {
   problem: string;
 }
 
-/** What is looked at, in caches or as a reader notes it. */
+/** What is read, from caches or through a reader. */
 export interface ClaimCaches {
   claims: Collection<PersistentVolumeClaim>;
   volumes: Collection<PersistentVolume>;
@@ -69,7 +69,7 @@ export function traceClaim(
   };
 }
 
-/** The controller has made the volume larger than the claim says it is: the node's part is still to be done. */
+/** The controller has made the volume larger than the claim reports: the node's part is still to be done. */
 export function expansionOf(
   claim: PersistentVolumeClaim | undefined,
   volume: PersistentVolume | undefined,

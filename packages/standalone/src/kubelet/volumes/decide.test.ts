@@ -16,7 +16,7 @@ interface World {
 function viewOf(world: World): DeviceView {
   return {
     wantedBy: [...world.wants],
-    publications: [...world.publications].map(([podUID, state]) => ({ podUID, state, held: false })),
+    publications: [...world.publications].map(([podUID, state]) => ({ podUID, state, inUse: false })),
     staged: world.staged,
     needsAttach: true,
     reportedInUse: world.inUse,
@@ -25,7 +25,7 @@ function viewOf(world: World): DeviceView {
   };
 }
 
-/** What must hold at the moment of each call to the driver. */
+/** What must be true at the moment of each call to the driver. */
 function checked(step: DeviceStep, world: World): void {
   if (step.do === "stage")
     assert.ok(world.inUse && world.attached, "staged only when attached and reported in use");
@@ -98,7 +98,7 @@ test("whatever pods come and go and whichever call fails: order is kept, and it 
 test("what a pod has not let go of is not unpublished, although nobody asks for it yet", () => {
   const view: DeviceView = {
     wantedBy: [],
-    publications: [{ podUID: "p", state: "maybe", held: true }],
+    publications: [{ podUID: "p", state: "maybe", inUse: true }],
     staged: "maybe",
     needsAttach: true,
     reportedInUse: true,

@@ -7,8 +7,8 @@ export type Certainty = "no" | "maybe" | "yes";
 export interface DeviceView {
   /** Pods that want the volume, by uid. */
   wantedBy: readonly string[];
-  /** Pods that it may be published for. `held`: by a pod that has not let go of it. */
-  publications: readonly { podUID: string; state: Certainty; held: boolean }[];
+  /** Pods that it may be published for. `inUse`: by a pod that has not released it. */
+  publications: readonly { podUID: string; state: Certainty; inUse: boolean }[];
   staged: Certainty;
   /** The driver wants to be asked to attach before use. */
   needsAttach: boolean;
@@ -49,7 +49,7 @@ export function isOver({ wantedBy, publications, staged, reportedInUse }: Device
 
 /** The next step for one volume on this node. What is not wanted goes first: another pod may wait for it. */
 export function decideDevice(view: DeviceView): DeviceStep {
-  const leaving = view.publications.find(({ podUID, held }) => !held && !view.wantedBy.includes(podUID));
+  const leaving = view.publications.find(({ podUID, inUse }) => !inUse && !view.wantedBy.includes(podUID));
   if (leaving !== undefined) return { do: "unpublish", podUID: leaving.podUID };
   if (view.wantedBy.length > 0) return decideWanted(view);
   if (view.publications.length > 0) return { do: "wait" };
@@ -58,7 +58,7 @@ export function decideDevice(view: DeviceView): DeviceStep {
 }
 
 function decideWanted(view: DeviceView): DeviceStep {
-  // First say that it is used, then look whether it is attached: the other way round it could be detached in between.
+  // First report that it is used, then read whether it is attached: the other way round it could be detached in between.
   if (view.needsAttach && !view.reportedInUse) return { do: "report-in-use" };
   if (view.needsAttach && !view.attached) return { do: "wait-for-attach" };
   if (view.staged !== "yes") return { do: "stage" };

@@ -28,7 +28,7 @@ test("a folder of the machine is made for a pod where there is none", async () =
   assert.equal((await stat(path)).mode & 0o777, 0o755);
 });
 
-test("where no folder can be made the pod says so, and can be deleted", async () => {
+test("where no folder can be made the pod's event reports it, and the pod can be deleted", async () => {
   await store.create(Pods, onHost("nowhere", "/proc/none/a"));
   await until("the event", async () => {
     const { items } = await store.list(Events, { namespace: "default" });

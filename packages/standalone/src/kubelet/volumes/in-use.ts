@@ -7,7 +7,7 @@ const afterWrite = failpoint("standalone/kubelet/in-use-reported");
  * cost one write.
  */
 export interface InUseReport {
-  /** Resolves when the store says that the volume is in use. */
+  /** Resolves when it is stored that the volume is in use. */
   add(key: string): Promise<void>;
   remove(key: string): Promise<void>;
   has(key: string): boolean;
@@ -36,7 +36,7 @@ export function reportInUse(store: ObjectStore, nodeName: string, initial: Itera
     afterWrite();
   }
 
-  /** A write that begins after the call: one that is under way may not hold the newest change. */
+  /** A write that begins after the call: one that is under way may lack the newest change. */
   function flush(): Promise<void> {
     if (writing === undefined) {
       writing = write().finally(() => {

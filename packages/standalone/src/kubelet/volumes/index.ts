@@ -15,7 +15,7 @@ export interface VolumeManager {
   release(podUID: string): void;
   isReady(podUID: string, volumes: readonly CsiVolume[]): boolean;
   /** The pod wants a volume, or one may still be published for it. */
-  holds(podUID: string): boolean;
+  isUsing(podUID: string): boolean;
   /** The pod has let go, and something is still published for it. */
   isReleasing(podUID: string): boolean;
   /** Where the volume is for the pod. */
@@ -38,7 +38,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
   const { store, paths, nodeName, signal } = options;
   const table = await DeviceTable.fromDisk(paths);
   const inUse = reportInUse(store, nodeName, table.keys());
-  // Before anything is decided: what is on disk counts as used until it has been looked at.
+  // Before anything is decided: what is on disk counts as used until it has been checked.
   await inUse.sync();
   const reconciler = reconcilerOf({ ...options, table, inUse });
   return {
@@ -50,7 +50,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
     },
     isReady: (podUID, volumes) =>
       volumes.every(({ key }) => table.get(key)?.publications.get(podUID) === "yes"),
-    holds: (podUID) => table.holds(podUID),
+    isUsing: (podUID) => table.isUsing(podUID),
     isReleasing: (podUID) => table.hasReleased(podUID),
     pathOf: (podUID, volume) => paths.publishTarget(podUID, volume.volume, volume.block),
     podsOnDisk: () => table.publishedPods(),
@@ -59,7 +59,7 @@ export async function startVolumeManager(options: VolumeManagerOptions): Promise
   };
 }
 
-/** Keys are those of the table, which tells of its changes itself: no object stands for what is on this machine. */
+/** Keys are those of the table, which reports its changes itself: no object stands for what is on this machine. */
 function reconcilerOf(context: ManagerContext): Reconciler<ReadDevice, ActiveDeviceStep | Outcome> {
   const { store, view, logger, table } = context;
   return new Reconciler<ReadDevice, ActiveDeviceStep | Outcome>({

@@ -25,7 +25,7 @@ async function belongsTo(root: string, group: number): Promise<boolean> {
   return gid === group && (mode & 0o2070) === 0o2070;
 }
 
-/** Children first: the root's ownership says that everything below is done (OnRootMismatch after an interruption). */
+/** Children first: the root's ownership records that everything below is done (OnRootMismatch after an interruption). */
 async function give(path: string, group: number): Promise<void> {
   const info = await lstat(path);
   if (info.isDirectory()) {

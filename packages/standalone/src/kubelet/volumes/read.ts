@@ -18,14 +18,14 @@ export interface ReadDevice extends DeviceView {
   device: Device;
 }
 
-/** What is looked at, in caches or as a reader notes it. */
+/** What is read, from caches or through a reader. */
 interface Caches {
   drivers: Collection<CSIDriver>;
   volumes: Collection<PersistentVolume>;
   claims: Collection<PersistentVolumeClaim>;
 }
 
-/** Everything that the decision about one volume may look at. */
+/** Everything that the decision about one volume may read. */
 export async function readDevice(
   context: ManagerContext,
   key: string,
@@ -45,7 +45,7 @@ export async function readDevice(
     ...{ key, device },
     wantedBy: [...device.wants.keys()],
     publications: [...device.publications].map(([podUID, state]) => {
-      return { podUID, state, held: !table.hasReleased(podUID) };
+      return { podUID, state, inUse: !table.hasReleased(podUID) };
     }),
     staged: device.staged,
     needsAttach: attaches,
@@ -83,7 +83,7 @@ async function isAttached(
   return now?.volumes.includes(key) === true;
 }
 
-/** Of a node what the attach/detach controller says: the rest changes with every heartbeat. */
+/** Of a node what the attach/detach controller writes: the rest changes with every heartbeat. */
 function attachedTo({ status }: Node): { volumes: string[] } {
   return { volumes: (status?.volumesAttached ?? []).map(({ name }) => name) };
 }

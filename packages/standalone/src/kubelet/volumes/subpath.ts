@@ -36,7 +36,7 @@ export async function bindSubPath(
     await mkdir(dirname(target), { recursive: true, mode: 0o750 });
     if ((await handle.stat()).isDirectory()) await mkdir(target, { recursive: true });
     else await writeFile(target, "", { flag: "a" });
-    // -c: the source is the open file, not the path that it had when mount looked.
+    // -c: the source is the open file, not the path that it had when mount opened it.
     await host.exec.run("mount", ["-c", "--bind", `/proc/${process.pid}/fd/${handle.fd}`, target]);
   } finally {
     await handle.close();

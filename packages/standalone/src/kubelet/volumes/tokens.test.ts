@@ -45,11 +45,11 @@ test("a token is kept while it is good, renewed when most of its time is over, a
     boundTo: { kind: "Pod", name: "p", uid: "u" },
   });
   const brief = { path: "t", audience: "vault", expirationSeconds: 0.01 };
-  const told = once(due, "due");
+  const emitted = once(due, "due");
   const first = await tokens.get(pod, brief);
   // The token alone must not keep a process alive; this test waits for it.
   const alive = setInterval(() => {}, 1000);
-  await told.finally(() => clearInterval(alive));
+  await emitted.finally(() => clearInterval(alive));
   assert.notEqual(await tokens.get(pod, brief), first);
   assert.deepEqual(orders.at(-1)?.audiences, ["vault"]);
   tokens.forget("u");

@@ -17,7 +17,7 @@ interface IssuedToken {
 /** Whoever signs tokens. */
 export type IssueToken = (order: TokenOrder, now: Date) => IssuedToken | Promise<IssuedToken>;
 
-/** What a projected volume says about its token (core/v1 ServiceAccountTokenProjection). */
+/** What a projected volume asks of its token (core/v1 ServiceAccountTokenProjection). */
 interface Projection {
   path: string;
   audience?: string;
@@ -28,11 +28,11 @@ interface PodTokensOptions {
   store: ObjectStore;
   /** Absent: nobody here signs tokens. */
   issue?: IssueToken | undefined;
-  /** The pod's tokens are to be looked at again. */
+  /** The pod's tokens are to be read again. */
   due: (podUID: string) => void;
 }
 
-interface Held {
+interface CachedToken {
   token: string;
   renewAt: number;
   timer: NodeJS.Timeout;
@@ -46,7 +46,7 @@ const LONGEST_MS = 24 * 3600 * 1000;
 /** Service account tokens of the pods here, each kept until it is time for a new one. */
 export class PodTokens {
   readonly #options: PodTokensOptions;
-  readonly #held = new Map<string, Map<string, Held>>();
+  readonly #cached = new Map<string, Map<string, CachedToken>>();
 
   constructor(options: PodTokensOptions) {
     this.#options = options;
@@ -54,24 +54,24 @@ export class PodTokens {
 
   async get(pod: Pod, { audience, expirationSeconds = DEFAULT_SECONDS }: Projection): Promise<string> {
     const { uid = "" } = pod.metadata;
-    const own = this.#held.get(uid) ?? new Map<string, Held>();
-    this.#held.set(uid, own);
+    const own = this.#cached.get(uid) ?? new Map<string, CachedToken>();
+    this.#cached.set(uid, own);
     const key = `${expirationSeconds} ${audience ?? ""}`;
     const present = own.get(key);
     if (present !== undefined && present.renewAt > Date.now()) return present.token;
     clearTimeout(present?.timer);
-    const held = await this.#issue(pod, audience, expirationSeconds);
-    own.set(key, held);
-    return held.token;
+    const issued = await this.#issue(pod, audience, expirationSeconds);
+    own.set(key, issued);
+    return issued.token;
   }
 
   /** The pod is gone. */
   forget(podUID: string): void {
-    for (const { timer } of this.#held.get(podUID)?.values() ?? []) clearTimeout(timer);
-    this.#held.delete(podUID);
+    for (const { timer } of this.#cached.get(podUID)?.values() ?? []) clearTimeout(timer);
+    this.#cached.delete(podUID);
   }
 
-  async #issue({ metadata, spec }: Pod, audience: string | undefined, seconds: number): Promise<Held> {
+  async #issue({ metadata, spec }: Pod, audience: string | undefined, seconds: number): Promise<CachedToken> {
     const { issue, store, due } = this.#options;
     if (issue === undefined) throw new Error("there is nobody here who signs service account tokens");
     const { namespace = "", name, uid = "" } = metadata;

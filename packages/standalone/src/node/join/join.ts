@@ -5,7 +5,7 @@ import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import { readJoinToken } from "../../apiserver/join/tokens.ts";
 import { type NodeCredential, writeCredential } from "./credential.ts";
 
-/** A join that cannot be; the message says what to do. */
+/** A join that cannot be; the message names what to do. */
 export class JoinError extends Error {
   override readonly name = "JoinError";
 }
@@ -54,20 +54,20 @@ async function requestCredential(order: JoinOrder, access: Access): Promise<Node
   const { requestNode } = await import("../../apiserver/pki/issue.ts");
   const { key, csr } = await requestNode(order.nodeName);
   const { nodeName, taints = [] } = order;
-  const answer = await post(`${order.server}/join`, access, { nodeName, csr, taints });
-  const { certificate, ca, message } = answer;
+  const response = await post(`${order.server}/join`, access, { nodeName, csr, taints });
+  const { certificate, ca, message } = response;
   if (certificate === undefined || ca === undefined)
     throw new JoinError(`${order.server} does not let ${nodeName} in: ${message ?? "no reason given"}`);
   return { certificate, ca, key };
 }
 
-interface JoinAnswer {
+interface JoinResponse {
   certificate?: string;
   ca?: string;
   message?: string;
 }
 
-async function post(url: string, { authorization, ...tls }: Access, body: object): Promise<JoinAnswer> {
+async function post(url: string, { authorization, ...tls }: Access, body: object): Promise<JoinResponse> {
   const bytes = Buffer.from(JSON.stringify(body));
   const sent = request(url, {
     ...{ method: "POST", agent: false, timeout: 30_000, ...tls },
@@ -84,7 +84,7 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString()) as JoinAnswer;
+    return JSON.parse(Buffer.concat(chunks).toString()) as JoinResponse;
   } catch {
     throw new JoinError(`${url} is not an API server of Mooring`);
   }
@@ -92,7 +92,7 @@ async function post(url: string, { authorization, ...tls }: Access, body: object
 
 /**
  * The authority of a server that nobody has vouched for yet but the token: what the server shows counts only when its hash
- * is the token's. Nothing is said to the server on this connection.
+ * is the token's. Nothing is sent to the server on this connection.
  */
 async function authorityOf(server: string, wanted: string): Promise<string> {
   const asked = request(`${server}/version`, { agent: false, rejectUnauthorized: false, timeout: 30_000 });

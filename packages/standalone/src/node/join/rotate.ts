@@ -2,26 +2,26 @@ import { delay, kubeconfigAccess, type Logger, type RestStore } from "@mooring/s
 import { certificateOf, nodeKubeconfig } from "./credential.ts";
 import { renewCredential } from "./join.ts";
 
-const LOOK_MS = 3600_000;
+const CHECK_MS = 3600_000;
 
 interface RotationOptions {
   store: Pick<RestStore, "useTls">;
   stateDir: string;
   logger: Logger;
   signal: AbortSignal;
-  lookMs?: number;
+  checkMs?: number;
   /** Milliseconds since the epoch; default `Date.now`. */
   clock?: () => number;
 }
 
-/** Renews the node's certificate when a third of its life is over, and looks again every hour. */
+/** Renews the node's certificate when a third of its life is over, and checks again every hour. */
 export async function rotateCredential(options: RotationOptions): Promise<void> {
-  const { logger, signal, lookMs = LOOK_MS } = options;
+  const { logger, signal, checkMs = CHECK_MS } = options;
   while (!signal.aborted) {
     await renewIfDue(options).catch((error: unknown) => {
       logger.error({ err: error }, "the certificate of this node could not be renewed; it is tried again");
     });
-    await delay(lookMs, signal).catch(() => {});
+    await delay(checkMs, signal).catch(() => {});
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What container runtimes give to root when nothing else is said. */
+/** What container runtimes give to root by default. */
 export const DEFAULT_CAPABILITIES: readonly string[] = [
   ...["CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP"],
   ...["SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT", "KILL", "AUDIT_WRITE"],

@@ -9,7 +9,7 @@ export interface OciMount {
   options: readonly string[];
 }
 
-/** Parts of /proc and /sys that tell about the machine: covered. As in Kubernetes. */
+/** Parts of /proc and /sys that reveal the machine: covered. As in Kubernetes. */
 export const MASKED_PATHS: readonly string[] = [
   ...["/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"],
   ...["/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi"],

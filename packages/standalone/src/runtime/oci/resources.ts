@@ -8,7 +8,7 @@ interface DeviceRule {
   access: string;
 }
 
-/** `linux.resources` of a bundle; runc knows both versions of control groups. */
+/** `linux.resources` of a bundle; runc supports both versions of control groups. */
 export interface OciResources {
   devices: DeviceRule[];
   memory?: { limit: number; swap?: number };

@@ -57,7 +57,7 @@ function allow(names: readonly string[], ...args: Argument[]): Rule {
   return { names, action: "SCMP_ACT_ALLOW", ...(args.length === 0 ? {} : { args }) };
 }
 
-/** A filter cannot look into what clone3 points to; told that there is none, libraries use clone. */
+/** A filter cannot read what clone3 points to; with ENOSYS, libraries use clone. */
 function withoutNamespaces(): Rule[] {
   return [
     allow(["clone"], { index: 0, value: NEW_NAMESPACES, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }),

@@ -3,7 +3,7 @@ import { silentLogger } from "@mooring/store";
 import { createProcessRuntime } from "../process-runtime.ts";
 import type { ContainerConfig } from "../runtime.ts";
 
-/** Starts the containers that standard input describes, says so, and waits to be killed. */
+/** Starts the containers that standard input describes, prints that, and waits to be killed. */
 const runtime = await createProcessRuntime({
   stateDir: process.env.STATE_DIR ?? "",
   logger: silentLogger,

@@ -43,7 +43,7 @@ const value = {
   nil: null,
 };
 
-/** Every line holds for the value above. */
+/** Every line is true of the value above. */
 const TRUE = `
 self.a == 3 && self.a + 1 == 4 && self.a < 3.5
 self.n == 2.0 && self.n * 1.5 == 3.0
@@ -81,7 +81,7 @@ for (const rule of TRUE.trim().split("\n")) {
   });
 }
 
-test("CEL: a rule that fails, or cannot be evaluated, says so at its place", () => {
+test("CEL: a rule that fails, or cannot be evaluated, is reported at its place", () => {
   const errors = (rule: string, more = {}) =>
     checkRules({ spec: value }, undefined, {
       type: "object",

@@ -1,7 +1,7 @@
 import { isObject, jsonEqual, type Schema } from "../model.ts";
 
 /**
- * The element of the old list that `item` replaces. Only lists of type map have an answer: elements of other lists
+ * The element of the old list that `item` replaces. Only lists of type map have one: elements of other lists
  * have no identity, so that transition rules below them never run.
  */
 export function correlate(old: unknown, item: unknown, schema: Schema): unknown {

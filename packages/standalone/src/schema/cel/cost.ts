@@ -10,7 +10,7 @@ interface Evaluator {
   run(node: Node, scope: unknown): unknown;
 }
 
-/** Operators that look at all of their operands. */
+/** Operators that read all of their operands. */
 const COMPARING: ReadonlySet<string> = new Set(["==", "!=", "in", "+"]);
 const compared = new WeakSet<object>();
 /** Lists and texts below this are taken as one step. */
@@ -48,7 +48,7 @@ function run(this: Evaluator, node: Node, scope: unknown): unknown {
   return result;
 }
 
-/** Marks the operands that an expression looks at as a whole. */
+/** Marks the operands that an expression reads as a whole. */
 export function noteComparisons(node: unknown): void {
   if (typeof node !== "object" || node === null) return;
   if (Array.isArray(node)) {

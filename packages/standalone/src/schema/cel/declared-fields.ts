@@ -13,8 +13,8 @@ interface Finding {
 const LOOPS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "existsOne", "map", "filter"]);
 
 /**
- * The first field that an expression reads and the schema does not declare, in the words of a compile error;
- * undefined when there is none, or when the schema cannot tell.
+ * The first field that an expression reads and the schema does not declare, as the text of a compile error;
+ * undefined when there is none, or when the schema does not show it.
  */
 export function undeclaredField(expression: string, schema: Schema): string | undefined {
   const findings: Finding[] = [];

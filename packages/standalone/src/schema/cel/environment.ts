@@ -35,7 +35,7 @@ countSteps(environment);
 /** A rule or message expression, compiled once. Throws CelCompileError. */
 export interface Program {
   evaluate(variables: { self: unknown; oldSelf?: unknown }): unknown;
-  /** The static type of the result; `dyn` when only evaluation can tell. */
+  /** The static type of the result; `dyn` when only evaluation shows it. */
   type: string;
 }
 

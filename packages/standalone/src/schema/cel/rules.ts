@@ -41,13 +41,13 @@ function hasRules(schema: Schema): boolean {
   if (known !== undefined) return known;
   anyBelow.set(schema, false);
   const { properties, items, additionalProperties } = schema;
-  const answer =
+  const result =
     (schema["x-kubernetes-validations"]?.length ?? 0) > 0 ||
     Object.values(properties ?? {}).some(hasRules) ||
     (items !== undefined && hasRules(items)) ||
     (typeof additionalProperties === "object" && hasRules(additionalProperties));
-  anyBelow.set(schema, answer);
-  return answer;
+  anyBelow.set(schema, result);
+  return result;
 }
 
 /** What the schema's CEL rules say about `value`. `old` is the value it replaces; undefined for new ones. */
@@ -114,7 +114,7 @@ function runRules(
   }
 }
 
-/** The text of the failure, or undefined when the rule holds. */
+/** The text of the failure, or undefined when the rule is met. */
 function run(
   { rule, program, message }: CompiledRule,
   variables: { self: unknown; oldSelf?: unknown },
@@ -163,7 +163,7 @@ function joinRelative(path: string, relative: string | undefined): string {
   return path === "" ? plain.replace(/^\./, "") : `${path}${plain}`;
 }
 
-/** What the whole object looks like to rules: of its metadata only the names. */
+/** The whole object as rules see it: of its metadata only the names. */
 export function ruleSchema(schema: Schema): Schema {
   const text: Schema = { type: "string" };
   const metadata: Schema = { type: "object", properties: { name: text, generateName: text } };

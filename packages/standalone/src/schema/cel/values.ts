@@ -3,7 +3,7 @@ import { environment } from "./environment.ts";
 
 const parseDuration = environment.clone().registerVariable("text", "string").parse("duration(text)");
 
-/** Words that cannot be field names in an expression; they are escaped as `__word__`. */
+/** Identifiers that cannot be field names in an expression; they are escaped as `__word__`. */
 const RESERVED: ReadonlySet<string> = new Set(
   "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
     " ",

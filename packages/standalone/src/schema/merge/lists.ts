@@ -11,7 +11,7 @@ export function mergePrimitiveList(current: readonly unknown[], patch: readonly 
 }
 
 interface ObjectListRules {
-  /** The item only says that its namesake goes. */
+  /** The item only deletes its namesake. */
   isDeletion(item: JsonObject): boolean;
   merge(old: JsonObject, item: JsonObject): JsonObject;
 }

@@ -45,7 +45,7 @@ const cases: { title: string; current: JsonObject; patch: JsonObject; result: Js
     result: { metadata: { finalizers: ["x/b", "x/c"] } },
   },
   {
-    title: "element order is what the patch says; the server's own stay where they were",
+    title: "element order is what the patch has; the server's own stay where they were",
     current: { spec: { containers: [c("a"), c("mine"), c("b")] } },
     patch: {
       spec: { "$setElementOrder/containers": [c("b"), c("new"), c("a")], containers: [c("new")] },

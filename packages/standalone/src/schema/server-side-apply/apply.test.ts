@@ -281,7 +281,7 @@ test("property: applying the same again changes nothing, not even a time stamp",
   );
 });
 
-test("property: after a forced apply the object says what the manager said", () => {
+test("property: after a forced apply the object has what the manager applied", () => {
   fc.assert(
     fc.property(steps, specs, (before, spec) => {
       const result = apply(play(before), "me", spec, true).spec as Spec;

@@ -10,8 +10,8 @@ import { type ManagedKind, ownable, takeOver, unmanaged } from "./track.ts";
 import { checkTyped, fieldSetOf } from "./typed.ts";
 
 /**
- * Server-side apply: the object after `manager` has said what it wants of it, with the record of who owns what.
- * What the manager said before and says no more goes, unless somebody else owns it too. Setting a field that
+ * Server-side apply: the object after `manager` has applied its intent, with the record of who owns what.
+ * What the manager applied before and applies no more goes, unless somebody else owns it too. Setting a field that
  * somebody else owns to another value is a Conflict, or takes the field over with `force`.
  */
 export function applyObject(
@@ -46,7 +46,7 @@ export function applyObject(
     const migrating = context.manager === KUBECTL && coveredByLastApplied(lost, live, schema);
     if (!migrating) throw conflictError(conflicts, before);
   }
-  // The set may have lost fields that were pruned from the result; what was said is what is owned.
+  // The set may have lost fields that were pruned from the result; what was applied is what is owned.
   managers.set(id, { ...self, ...timeOf(before.get(id)), fields: owned });
   if (!jsonEqual(live, result) || !sameManagers(before, managers)) {
     managers.set(id, { ...self, time: context.time, fields: owned });
@@ -57,7 +57,7 @@ export function applyObject(
   return object;
 }
 
-/** Of spec and status only what the request may write; the rest of what it says is ignored. */
+/** Of spec and status only what the request may write; the rest of it is ignored. */
 function writableHalf(config: JsonObject, hasStatus: boolean, subresource: string | undefined): JsonObject {
   const { status, ...rest } = config;
   if (!hasStatus) return config;
@@ -91,7 +91,7 @@ function prune(merged: unknown, managers: Managers, last: FieldSet, schema: Sche
   return gone === EMPTY ? merged : (removePaths(merged, gone, schema, owned) ?? merged);
 }
 
-/** An element that holds something owned is owned itself as far as its removal is concerned. */
+/** An element that contains something owned is owned itself with regard to its removal. */
 function withParents(set: FieldSet): FieldSet {
   if (set.children.size === 0) return set;
   return union(

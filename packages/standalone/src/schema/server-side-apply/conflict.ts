@@ -10,7 +10,7 @@ function describe({ manager, operation, apiVersion, subresource }: Manager): str
   return operation === "Update" ? `${name} using ${apiVersion}` : name;
 }
 
-/** The 409 of server-side apply, one cause per field, in the words that kubectl turns into advice. */
+/** The 409 of server-side apply, one cause per field, with the text that kubectl turns into advice. */
 export function conflictError(conflicts: ReadonlyMap<string, FieldSet>, managers: Managers): StatusError {
   const byManager = [...conflicts].flatMap(([id, set]) => {
     const manager = managers.get(id);

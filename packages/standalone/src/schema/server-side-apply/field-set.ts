@@ -18,7 +18,7 @@ export function isEmpty(set: FieldSet): boolean {
   return !set.member && set.children.size === 0;
 }
 
-/** A node with these children; children that hold nothing are left out. */
+/** A node with these children; children that contain nothing are left out. */
 export function node(member: boolean, children: Iterable<readonly [string, FieldSet]>): FieldSet {
   const kept = new Map<string, FieldSet>();
   for (const [element, child] of children) if (!isEmpty(child)) kept.set(element, child);

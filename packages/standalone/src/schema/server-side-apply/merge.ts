@@ -2,7 +2,7 @@ import { childSchema, clone, isObject, type JsonObject, type Schema } from "../m
 import { EMPTY, type FieldSet } from "./field-set.ts";
 import { elementOf, shapeOf } from "./typed.ts";
 
-/** `live` with everything that `applied` says. Neither is changed. */
+/** `live` with everything that `applied` has. Neither is changed. */
 export function mergeApplied(live: unknown, applied: unknown, schema: Schema | undefined): unknown {
   const shape = shapeOf(applied, schema);
   if (shape === "fields" && isObject(live)) return mergeFields(live, applied as JsonObject, schema);

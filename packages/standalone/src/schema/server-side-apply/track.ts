@@ -36,7 +36,7 @@ export function ownable(set: FieldSet, hasStatus: boolean, subresource: string |
   );
 }
 
-/** The object as far as managers are concerned. */
+/** The part of the object that managers can own. */
 export function unmanaged(object: UnstructuredObject | undefined): JsonObject {
   if (object === undefined) return { metadata: {} };
   const { managedFields: _managedFields, ...metadata } = object.metadata;

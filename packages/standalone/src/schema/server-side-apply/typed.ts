@@ -2,7 +2,7 @@ import { StatusError } from "@mooring/store";
 import { canonicalJson, childSchema, isObject, type JsonObject, type Schema } from "../model.ts";
 import { EMPTY, type FieldSet, LEAF, node, pathText, union } from "./field-set.ts";
 
-/** How server-side apply looks at a value: as one thing, as fields, or as a list whose elements have identities. */
+/** How server-side apply treats a value: as one thing, as fields, or as a list whose elements have identities. */
 type Shape = "scalar" | "atomic" | "fields" | "set" | "map";
 
 export function shapeOf(value: unknown, schema: Schema | undefined): Shape {

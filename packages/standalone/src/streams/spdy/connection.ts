@@ -13,7 +13,7 @@ const MOST_STREAMS = 512;
 
 /**
  * The server's side of SPDY/3.1, as far as Kubernetes' clients use it: streams that the client opens, data both ways, pings.
- * They do no flow control, so a stream that nobody reads holds up the connection, and with that the client. Resolves when the
+ * They do no flow control, so a stream that nobody reads blocks the connection, and with that the client. Resolves when the
  * connection has ended, with all of its streams.
  */
 export async function serveSpdy(connection: Duplex, opened: (stream: SpdyStream) => void): Promise<void> {
@@ -48,7 +48,7 @@ class Session {
     const { type, body } = frame;
     if (type === Type.synStream) await this.#open(body, frame.fin);
     else if (type === Type.rstStream && body.length >= 4) this.#streams.get(idOf(body))?.reset();
-    // A client's are odd; even ones would be answers to ours.
+    // A client's are odd; even ones would be replies to ours.
     else if (type === Type.ping && body.length >= 4 && body.readUInt32BE(0) % 2 === 1)
       await this.send(controlFrame(Type.ping, body.subarray(0, 4)));
   }
@@ -107,7 +107,7 @@ class Stream extends Duplex implements SpdyStream {
   readonly #session: Session;
   readonly #id: number;
   #wanted = () => {};
-  /** The client has ended it, or all is said on both sides. */
+  /** The client has ended it, or both sides have ended it. */
   #isOver = false;
   #sentEnd = false;
   #gotEnd = false;

@@ -14,7 +14,7 @@ export type Frame =
   /** A piece of a data frame; `fin` with the last of the last. */
   | { kind: "data"; stream: number; fin: boolean; bytes: Buffer };
 
-/** Cuts what comes in over a connection into frames. */
+/** Splits what comes in over a connection into frames. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
   /** The data frame that is being read. */

@@ -41,7 +41,7 @@ export async function findSleepers(): Promise<Sleeper[]> {
   const sleepers: Sleeper[] = [];
   for (const controller of running) {
     for (const key of controller.keys()) {
-      // What cannot be read cannot be decided; whoever works on it says so.
+      // What cannot be read cannot be decided; the worker of the key reports it.
       const step = await controller.forgotten(key).catch(() => undefined);
       if (step !== undefined) sleepers.push({ controller: controller.name, key, step: step.do });
     }

@@ -49,7 +49,7 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   store: Pick<ObjectStore, "get" | "list">;
   /** The objects that keys stand for: what is there gives the keys, what comes asks for them. */
   sources: readonly ControllerSource[];
-  /** Whatever else `read` looks at. Work begins when all of these and the sources are synced. */
+  /** Whatever else `read` reads. Work begins when all of these and the sources are synced. */
   watched?: readonly WatchedInformer[];
   /** Keys that no object stands for (any more), such as what an earlier life has left on disk. */
   keys?: () => Iterable<string>;
@@ -61,23 +61,23 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   read(key: string, context: ReadContext): Promise<View | undefined> | View | undefined;
   /**
    * The key stands for nothing any more, and when nothing is to be done for it either its sources alone bring it back:
-   * what was read of it is forgotten. Default: when `read` answers undefined and has found nothing at all.
+   * what was read of it is forgotten. Default: when `read` returns undefined and has found nothing at all.
    */
   isGone?(view: View): boolean;
   /** Pure. */
   decide(view: View): Step | Outcome;
   /**
    * Makes one externally visible change. A Conflict it throws leads to a fresh read, other errors to back-off. It may
-   * answer {@link DONE} where what the change leads to asks for the key by itself: then nothing is read again now, and
+   * return {@link DONE} where what the change leads to asks for the key by itself: then nothing is read again now, and
    * what was read is forgotten.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to answer
+  // biome-ignore lint/suspicious/noConfusingVoidType: most steps have nothing to return
   apply(step: Exclude<Step, Outcome>, view: View, context: ReconcileContext): Promise<typeof DONE | void>;
   /** The key could not be taken to its end; it comes again after a back-off, whatever this does. */
   failed?(key: string, error: unknown, context: ReconcileContext): Promise<void>;
   /** After a decision to be done or to wait: puts away what is no object. A failure of it is one of the key. */
   ended?(key: string, context: ReconcileContext): Promise<void>;
-  /** An error of `apply` that says no more than that somebody else has to act first. */
+  /** An error of `apply` that means no more than that somebody else has to act first. */
   waitsFor?(error: unknown): { do: "wait"; afterMs?: number } | undefined;
   /** The error of a `fail`; default {@link ReconcileFailure}. */
   errorOf?(outcome: Extract<Outcome, { do: "fail" }>): Error;
@@ -90,11 +90,11 @@ export interface ReconcilerOptions<View, Step extends { do: string }> {
   backoff?: WorkQueueOptions;
   logger?: Logger;
   /**
-   * Some of what `read` looks at tells nobody of its changes, so decisions to wait name a time: a key that comes again
+   * Some of what `read` reads emits no events, so decisions to wait name a time: a key that comes again
    * at such a time is not forgotten before. Default: the times of waits are for time alone.
    */
   polls?: boolean;
-  /** Milliseconds between two passes over all keys that look for forgotten work; default 30 minutes, ±20 %. */
+  /** Milliseconds between two passes over all keys that search for forgotten work; default 30 minutes, ±20 %. */
   resyncMs?: number;
 }
 
@@ -114,7 +114,7 @@ export class ReconcileFailure extends Error {
   }
 }
 
-/** Tells an outcome (`done`, `wait`, `fail`) from a step that is to be applied. */
+/** Distinguishes an outcome (`done`, `wait`, `fail`) from a step to apply. */
 export function isOutcome(step: { do: string }): step is Outcome {
   return step.do === "done" || step.do === "wait" || step.do === "fail";
 }

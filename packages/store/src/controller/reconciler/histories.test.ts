@@ -64,7 +64,7 @@ function phaseFor(own: Widget, shelves: ReadonlyMap<string, Shelf>, widgets: rea
   return [first, second, same, shelves.size].join(" ");
 }
 
-test("histories of random changes: at rest every key is as what it was read from says, without one event filter", async (t) => {
+test("histories of random changes: at rest every key agrees with what it was read from, without one event filter", async (t) => {
   const store = await openStore(t);
   const stop = new AbortController();
   const widgets = createInformer(store, Widgets, { indexers: { color: ({ spec }) => [spec?.color ?? ""] } });
@@ -93,7 +93,7 @@ test("histories of random changes: at rest every key is as what it was read from
       await store.updateStatus(Widgets, { ...own, status: { phase } });
     },
     isOutdated: (error) => isNotFound(error) || isConflict(error),
-    backoff: { baseMs: 1, maxMs: 20, failingGapMs: 1 },
+    backoff: { baseMs: 1, maxMs: 20, failureIntervalMs: 1 },
   });
   const running = [widgets.run(stop.signal), shelves.run(stop.signal), reconciler.run(stop.signal)];
   t.after(async () => {

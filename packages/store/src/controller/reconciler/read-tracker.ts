@@ -5,7 +5,7 @@ import type { ChangeListener, Informer } from "../informer.ts";
 import type { WatchedInformer } from "./contract.ts";
 import { type Notes, type Projection, projected, type Seen } from "./reader.ts";
 
-/** What one read of a key has looked at. */
+/** What one read of a key has read. */
 export interface Pass {
   readonly key: string;
   readonly notes: Notes;
@@ -13,12 +13,12 @@ export interface Pass {
   stale: boolean;
   /** All that was found is that nothing is there. */
   readonly foundNothing: boolean;
-  /** It looked at this object itself. */
+  /** It read this object itself. */
   sawObject(informer: WatchedInformer, object: string): boolean;
   forget(): void;
 }
 
-/** A read of an object from the store, and what came of it before there was an answer. */
+/** A read of an object from the store, and what came of it before there was a result. */
 interface LiveRead {
   of: Projection | undefined;
   seen: Seen;
@@ -27,7 +27,7 @@ interface LiveRead {
 
 type Group = Map<Projection | undefined, Set<OpenPass>>;
 
-/** One followed kind: who looked at what of it. */
+/** One followed kind: who read what of it. */
 interface Followed {
   readonly informer: Informer<KubeObject>;
   /** By `o:` object, `i:` index and value, or `l:` the list. */
@@ -134,10 +134,10 @@ export class ReadTracker {
       }
     }
     for (const [pass, filters] of followed.liveLists) {
-      const concerned = filters.some(
+      const matched = filters.some(
         (matches) => (old !== undefined && matches(old)) || (current !== undefined && matches(current)),
       );
-      if (concerned) this.wake(pass);
+      if (matched) this.wake(pass);
     }
   }
 
@@ -205,7 +205,7 @@ class OpenPass implements Pass, Notes {
       live.set(key, passes);
       const reads = passes.get(this);
       const read = reads?.find((each) => each.of === of);
-      if (read !== undefined) this.#answered(read, seen);
+      if (read !== undefined) this.#settle(read, seen);
       else if (reads !== undefined) reads.push({ of, seen, meanwhile: [] });
       else {
         passes.set(this, [{ of, seen, meanwhile: [] }]);
@@ -217,9 +217,9 @@ class OpenPass implements Pass, Notes {
     }
   }
 
-  #answered(read: LiveRead, seen: Seen): void {
+  #settle(read: LiveRead, seen: Seen): void {
     if (seen === "asked") return;
-    // Read again with another answer: the decision may rest on the first.
+    // Read again with another result: the decision may rest on the first.
     const another = read.seen !== "asked" && !isDeepStrictEqual(read.seen, seen);
     read.seen = another ? "unknown" : seen;
     if (read.meanwhile.splice(0).some((current) => !isKnown(read, current))) this.#tracker.wake(this);

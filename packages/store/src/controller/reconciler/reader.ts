@@ -13,19 +13,19 @@ export interface Collection<T> {
   byIndex(name: string, value: string): T[];
 }
 
-/** An informer, or a cache in front of one that may know more than it, such as the answers to our own writes. */
+/** An informer, or a cache in front of one that may be ahead of it, for instance by the results of our own writes. */
 export type Cached<T extends KubeObject> = Informer<T> | (Collection<T> & { readonly informer: Informer<T> });
 
-/** Looks at things and notes that it did. Good for one `read`. */
+/** Reads, and records what it has read. Good for one `read`. */
 export interface Reader {
   /**
    * The collection, noting what is asked for: an object, also one that is not there; what has a value in an index; or
-   * the whole list. With `of` the answers are what it makes of each object, and only a change of that counts: use one
+   * the whole list. With `of` the results are what it makes of each object, and only a change of that counts: use one
    * where an object changes all the time in ways that do not matter. `of` is pure and declared once, at module level.
    */
   over<T extends KubeObject>(cached: Cached<T>): Collection<T>;
   over<T extends KubeObject, P>(cached: Cached<T>, of: (object: T) => P): Collection<P>;
-  /** Reads from the store itself. Kinds that the controller does not watch are refused: nothing would tell of a change. */
+  /** Reads from the store itself. Kinds that the controller does not watch are refused: no event would report a change. */
   readonly store: Pick<ObjectStore, "get" | "list">;
   /**
    * What `of` makes of one object in the store, or undefined when it is not there: as with a collection, only a change
@@ -37,7 +37,7 @@ export interface Reader {
     of: (object: T) => P,
     signal?: AbortSignal,
   ): Promise<P | undefined>;
-  /** Notes something that is no object; `Reconciler.changed(topic)` says when it has changed. */
+  /** Records something that is no object; `Reconciler.changed(topic)` reports that it has changed. */
   topic(topic: string): void;
 }
 
@@ -46,7 +46,7 @@ export interface Reader {
 export type Projection = (object: any) => unknown;
 
 /**
- * What a live read has seen of an object: its version or what a projection has made of it, nothing, no answer yet, or
+ * What a live read has seen of an object: its version or what a projection has made of it, nothing, no result yet, or
  * what cannot be compared.
  */
 export type Seen = { version: string } | { value: unknown } | "absent" | "asked" | "unknown";
@@ -62,7 +62,7 @@ export interface Notes {
   topic(topic: string): void;
 }
 
-/** A reader of the store whose `get` and `list` note in `notes` what was looked at, absent objects too. */
+/** A reader of the store whose `get` and `list` record in `notes` what was read, absent objects too. */
 export function createReader(store: Pick<ObjectStore, "get" | "list">, notes: Notes): Reader {
   return {
     over: <T extends KubeObject, P>(cached: Cached<T>, of?: (object: T) => P) => follow(cached, of, notes),
@@ -88,22 +88,22 @@ function follow<T extends KubeObject, P>(
   const ahead = "informer" in cached;
   // Sound: what is noted of an informer is only ever compared with objects of the same informer.
   const informer = (ahead ? cached.informer : cached) as unknown as Informer<KubeObject>;
-  const answer = (object: T): T & P => (of === undefined ? object : projected(of, object)) as T & P;
+  const viewOf = (object: T): T & P => (of === undefined ? object : projected(of, object)) as T & P;
   return {
     get(key) {
       const object = cached.get(key);
       // What is ahead of the watch has seen already what the watch will bring.
       if (ahead && of === undefined) notes.live(informer.resource, key, seenOf(object));
       else notes.object(informer, key, of);
-      return object === undefined ? undefined : answer(object);
+      return object === undefined ? undefined : viewOf(object);
     },
     list() {
       notes.list(informer, of);
-      return cached.list().map(answer);
+      return cached.list().map(viewOf);
     },
     byIndex(name, value) {
       notes.index(informer, name, value, of);
-      return cached.byIndex(name, value).map(answer);
+      return cached.byIndex(name, value).map(viewOf);
     },
   };
 }
@@ -117,7 +117,7 @@ function followStore(
     list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListResult<T>> {
       const { namespace, labelSelector } = options;
       const labels = parseLabelSelector(labelSelector);
-      // Field selectors are the server's to judge: any change of a field may matter.
+      // Field selectors are evaluated by the server: any change of a field may matter.
       const matches = ({ metadata }: KubeObject): boolean =>
         (namespace === undefined || metadata.namespace === namespace) &&
         matchesLabels(labels, metadata.labels ?? {});

@@ -178,20 +178,20 @@ test("lists and indexes wake those who read them", async (t) => {
   assert.equal(shelves.list().length, 0);
 });
 
-test("a change between the question and its answer is not slept through", async (t) => {
+test("a change between a request and its response is not slept through", async (t) => {
   const store = await openStore(t);
   await store.create(Widgets, widget("w", { color: "a" }));
   await store.create(Shelves, shelf("a", { label: "old" }));
   let asked = 0;
   const slow = {
     list: store.list.bind(store),
-    get: async (...question: Parameters<typeof store.get>) => {
-      const answer = await store.get(...question);
-      // The last look, the one that finds nothing to do.
-      if (question[0].plural !== Shelves.plural || ++asked !== 2) return answer;
-      await store.update(Shelves, { ...answer, ...shelf("a", { label: "new" }) });
+    get: async (...request: Parameters<typeof store.get>) => {
+      const response = await store.get(...request);
+      // The last read, the one that finds nothing to do.
+      if (request[0].plural !== Shelves.plural || ++asked !== 2) return response;
+      await store.update(Shelves, { ...response, ...shelf("a", { label: "new" }) });
       await eventually("the event", () => shelves.get("a")?.data?.["label"] === "new");
-      return answer;
+      return response;
     },
   };
   const { phase, shelves } = await paint(
@@ -214,7 +214,7 @@ test("what is no object is a topic", async (t) => {
   });
   await atRest();
   open = true;
-  assert.equal((await findSleepers()).length, 1, "nobody has said so");
+  assert.equal((await findSleepers()).length, 1, "nothing has reported it");
   reconciler.changed("door");
   await atRest();
   assert.equal(await phase("w"), "open");
@@ -287,7 +287,7 @@ test("a fail is reported and tried again; a wait comes back by itself; a decisio
   let late = 0;
   let failures = 0;
   const { phase } = await paint(t, store, () => "done", {
-    backoff: { baseMs: 5, failingGapMs: 1 },
+    backoff: { baseMs: 5, failureIntervalMs: 1 },
     decide({ widget: { metadata, status }, phase }) {
       if (metadata.name === "endless" && errors.length < 4)
         return { do: "write-phase", phase: String(Math.random()) };

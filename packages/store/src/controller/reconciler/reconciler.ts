@@ -21,7 +21,7 @@ const TURN_MS = 10;
 
 /**
  * Runs a controller (see {@link ReconcilerOptions}): takes every key to an outcome once all informers are synced, and
- * again whenever something that its last read has looked at changes.
+ * again whenever something changes that its last read covered.
  */
 export class Reconciler<View, Step extends { do: string }> {
   readonly name: string;
@@ -149,7 +149,7 @@ export class Reconciler<View, Step extends { do: string }> {
     try {
       return keys(object);
     } catch (error) {
-      this.#logger.error({ err: error, name: object.metadata.name }, "cannot tell what a change means");
+      this.#logger.error({ err: error, name: object.metadata.name }, "cannot map a change to keys");
       return [];
     }
   }
@@ -183,7 +183,7 @@ export class Reconciler<View, Step extends { do: string }> {
     }
   }
 
-  /** Read, decide, take one step, read again. Throws what a step or a `fail` says. */
+  /** Read, decide, take one step, read again. Throws the error of a step or a `fail`. */
   async #converge(key: string): Promise<Outcome> {
     const {
       decide,
@@ -208,11 +208,11 @@ export class Reconciler<View, Step extends { do: string }> {
       this.#counts.steps += 1;
       taken.push(nameOf(step));
       try {
-        const answer = await apply(step as Exclude<Step, Outcome>, view, context);
+        const outcome = await apply(step as Exclude<Step, Outcome>, view, context);
         fresh = false;
-        if (answer !== undefined) {
+        if (outcome !== undefined) {
           this.#forget(key);
-          return this.#end(key, answer);
+          return this.#end(key, outcome);
         }
       } catch (error) {
         const waiting = waitsFor?.(error);
@@ -225,7 +225,7 @@ export class Reconciler<View, Step extends { do: string }> {
         await delay(backoffMs(conflicts, CONFLICT_PAUSE), this.#signal);
       }
     }
-    // Two parts undo each other's work, or a step does not do what it says: which one, only its name tells.
+    // Two parts undo each other's work, or a step does not do what it is named for: only the names show which.
     const message = `no rest after ${mostSteps} steps; the last ones: ${taken.slice(-8).join(", ")}`;
     throw new ReconcileFailure({ do: "fail", code: "ABORTED", message });
   }
@@ -270,7 +270,7 @@ export class Reconciler<View, Step extends { do: string }> {
     }
     const retryMs = Math.round(this.#queue.retry(key));
     const fields = { key, err: error, failures: this.#queue.failures(key), retryMs };
-    // Somebody else was faster: the next look sees what they wrote.
+    // Somebody else was faster: the next read sees what they wrote.
     if (isConflict(error)) this.#logger.debug(fields, "the object changed meanwhile");
     else this.#logger.warn(fields, "reconciliation failed; trying again");
   }
@@ -291,7 +291,7 @@ function nameOf(step: { do: string }): string {
 }
 
 const nothing = (): void => {};
-/** For looks that are to change nothing, also not what wakes the key. */
+/** For reads that are to change nothing, also not what wakes the key. */
 const UNNOTED: Notes = {
   ...{ object: nothing, index: nothing, list: nothing },
   ...{ live: nothing, liveList: nothing, topic: nothing },

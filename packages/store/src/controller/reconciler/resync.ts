@@ -10,7 +10,7 @@ interface Resynced extends Checked {
 }
 
 /**
- * The net below the events: looks at every key once per period, spread over it, and asks for those that have work which
+ * The net below the events: reads every key once per period, spread over it, and asks for those that have work which
  * nothing had asked for. There should never be any.
  */
 export async function keepResyncing(
@@ -19,16 +19,16 @@ export async function keepResyncing(
   everyMs = EVERY_MS,
 ): Promise<void> {
   const confirmMs = Math.min(CONFIRM_MS, everyMs);
-  const pause = (milliseconds: number) => delay(milliseconds, signal).catch(() => {});
+  const sleep = (milliseconds: number) => delay(milliseconds, signal).catch(() => {});
   while (!signal.aborted) {
     const keys = [...controller.keys()];
     const periodMs = everyMs * (0.8 + 0.4 * Math.random());
-    if (keys.length === 0) await pause(periodMs);
+    if (keys.length === 0) await sleep(periodMs);
     for (const key of keys) {
-      await pause(periodMs / keys.length);
+      await sleep(periodMs / keys.length);
       if (signal.aborted) return;
       if ((await forgotten(controller, key)) === undefined) continue;
-      await pause(confirmMs);
+      await sleep(confirmMs);
       const step = signal.aborted ? undefined : await forgotten(controller, key);
       if (step !== undefined) controller.found(key, step);
     }

@@ -23,7 +23,7 @@ export interface StoreReport {
   damage: Damage[];
 }
 
-/** Damages told; who has more has lost the file. */
+/** Damages reported; who has more has lost the file. */
 const MOST_DAMAGES = 50;
 /** Entries, or milliseconds, between two breaths. */
 const SLICE_MS = 10;
@@ -32,12 +32,12 @@ const SLICE_ENTRIES = 64;
 interface Checking {
   walk: Walk;
   report: StoreReport;
-  pause(): Promise<void>;
+  yieldTurn(): Promise<void>;
 }
 
 /**
  * Reads the file of a store from its first page to its last entry, and never maps it. Nothing is opened, locked or
- * written; nobody may write meanwhile. A format of the future is told and not looked into.
+ * written; nobody may write meanwhile. A format of the future is reported and not read.
  */
 export async function checkStore(path: string): Promise<StoreReport> {
   const report: StoreReport = {
@@ -49,7 +49,7 @@ export async function checkStore(path: string): Promise<StoreReport> {
     const meta = newestMeta(file);
     const used = new Uint8Array(meta.lastPage + 1);
     const walk: Walk = { file, meta, used, damage: report.damage };
-    await checkTrees({ walk, report, pause: yieldToEventLoop() });
+    await checkTrees({ walk, report, yieldTurn: yieldToEventLoop() });
   } catch (error) {
     if (!(error instanceof DamageError)) throw error;
     report.damage.push({ where: "the file", what: error.message });
@@ -81,7 +81,7 @@ async function checkTrees(checking: Checking): Promise<void> {
     if (record.flags !== 0) throw new DamageError(`its table ${name} is of another kind`);
     trees.set(name, record);
   }
-  // Made together in the first moments of a store; one that was killed in them holds nothing.
+  // Made together in the first moments of a store; one that was killed in them has no objects.
   const [objects, events, meta] = ["objects", "events", "meta"].map((name) => trees.get(name));
   const seal = meta && (await checkMeta(checking, meta));
   if (report.format !== undefined && report.format > FORMAT) return;
@@ -128,7 +128,7 @@ function objectName(path: string): string {
   return `${collection} ${namespace === "" ? "" : `${namespace}/`}${name}`;
 }
 
-/** Which format it is, and what it says of the whole. */
+/** Which format it is, and what it records of the whole. */
 async function checkMeta({ walk, report }: Checking, record: TreeRecord): Promise<Seal | undefined> {
   const rows = new Map<string, string>();
   for (const { key, value } of walkTree(walk, record, kindOf("the store's own record")))
@@ -161,7 +161,7 @@ function parsed(json: string): string {
 }
 
 /** The sum of the objects' checksums. Those of the first format have none: that they can be read is all there is. */
-async function checkObjects({ walk, report, pause }: Checking, record: TreeRecord, checked: boolean) {
+async function checkObjects({ walk, report, yieldTurn }: Checking, record: TreeRecord, checked: boolean) {
   let total = 0;
   for (const { key, value } of walkTree(walk, record, OBJECTS)) {
     const path = key.toString();
@@ -169,7 +169,7 @@ async function checkObjects({ walk, report, pause }: Checking, record: TreeRecor
     if (!whole) report.damage.push({ where: objectName(path), what: "its value is not what was written" });
     total += sum;
     report.objects++;
-    await pause();
+    await yieldTurn();
   }
   return total;
 }
@@ -183,7 +183,7 @@ function isObject(value: Buffer): boolean {
 }
 
 /** Events are of successive revisions, up to the store's. */
-async function checkEvents({ walk, report, pause }: Checking, record: TreeRecord, checked: boolean) {
+async function checkEvents({ walk, report, yieldTurn }: Checking, record: TreeRecord, checked: boolean) {
   let before: number | undefined;
   for (const { key, value } of walkTree(walk, record, kindOf("the history"))) {
     const revision = Number(bufferToKeyValue(key));
@@ -193,7 +193,7 @@ async function checkEvents({ walk, report, pause }: Checking, record: TreeRecord
       report.damage.push({ where: "the history", what: `goes from ${before} to ${revision}` });
     before = revision;
     report.events++;
-    await pause();
+    await yieldTurn();
   }
   if (before !== undefined && before !== report.revision)
     report.damage.push({
@@ -208,11 +208,11 @@ function compare(report: StoreReport, seal: Seal, sum: number): void {
   report.damage.push({ where: "the objects", what });
 }
 
-async function checkFree({ walk, report, pause }: Checking): Promise<void> {
+async function checkFree({ walk, report, yieldTurn }: Checking): Promise<void> {
   try {
     for (const entry of walkTree(walk, walk.meta.free, FREE_LIST)) {
       takeFree(walk, entry);
-      await pause();
+      await yieldTurn();
     }
   } catch (error) {
     if (!(error instanceof DamageError)) throw error;

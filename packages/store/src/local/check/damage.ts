@@ -1,6 +1,6 @@
 /** One thing that is not as it was written. */
 export interface Damage {
-  /** What it is in, as far as that can be told: `pods default/web`, `objects from pods/a to pods/m`, `page 17`. */
+  /** What it is in, as far as that is known: `pods default/web`, `objects from pods/a to pods/m`, `page 17`. */
   where: string;
   what: string;
 }

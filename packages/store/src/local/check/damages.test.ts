@@ -27,7 +27,7 @@ async function build(folder: string): Promise<{ file: Buffer; older: Buffer; exp
   const file = join(path, "store.mdb");
   let store = await open(path);
   const fill = (index: number, round: number) =>
-    shelf(`s${index}`, { words: `round ${round} `.repeat(index % 19 === 0 ? 500 : 20) });
+    shelf(`s${index}`, { text: `round ${round} `.repeat(index % 19 === 0 ? 500 : 20) });
   for (let start = 0; start < 300; start += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => store.create(Shelves, fill(start + i, 0))));
   await store.close();
@@ -72,7 +72,7 @@ test("every damage of the table is found before anything is served, or harms not
   assert.ok(all.length >= 200);
   const every = howMany({ everyday: 16, full: 8, deep: 1 });
   const some = all.filter((_, index) => index % every === 0);
-  const told = new Map<string, PlannedDamage[]>();
+  const outcomes = new Map<string, PlannedDamage[]>();
   for (const damage of some) {
     const path = join(folder, `line-${damage.line}`);
     await mkdir(path);
@@ -81,15 +81,15 @@ test("every damage of the table is found before anything is served, or harms not
     const page = candidates[Math.floor(damage.which * candidates.length)];
     assert.ok(page !== undefined, `the store has no page for line ${damage.line} (${damage.part})`);
     const way = WAYS[damage.how];
-    assert.ok(way, `line ${damage.line}: nobody knows how to do "${damage.how}"`);
+    assert.ok(way, `line ${damage.line}: there is no way to do "${damage.how}"`);
     const damaged = way({ file: Buffer.from(file), older, page, at: damage.at });
     if (damaged !== undefined) await writeFile(join(path, "store.mdb"), damaged);
     const result = await outcome(path, expected);
-    told.set(result, [...(told.get(result) ?? []), damage]);
+    outcomes.set(result, [...(outcomes.get(result) ?? []), damage]);
     await rm(path, { recursive: true });
   }
-  assert.deepEqual(told.get("silent") ?? [], []);
-  const [detected, harmless] = ["detected", "harmless"].map((result) => told.get(result)?.length ?? 0);
+  assert.deepEqual(outcomes.get("silent") ?? [], []);
+  const [detected, harmless] = ["detected", "harmless"].map((result) => outcomes.get(result)?.length ?? 0);
   t.diagnostic(`${detected} detected, ${harmless} harmless`);
   assert.ok((detected ?? 0) > some.length / 2, "a table that does no harm proves nothing");
 });
@@ -109,7 +109,7 @@ test("a whole store is never called damaged, whatever was done to it", async (t)
     for (let index = 0; index < 60; index++) {
       const number = upTo(500);
       if (works.has(number)) continue;
-      const object = shelf(`s${number}`, { words: "x".repeat(upTo(5) === 0 ? upTo(30_000) : upTo(1_500)) });
+      const object = shelf(`s${number}`, { text: "x".repeat(upTo(5) === 0 ? upTo(30_000) : upTo(1_500)) });
       const remove = live.has(number) && upTo(2) === 0;
       if (remove) works.set(number, store.delete(Shelves, { name: `s${number}` }));
       else

@@ -10,13 +10,13 @@ export const FREE_LIST: TreeKind = {
 
 /**
  * Pages that a record of the free list gives away, checked to be nobody's: LMDB would write over them. A record is a
- * count and so many words: a page, or minus a number and the first of that many pages, or 0 for a place left empty.
+ * count and so many integers: a page, or minus a number and the first of that many pages, or 0 for a place left empty.
  */
 export function takeFree({ meta, used }: Walk, { key, value }: Entry): void {
   if (key.length !== 8 || value.length < 8 || value.length % 8 !== 0)
     throw new DamageError("a record of the free list is none");
   const count = readWide(value, 0);
-  if (count > value.length / 8 - 1) throw new DamageError("a record of the free list is cut");
+  if (count > value.length / 8 - 1) throw new DamageError("a record of the free list is truncated");
   let run = 1;
   for (let index = 1; index <= count; index++) {
     const word = Number(value.readBigInt64LE(index * 8));

@@ -84,7 +84,7 @@ function readMeta(file: PageFile, slot: number, pageSize: number): Meta {
 
 /**
  * The newest committed state. Transactions write the two heads in turn, so that the numbers in them differ by one: a
- * head whose number has changed would otherwise bring back the state before, without a word. Throws DamageError.
+ * head whose number has changed would otherwise silently bring back the state before. Throws DamageError.
  */
 export function newestMeta(file: PageFile): Meta {
   const pageSize = file.read(0, META_BYTES).readUInt32LE(AT.free);

@@ -33,7 +33,7 @@ export interface Walk {
 
 /** What the walk has to know of a tree's keys. */
 export interface TreeKind {
-  /** Tells an operator which part a range of keys is: keys may be absent at the ends. */
+  /** Names for an operator which part a range of keys is: keys may be absent at the ends. */
   range(from: Buffer | undefined, to: Buffer | undefined): string;
   /** As `Buffer.compare`, which is the default. */
   compare?(a: Buffer, b: Buffer): number;
@@ -119,7 +119,7 @@ function take({ file, meta, used }: Walk, number: number, count: number): void {
 }
 
 function checkHeader(bytes: Buffer, { number, newest }: Omit<Reference, "level">): number {
-  if (readWide(bytes, 0) !== number) throw new DamageError(`says that it is page ${readWide(bytes, 0)}`);
+  if (readWide(bytes, 0) !== number) throw new DamageError(`has the number of page ${readWide(bytes, 0)}`);
   const transaction = readWide(bytes, 8);
   if (transaction > newest)
     throw new DamageError(`is of transaction ${transaction}, newer than what refers to it`);
@@ -182,7 +182,7 @@ function* childEntries(tree: Tree, page: Page): Generator<Entry> {
     let before: Buffer | undefined;
     for (let index = 0; index < page.nodes; index++) {
       const { key, number } = nodeOf(page, index);
-      // The first key of a branch says nothing: what is smaller than the second is there.
+      // The first key of a branch has no meaning: what is smaller than the second is there.
       if (index > 0) requireOrder(tree, key, before, page);
       children.push({ number, from: index === 0 ? page.from : key });
       if (index > 0) before = key;

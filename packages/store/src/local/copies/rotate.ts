@@ -18,7 +18,7 @@ export interface StateCopiesOptions {
 
 /**
  * Copies the store into the state folder at once, then every hour, when something has changed; the oldest go. A copy that
- * cannot be made is told and tried again: it ends nothing.
+ * cannot be made is reported and tried again: it ends nothing.
  */
 export function startStateCopies(options: StateCopiesOptions): { done: Promise<void> } {
   return { done: run(options) };

@@ -9,7 +9,7 @@ const KEPT_COPIES = 6;
 /** The disk must have room for so many more before a copy is made by itself: the store itself needs room, too. */
 const ROOM = 3;
 
-/** A copy of a store, as its name tells. */
+/** A copy of a store, as its name describes it. */
 export interface StateCopy {
   path: string;
   /** RFC 3339. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { UnstructuredObject } from "../../object/meta.ts";
 import type { DeleteOptions } from "../../object-store.ts";
 import { type Decision, type RuleContext, timestamp } from "./context.ts";
-import { isHeldBySpec, withTerminatingPhase } from "./namespace.ts";
+import { hasSpecFinalizers, withTerminatingPhase } from "./namespace.ts";
 import { checkPreconditions } from "./update.ts";
 
 /** What the garbage collector removes when it has dealt with the dependents. */
@@ -19,7 +19,7 @@ export function decideDelete(
   checkPreconditions(definition.resource, current, options.preconditions ?? {});
   const finalizers = finalizersFor(current.metadata.finalizers ?? [], options.propagationPolicy);
   const grace = graceSeconds(current, options, definition.strategy?.gracefulDelete?.(current, options) ?? 0);
-  if (finalizers.length === 0 && grace === 0 && !isHeldBySpec(current))
+  if (finalizers.length === 0 && grace === 0 && !hasSpecFinalizers(current))
     return { action: "remove", object: current };
   const next = withTerminatingPhase(marked(current, finalizers, grace, now));
   return isDeepStrictEqual(next, current)

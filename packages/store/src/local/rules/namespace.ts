@@ -1,7 +1,7 @@
 import type { UnstructuredObject } from "../../object/meta.ts";
 
 /** Namespaces have finalizers of their own, in spec: they stay until the namespace controller has emptied them. */
-export function isHeldBySpec(object: UnstructuredObject): boolean {
+export function hasSpecFinalizers(object: UnstructuredObject): boolean {
   if (object.kind !== "Namespace" || object.apiVersion !== "v1") return false;
   const { spec } = object;
   if (typeof spec !== "object" || spec === null) return false;
@@ -9,9 +9,9 @@ export function isHeldBySpec(object: UnstructuredObject): boolean {
   return Array.isArray(finalizers) && finalizers.length > 0;
 }
 
-/** A namespace that is marked for deletion says so in its phase at once. */
+/** A namespace that is marked for deletion is Terminating at once. */
 export function withTerminatingPhase(object: UnstructuredObject): UnstructuredObject {
-  if (!isHeldBySpec(object)) return object;
+  if (!hasSpecFinalizers(object)) return object;
   const status = typeof object.status === "object" && object.status !== null ? object.status : {};
   return { ...object, status: { ...status, phase: "Terminating" } };
 }

@@ -5,7 +5,7 @@ import type { ManagedFieldsEntry, UnstructuredObject } from "../../object/meta.t
 import type { Resource } from "../../object/resource.ts";
 import { type Decision, type RuleContext, strategyContext } from "./context.ts";
 import { normalized } from "./create.ts";
-import { isHeldBySpec } from "./namespace.ts";
+import { hasSpecFinalizers } from "./namespace.ts";
 
 /** What `current` becomes when a client sends `input`. `tracked`: managedFields are already right (apply). */
 export function decideUpdate(
@@ -142,13 +142,13 @@ function withoutTimes(object: UnstructuredObject): unknown {
   );
 }
 
-/** Marked for deletion, nobody holds it any more, and its grace is over. */
+/** Marked for deletion, no finalizer keeps it any more, and its grace is over. */
 function isReleased(object: UnstructuredObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata;
   return (
     deletionTimestamp !== undefined &&
     (finalizers?.length ?? 0) === 0 &&
     (deletionGracePeriodSeconds ?? 0) === 0 &&
-    !isHeldBySpec(object)
+    !hasSpecFinalizers(object)
   );
 }

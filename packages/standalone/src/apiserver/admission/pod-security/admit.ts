@@ -6,7 +6,7 @@ import type { Target } from "../../resources/target.ts";
 import type { Admit } from "../escalation.ts";
 import { describePolicy, labelErrors, policyOf, violations } from "./policy.ts";
 
-/** So many pods are looked at when a namespace gets a stricter level. */
+/** So many pods are checked when a namespace gets a stricter level. */
 const MOST_PODS = 500;
 
 /** Pods have to keep to what their namespace's labels say (Pod Security Admission). */
@@ -48,7 +48,7 @@ function checkPod(
     warn(call, `would violate PodSecurity ${JSON.stringify(describePolicy(warning))}: ${warned.join(", ")}`);
 }
 
-/** Levels and versions in labels have to be ones; pods that are there already and break a new level are told of. */
+/** Levels and versions in labels have to be ones; existing pods that break a new level are named in warnings. */
 export async function namespaceSecurity(call: Call, target: Target, api: Api): Promise<Admit | undefined> {
   if (target.group !== "" || target.plural !== "namespaces" || target.subresource !== undefined)
     return undefined;

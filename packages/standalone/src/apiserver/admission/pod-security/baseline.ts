@@ -214,7 +214,7 @@ const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
 const isAppArmor = (type: string | undefined) =>
   type === undefined || type === "RuntimeDefault" || type === "Localhost";
 
-/** The type of a container's own profile, or of the annotation that said so before there was a field. */
+/** The type of a container's own profile, or of the annotation that had it before there was a field. */
 function appArmorType({ name, security }: PodContainer, annotations: Record<string, unknown>) {
   const old = annotations[APP_ARMOR + name];
   return (

@@ -26,8 +26,8 @@ const NICE = {
 
 async function namespace(name: string, labels: Record<string, string>): Promise<string> {
   const body = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
-  const answer = await server.http.post("/api/v1/namespaces", body);
-  assert.equal(answer.status, 201, answer.text);
+  const response = await server.http.post("/api/v1/namespaces", body);
+  assert.equal(response.status, 201, response.text);
   return `/api/v1/namespaces/${name}/pods`;
 }
 
@@ -59,12 +59,12 @@ test("a baseline namespace refuses the ways out of a container", async () => {
   assert.equal((await server.http.post(path, pod())).status, 201);
 });
 
-test("warn says what would be refused, and lets it pass", async () => {
+test("warn names what would be refused, and lets it pass", async () => {
   const path = await namespace("warned", { [`${KEY}warn`]: "baseline", [`${KEY}warn-version`]: "v1.28" });
-  const answer = await server.http.post(path, pod({ hostPID: true }));
-  assert.equal(answer.status, 201);
+  const response = await server.http.post(path, pod({ hostPID: true }));
+  assert.equal(response.status, 201);
   assert.match(
-    String(answer.headers.warning),
+    String(response.headers.warning),
     /would violate PodSecurity \\"baseline:v1\.28\\": host namespaces \(hostPID=true\)/,
   );
 });
@@ -79,7 +79,7 @@ test("an image that is a folder of the machine is what a hostPath is", async () 
   assert.equal((await server.http.post(path, pod({}, { image: "busybox:1.36" }))).status, 201);
 });
 
-test("a version before a control knows nothing of it", async () => {
+test("a version before a control does not have it", async () => {
   const path = await namespace("old", {
     [`${KEY}enforce`]: "restricted",
     [`${KEY}enforce-version`]: "v1.18",
@@ -88,17 +88,17 @@ test("a version before a control knows nothing of it", async () => {
   assert.equal((await server.http.post(path, pod({}, most))).status, 201);
 });
 
-test("a level that nobody knows is refused, and a stricter one tells of the pods that break it", async () => {
+test("an unknown level is refused, and a stricter one warns of the pods that break it", async () => {
   const labels = { [`${KEY}enforce`]: "strictest" };
   const wrong = { apiVersion: "v1", kind: "Namespace", metadata: { name: "wrong", labels } };
   assert.equal((await server.http.post("/api/v1/namespaces", wrong)).status, 422);
   const path = await namespace("later", {});
   assert.equal((await server.http.post(path, pod({ hostIPC: true }))).status, 201);
   const patch = { metadata: { labels: { [`${KEY}enforce`]: "baseline" } } };
-  const answer = await server.http.patch("/api/v1/namespaces/later", "merge-patch+json", patch);
-  assert.equal(answer.status, 200);
+  const response = await server.http.patch("/api/v1/namespaces/later", "merge-patch+json", patch);
+  assert.equal(response.status, 200);
   assert.match(
-    String(answer.headers.warning),
+    String(response.headers.warning),
     /existing pods in namespace .*p: host namespaces \(hostIPC=true\)/s,
   );
 });
@@ -108,9 +108,9 @@ test("a priority class that is not there is refused, and those of the system hav
   const refused = await server.http.post(path, pod({ priorityClassName: "mine" }));
   assert.equal(refused.status, 403);
   assert.match(refused.json.message, /no PriorityClass with name mine was found/);
-  const answer = await server.http.post<{ spec: { priority: number } }>(
+  const response = await server.http.post<{ spec: { priority: number } }>(
     path,
     pod({ priorityClassName: "system-node-critical" }),
   );
-  assert.equal(answer.json.spec.priority, 2_000_001_000);
+  assert.equal(response.json.spec.priority, 2_000_001_000);
 });

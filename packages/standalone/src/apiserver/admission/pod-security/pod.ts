@@ -23,14 +23,14 @@ export const textsOf = (value: unknown, name: string): string[] => {
   return Array.isArray(found) ? found.map(String) : [];
 };
 
-/** A container of any role, as the rules look at it. */
+/** A container of any role, as the rules read it. */
 export interface PodContainer {
   name: string;
   fields: Fields;
   security: Fields;
 }
 
-/** What the controls look at. */
+/** What the controls read. */
 export interface PodFacts {
   spec: Fields;
   annotations: Fields;
@@ -43,7 +43,7 @@ export interface PodFacts {
   ownUsers: boolean;
 }
 
-/** What the rules look at of a pod. */
+/** What the rules read of a pod. */
 export function factsOf(pod: UnstructuredObject): PodFacts {
   const spec = fieldsOf(pod, "spec");
   const containers = ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
@@ -72,7 +72,7 @@ export function named(noun: string, names: readonly string[]): string {
   return `${noun}${all.length === 1 ? "" : "s"} ${quoted(all)}`;
 }
 
-/** The containers in words, for a message. */
+/** The containers as text, for a message. */
 export const containerNames = (containers: readonly PodContainer[]): string =>
   named(
     "container",

@@ -28,7 +28,7 @@ function minorOf(version: string): number | undefined {
   return minor === undefined ? undefined : Number(minor);
 }
 
-/** What a namespace asks for. A value that nobody knows means the strictest, as it does on a cluster. */
+/** What a namespace asks for. An unknown value means the strictest, as it does on a cluster. */
 export function policyOf(namespace: UnstructuredObject, mode: Mode): Policy {
   const labels = fieldsOf(namespace.metadata, "labels");
   const { [PREFIX + mode]: level = "privileged", [`${PREFIX}${mode}-version`]: version = "latest" } = labels;
@@ -40,7 +40,7 @@ export function policyOf(namespace: UnstructuredObject, mode: Mode): Policy {
   };
 }
 
-/** Labels of a namespace that say nothing which anybody knows. */
+/** Labels of a namespace with unknown values. */
 export function labelErrors(namespace: UnstructuredObject): FieldError[] {
   const labels = fieldsOf(namespace.metadata, "labels");
   return MODES.flatMap((mode) => {
@@ -68,7 +68,7 @@ function controlsOf({ level, minor }: Policy): Control[] {
   return [...baseline.filter(({ id }) => !replaced.has(id)), ...restricted];
 }
 
-/** Everything of a pod that a policy forbids, in the order in which Kubernetes tells it. */
+/** Everything of a pod that a policy forbids, in the order of Kubernetes. */
 export function violations(pod: UnstructuredObject, policy: Policy): string[] {
   const facts = factsOf(pod);
   return controlsOf(policy)

@@ -1,11 +1,11 @@
 import { MOST_COMPLAINTS } from "./limits.ts";
 
-/** A path that is longer than this is cut in the middle. */
+/** A path that is longer than this is shortened in the middle. */
 const LONGEST_PATH = 1000;
 
 /**
  * Keys that occur twice in one object of a valid JSON text. `JSON.parse` silently takes the last one; strict field
- * validation reports them. Looks at strings and brackets only.
+ * validation reports them. Scans strings and brackets only.
  */
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];

@@ -5,7 +5,7 @@ import { duplicateFields } from "./duplicate-fields.ts";
 import { checkMeasure } from "./measure.ts";
 import { readYaml } from "./yaml.ts";
 
-/** What a body says; `most` values may be in it. Throws BadRequest, or UnsupportedMediaType. */
+/** What a body contains; `most` values may be in it. Throws BadRequest, or UnsupportedMediaType. */
 export function parseBody(format: BodyFormat, bytes: Buffer, most: number): Body {
   switch (format) {
     case "json":

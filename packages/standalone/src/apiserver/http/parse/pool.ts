@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { badRequest, StatusError } from "@mooring/store";
 import type { Body } from "./body.ts";
-import type { ParseAnswer, ParseRequest } from "./worker.ts";
+import type { ParseRequest, ParseResult } from "./worker.ts";
 
 /** One body has the thread for so long at most; then the thread is ended with it. */
 const LONGEST_MS = 5_000;
@@ -66,7 +66,7 @@ export class ParsePool {
     const worker = startThread();
     // A server that stops does not wait for it.
     worker.unref();
-    worker.on("message", (answer: ParseAnswer) => this.#settle(answer));
+    worker.on("message", (result: ParseResult) => this.#settle(result));
     worker.on("error", (error: NodeJS.ErrnoException) => {
       const large = error.code === "ERR_WORKER_OUT_OF_MEMORY";
       const why = large
@@ -78,14 +78,14 @@ export class ParsePool {
     return worker;
   }
 
-  #settle(answer: ParseAnswer): void {
+  #settle(result: ParseResult): void {
     const running = this.#running;
-    if (running?.id !== answer.id) return;
+    if (running?.id !== result.id) return;
     clearTimeout(running.timer);
     this.#running = undefined;
-    if ("refused" in answer)
-      running.job.reject(new StatusError(answer.refused.reason, answer.refused.message));
-    else running.job.resolve({ value: JSON.parse(answer.json), duplicates: answer.duplicates });
+    if ("refused" in result)
+      running.job.reject(new StatusError(result.refused.reason, result.refused.message));
+    else running.job.resolve({ value: JSON.parse(result.json), duplicates: result.duplicates });
     this.#take();
   }
 

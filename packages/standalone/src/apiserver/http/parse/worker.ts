@@ -3,7 +3,7 @@ import { StatusError, type StatusReason } from "@mooring/store";
 import type { BodyFormat } from "./body.ts";
 import { parseBody } from "./parse.ts";
 
-/** What is asked of the thread: bytes that a stranger has sent. */
+/** What is asked of the thread: bytes that an untrusted client has sent. */
 export interface ParseRequest {
   id: number;
   format: BodyFormat;
@@ -13,12 +13,12 @@ export interface ParseRequest {
 }
 
 /** The value as JSON, which is read again faster than anything else is handed over; or why there is none. */
-export type ParseAnswer = { id: number } & (
+export type ParseResult = { id: number } & (
   | { json: string; duplicates: string[] }
   | { refused: { reason: StatusReason; message: string } }
 );
 
-function answer({ id, format, bytes, most }: ParseRequest): ParseAnswer {
+function parseRequest({ id, format, bytes, most }: ParseRequest): ParseResult {
   try {
     const { value, duplicates } = parseBody(
       format,
@@ -31,7 +31,7 @@ function answer({ id, format, bytes, most }: ParseRequest): ParseAnswer {
   }
 }
 
-parentPort?.on("message", (request: ParseRequest) => parentPort?.postMessage(answer(request)));
+parentPort?.on("message", (request: ParseRequest) => parentPort?.postMessage(parseRequest(request)));
 
 function refusal(error: unknown): { reason: StatusReason; message: string } {
   if (error instanceof StatusError) return { reason: error.reason, message: error.message };

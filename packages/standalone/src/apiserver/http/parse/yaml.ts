@@ -4,7 +4,7 @@ import type { Body } from "./body.ts";
 import { MOST_COMPLAINTS, MOST_DEPTH } from "./limits.ts";
 import { checkMeasure } from "./measure.ts";
 
-/** A YAML document as JSON. Keys that occur twice are looked for here: the parser compares each with each. */
+/** A YAML document as JSON. Keys that occur twice are found here: the parser compares each with each. */
 export function readYaml(text: string, most: number): Body {
   checkIndentation(text);
   const document = parseDocument(text, {
@@ -32,7 +32,7 @@ export function readYaml(text: string, most: number): Body {
   });
   const value: unknown = document.toJS({ maxAliasCount: 100 });
   checkMeasure(value, most);
-  // Through JSON, so that nothing but JSON values gets in (YAML knows NaN, undefined and shared nodes).
+  // Through JSON, so that nothing but JSON values gets in (YAML has NaN, undefined and shared nodes).
   return { value: JSON.parse(JSON.stringify(value ?? null)), duplicates };
 }
 

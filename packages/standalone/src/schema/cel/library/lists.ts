@@ -8,7 +8,7 @@ export function registerLists(env: Environment): void {
   class SetsNamespace {}
   env
     .registerFunction("list.isSorted(): bool", (list: unknown[]) =>
-      looking(list).every((item, i) => i === 0 || compareValues(list[i - 1], item) <= 0),
+      costingEach(list).every((item, i) => i === 0 || compareValues(list[i - 1], item) <= 0),
     )
     .registerFunction("list.sum(): dyn", sum)
     .registerFunction("list.min(): dyn", (list: unknown[]) => extreme(list, -1))
@@ -22,9 +22,11 @@ export function registerLists(env: Environment): void {
     .registerFunction("list.distinct(): list<dyn>", (list: unknown[]) =>
       costing(list, list).filter((item, i) => list.findIndex((other) => equalValues(item, other)) === i),
     )
-    .registerFunction("list.sort(): list<dyn>", (list: unknown[]) => [...looking(list)].sort(compareValues))
-    .registerFunction("list.reverse(): list<dyn>", (list: unknown[]) => [...looking(list)].reverse())
-    .registerFunction("list.flatten(): list<dyn>", (list: unknown[]) => looking(list).flat(1))
+    .registerFunction("list.sort(): list<dyn>", (list: unknown[]) =>
+      [...costingEach(list)].sort(compareValues),
+    )
+    .registerFunction("list.reverse(): list<dyn>", (list: unknown[]) => [...costingEach(list)].reverse())
+    .registerFunction("list.flatten(): list<dyn>", (list: unknown[]) => costingEach(list).flat(1))
     .registerFunction("list.slice(int, int): list<dyn>", (list: unknown[], from: bigint, to: bigint) => {
       if (from < 0n || to > BigInt(list.length) || from > to) throw new Error("slice out of range");
       return list.slice(Number(from), Number(to));
@@ -54,14 +56,14 @@ function costing(list: unknown[], others: unknown[]): unknown[] {
   return list;
 }
 
-/** The list, once it is paid for that something looks at each of it. */
-function looking(list: unknown[]): unknown[] {
+/** The list, once it is paid for that each of it is read. */
+function costingEach(list: unknown[]): unknown[] {
   spend(sizeOf(list) / 5);
   return list;
 }
 
 function sum(list: unknown[]): unknown {
-  if (looking(list).every((item) => typeof item === "bigint"))
+  if (costingEach(list).every((item) => typeof item === "bigint"))
     return list.reduce<bigint>((a, b) => a + (b as bigint), 0n);
   if (list.every((item) => typeof item === "number"))
     return list.reduce<number>((a, b) => a + (b as number), 0);
@@ -70,5 +72,5 @@ function sum(list: unknown[]): unknown {
 
 function extreme(list: unknown[], sign: -1 | 1): unknown {
   if (list.length === 0) throw new Error(`${sign < 0 ? "min" : "max"} called on empty list`);
-  return looking(list).reduce((a, b) => (compareValues(b, a) * sign > 0 ? b : a));
+  return costingEach(list).reduce((a, b) => (compareValues(b, a) * sign > 0 ? b : a));
 }

@@ -46,7 +46,7 @@ function define(
 
 /** The library's own `has` takes plain paths only; the language allows any operand: `has(self[0].matches)`. */
 const HAS = "__has";
-/** The library's own `matches` knows JavaScript's regular expressions only, which lack inline flags. */
+/** The library's own `matches` supports JavaScript's regular expressions only, which lack inline flags. */
 export const MATCHES = "__matches";
 
 /** The expression with `has` and `matches` as we define them. Strings stay as they are. */

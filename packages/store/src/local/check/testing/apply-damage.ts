@@ -55,7 +55,7 @@ function after({ file }: Target, change: () => void): Buffer {
   return file;
 }
 
-/** What can be done to a file: the answer is the file afterwards, undefined when it is gone. */
+/** What can be done to a file: the result is the file afterwards, undefined when it is gone. */
 export const WAYS: Readonly<Record<string, (target: Target) => Buffer | undefined>> = {
   flip: (target) => {
     const bytes = page(target);
@@ -77,7 +77,7 @@ export const WAYS: Readonly<Record<string, (target: Target) => Buffer | undefine
   },
   letter: (target) => after(target, () => letter(page(target), target.at, /(?<=[a-z]{3})[a-z](?=[a-z])/g)),
   key: (target) => after(target, () => letter(page(target), target.at, /(?<=shelves\/\/s)\d/g)),
-  cut: ({ file, at }) => file.subarray(0, Math.floor(at * file.length)),
+  truncate: ({ file, at }) => file.subarray(0, Math.floor(at * file.length)),
   longer: ({ file, at }) => Buffer.concat([file, Buffer.alloc(Math.floor(at * file.length), 7)]),
   missing: () => undefined,
   text: () => Buffer.from("nonsense".repeat(4096)),

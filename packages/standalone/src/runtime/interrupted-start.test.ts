@@ -61,7 +61,7 @@ async function end(runtime: Runtime): Promise<void> {
   await runtime.close();
 }
 
-/** A process that starts the container and dies: where the failpoint says, else once the container runs. */
+/** A process that starts the container and dies: at the failpoint, else once the container runs. */
 async function startAndDie(wanted: ContainerConfig, failpoint = ""): Promise<void> {
   const child = spawn(process.execPath, [starter.path], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -73,10 +73,10 @@ async function startAndDie(wanted: ContainerConfig, failpoint = ""): Promise<voi
   assert.deepEqual(await exit, [null, "SIGKILL"]);
 }
 
-killEveryFailpoint(["scratch-mounted", "layer-mounted", "moved"], { everyday: 1 }, (gap) => {
-  test(`the root of containers is made again after a kill at ${gap}`, async () => {
+killEveryFailpoint(["scratch-mounted", "layer-mounted", "moved"], { everyday: 1 }, (failpoint) => {
+  test(`the root of containers is made again after a kill at ${failpoint}`, async () => {
     const wanted = config("exit 7");
-    await startAndDie(wanted, `standalone/runtime/root-${gap}`);
+    await startAndDie(wanted, `standalone/runtime/root-${failpoint}`);
     const runtime = await createProcessRuntime({ stateDir, logger: silentLogger });
     try {
       await runtime.start(wanted);
@@ -93,7 +93,7 @@ test("a half-made root goes with the next stop, also when no container was start
   await end(await createProcessRuntime({ stateDir, logger: silentLogger }));
 });
 
-/** As if the monitor of a running container had not said anything yet, and nobody had heard of its process. */
+/** As if the monitor of a running container had not written anything yet, and nobody had heard of its process. */
 async function unsay() {
   const files = containerFiles(join(stateDir, "runtime/containers/uid_main_0"), "");
   const said = await readFile(files.status);

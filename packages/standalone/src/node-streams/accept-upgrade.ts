@@ -16,7 +16,7 @@ export interface UpgradeRequest {
 }
 
 /** A stream into a pod of this node, which the API server has let somebody open. Throws before anything was answered. */
-export async function answerUpgrade(
+export async function acceptUpgrade(
   kubelet: Pick<Kubelet, "exec" | "forward">,
   { request, response, upgrade, url }: UpgradeRequest,
   stop: AbortSignal,
@@ -32,5 +32,5 @@ export async function answerUpgrade(
     const client = await acceptTunnel(chooseTunnel(request), request, response, upgrade);
     return serveForwards(client, { connect: (port) => kubelet.forward({ ...pod, port }), stop });
   }
-  throw new StatusError("NotFound", "a node answers for its pods only");
+  throw new StatusError("NotFound", "a node serves its own pods only");
 }

@@ -10,7 +10,7 @@ import {
   startTestCluster,
 } from "./test-cluster.ts";
 
-/** Runs a pod that counts on a claim, says so, and goes on until it is killed. */
+/** Runs a pod that counts on a claim, prints that, and goes on until it is killed. */
 const cluster = await startTestCluster(process.argv[2] ?? "");
 const script =
   "echo 0 > /data/count; echo up; i=0; while :; do i=$((i+1)); echo $i > /data/new; mv /data/new /data/count; sleep 0.02; done";
