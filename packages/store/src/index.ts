@@ -20,7 +20,7 @@ export { copyFolder } from "./local/copies/copy-of-running.ts";
 export { type Restored, restoreStore } from "./local/copies/restore.ts";
 export { type StateCopiesOptions, startStateCopies } from "./local/copies/rotate.ts";
 export { copiesFolder, copyName, listCopies, type StateCopy } from "./local/copies/state-copies.ts";
-export { storeFile } from "./local/files.ts";
+export { storeFile, syncFolder } from "./local/files.ts";
 export type { JsonList, JsonListEnd } from "./local/list.ts";
 export { type AdmittedWrite, LocalStore, type LocalStoreOptions } from "./local/local-store.ts";
 export { lockFolder } from "./local/lock.ts";

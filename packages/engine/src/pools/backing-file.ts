@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint } from "@mooring/store";
+import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { recordBacking, requireWhole } from "./backing-record.ts";
-import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
+import { resizeFile, writeSparse } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import type { PoolLayout } from "./layout.ts";
 

@@ -1,7 +1,7 @@
 import { lstat, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
-import { syncFolder } from "./durable.ts";
 import { absent } from "./file-images.ts";
 
 /** What a pool's folder says of its file, so that one that has gone or was cut is not taken for a new or a small one. */

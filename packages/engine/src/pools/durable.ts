@@ -1,15 +1,5 @@
 import { open, rm } from "node:fs/promises";
 
-/** Makes a rename, creation or removal in this folder survive a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** A new sparse file of zeros, on disk when this resolves. An old one of the name is replaced. */
 export async function writeSparse(path: string, size: number): Promise<void> {
   await rm(path, { force: true });

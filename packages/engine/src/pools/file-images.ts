@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
 import { copyFile, lstat, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint } from "@mooring/store";
+import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { LoopDevices } from "../host/host.ts";
-import { resizeFile, syncFolder, writeSparse } from "./durable.ts";
+import { resizeFile, writeSparse } from "./durable.ts";
 import type { Image } from "./image.ts";
 import { type ImageStore, orRemove, TEMPORARY, temporaryName } from "./image-store.ts";
 

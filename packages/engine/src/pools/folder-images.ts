@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint } from "@mooring/store";
+import { failpoint, syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
-import { syncFolder } from "./durable.ts";
 import { absent } from "./file-images.ts";
 import { folderUsers } from "./folder-users.ts";
 import type { Image } from "./image.ts";

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint } from "@mooring/store";
-import { resizeFile, syncFolder } from "./durable.ts";
+import { failpoint, syncFolder } from "@mooring/store";
+import { resizeFile } from "./durable.ts";
 import { commitImages, reflink } from "./file-images.ts";
 import type { GroupCopier, PreCopies, Work } from "./group-copy.ts";
 import type { Image } from "./image.ts";

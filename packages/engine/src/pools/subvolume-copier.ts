@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, truncate } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { failpoint } from "@mooring/store";
+import { failpoint, syncFolder } from "@mooring/store";
 import type { Host } from "../host/host.ts";
-import { syncFolder } from "./durable.ts";
 import { absent, commitImages, reflink } from "./file-images.ts";
 import type { GroupCopier } from "./group-copy.ts";
 import { temporaryName } from "./image-store.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failpoint, KeyedLock } from "@mooring/store";
+import { failpoint, KeyedLock, syncFolder } from "@mooring/store";
 import { type ImageConfig, parseImageConfig } from "./image-config.ts";
 
 /** An image whose root file system is on this machine. */
@@ -130,14 +130,5 @@ async function readNote(path: string): Promise<string | undefined> {
     return /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : undefined;
   } catch {
     return undefined;
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { isIPv4 } from "node:net";
-import { syncFolder } from "../../pools/durable.ts";
+import { syncFolder } from "@mooring/store";
 import { absent } from "../../pools/file-images.ts";
 import type { ShareLayout } from "./layout.ts";
 
