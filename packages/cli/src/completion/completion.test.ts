@@ -50,6 +50,11 @@ describe("mooring completion", () => {
     const { stdout } = await run(process.execPath, [MOORING, "completion", "bash"], { timeout: 120_000 });
     assert.ok((await offered(stdout, "ticket", "")).includes("add"));
     assert.ok((await offered(stdout, "volume", "attach", "v", "--")).includes("--node"));
+    const ofGroups = await offered(stdout, "group", "");
+    for (const each of ["clone", "revert", "restore", "snapshot", "expand"])
+      assert.ok(ofGroups.includes(each), `group ${each} is not among ${ofGroups}`);
+    assert.deepEqual(await offered(stdout, "group", "cl"), ["clone"]);
+    assert.ok((await offered(stdout, "group", "clone", "copy", "--")).includes("--from"));
     await assert.rejects(run(process.execPath, [MOORING, "completion", "tcsh"], { timeout: 120_000 }), {
       code: 2,
     });

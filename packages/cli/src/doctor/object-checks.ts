@@ -25,6 +25,7 @@ import {
 } from "@mooring/store";
 import { type Check, check } from "./check.ts";
 import { jobChecks } from "./job-checks.ts";
+import { missingKindChecks, withoutMissingKinds } from "./missing-kinds.ts";
 import { poolCheck } from "./pool-check.ts";
 import { remountChecks } from "./remount-checks.ts";
 import { ticketChecks } from "./ticket-checks.ts";
@@ -148,8 +149,12 @@ async function parts(store: ObjectStore): Promise<Check[]> {
   return [...nodes, ...agents, ...pools];
 }
 
-/** Everything about the objects: parts that are not ready, errors, stuck deletions, records without a counterpart. */
-export async function objectChecks(store: ObjectStore, now: Date): Promise<Check[]> {
+/**
+ * Everything about the objects: parts that are not ready, errors, stuck deletions, records without a counterpart, and kinds
+ * that the cluster does not have.
+ */
+export async function objectChecks(server: ObjectStore, now: Date): Promise<Check[]> {
+  const { missing, store } = withoutMissingKinds(server);
   const found = [
     ...(await errors(store)),
     ...(await drift(store)),
@@ -161,5 +166,6 @@ export async function objectChecks(store: ObjectStore, now: Date): Promise<Check
     ...(await workloadChecks(store, now)),
   ];
   const none = check("objects", "ok", "no error, nothing stuck, no drift");
-  return [...(await parts(store)), ...(found.length === 0 ? [none] : found)];
+  const all = [...(await parts(store)), ...(found.length === 0 ? [none] : found)];
+  return [...all, ...missingKindChecks(missing)];
 }

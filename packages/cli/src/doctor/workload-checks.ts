@@ -1,7 +1,6 @@
 import { VolumeGroupReverts } from "@mooring/engine";
 import { VolumeGroupClones, VolumeGroupRestores, VolumeGroups } from "@mooring/sidecars";
 import {
-  isNotFound,
   type KubeObject,
   type ObjectStore,
   PersistentVolumeClaims,
@@ -11,7 +10,6 @@ import {
   VolumeGroupSnapshots,
   VolumeSnapshots,
 } from "@mooring/store";
-import { isKindMissing } from "../output/api-refusal.ts";
 import { causes, type Finding, finding, result } from "../why/finding.ts";
 import { contextOf, explainerOf } from "../why/kinds.ts";
 import { type Check, check } from "./check.ts";
@@ -101,10 +99,7 @@ export async function workloadChecks(store: ObjectStore, now: Date): Promise<Che
 
 async function checksOf(store: ObjectStore, suspects: Suspects, now: Date): Promise<Check[]> {
   const { kind, resource, suspect } = suspects;
-  const { items } = await store.list(resource).catch((error: unknown) => {
-    if (isNotFound(error) && isKindMissing(error)) return { items: [] };
-    throw error;
-  });
+  const { items } = await store.list(resource);
   const found: Check[] = [];
   const seen = items.filter((object) => suspect(object, now));
   for (const object of seen.slice(0, MOST)) found.push(...(await checkOf(store, kind, object, now)));

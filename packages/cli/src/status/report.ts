@@ -11,6 +11,7 @@ import {
   VolumeSnapshots,
 } from "@mooring/store";
 import type { Check } from "../doctor/check.ts";
+import { withoutMissingKinds } from "../doctor/missing-kinds.ts";
 import { objectChecks } from "../doctor/object-checks.ts";
 
 /** How many objects of a kind are in which state, such as `{ Bound: 3, Pending: 1 }`. */
@@ -70,13 +71,14 @@ const COUNTED: readonly [resource: Resource, stateOf: (object: Told) => string][
   [Snapshots, byReadiness],
 ];
 
-/** Everything that `mooring status` shows. */
-export async function statusReport(store: ObjectStore, now: Date): Promise<StatusReport> {
+/** Everything that `mooring status` shows. A kind that the cluster does not have is among the troubles. */
+export async function statusReport(server: ObjectStore, now: Date): Promise<StatusReport> {
+  const { missing, store } = withoutMissingKinds(server);
   const [agents, pools, counts, checks] = await Promise.all([
     store.list(NodeAgents),
     store.list(Pools),
     Promise.all(COUNTED.map(([resource, stateOf]) => count(store, resource, stateOf))),
-    objectChecks(store, now),
+    objectChecks(server, now),
   ]);
   return {
     nodes: agents.items.map(({ metadata, status }) => ({
@@ -84,7 +86,7 @@ export async function statusReport(store: ObjectStore, now: Date): Promise<Statu
       state: status?.state ?? "Unknown",
     })),
     pools: pools.items.map(poolReport),
-    counts,
+    counts: counts.filter(({ kind }) => ![...missing].some((each) => each.kind === kind)),
     troubles: checks.filter(({ state }) => state !== "ok"),
   };
 }

@@ -1,4 +1,5 @@
 import { NodeAgents, Pools, RecurringJobs, ShareManagers, VolumeSets } from "@mooring/engine";
+import { VolumeGroupClasses, VolumeGroupContents } from "@mooring/sidecars";
 import {
   CSIDrivers,
   CSINodes,
@@ -60,6 +61,8 @@ const KINDS: readonly (readonly [names: readonly string[], explain: Explain])[] 
   [["volumeset", "volumesets"], any(VolumeSets)],
   [["storageclass", "storageclasses", "sc"], any(StorageClasses)],
   [["volumesnapshotcontent", "volumesnapshotcontents", "vsc"], any(VolumeSnapshotContents)],
+  [["volumegroupcontent", "volumegroupcontents", "vgcontent"], any(VolumeGroupContents)],
+  [["volumegroupclass", "volumegroupclasses", "vgclass"], any(VolumeGroupClasses)],
   [["volumegroupsnapshotcontent", "volumegroupsnapshotcontents", "vgsc"], any(VolumeGroupSnapshotContents)],
   [["volumesnapshotclass", "volumesnapshotclasses"], any(VolumeSnapshotClasses)],
   [["volumegroupsnapshotclass", "volumegroupsnapshotclasses"], any(VolumeGroupSnapshotClasses)],
@@ -96,6 +99,8 @@ const NAMELESS = [
   "volumegroup",
   "volumegroupsnapshot",
   "volumegrouprestore",
+  "volumegrouprevert",
+  "volumegroupclone",
   "pv",
   "volume",
   "snapshot",
