@@ -25,7 +25,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
     ...["engine/volume/image-created", "engine/volume/recorded-created"],
   ],
   "CreateVolume from a volume": [
-    ...["driver/create-volume/volume-recorded", "engine/cut/frozen", "engine/cut/cloned-while-frozen"],
+    ...["driver/create-volume/volume-recorded", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
     ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/volume/image-created"],
     ...["engine/volume/recorded-created", "driver/create-volume/volume-ready"],
   ],
@@ -52,8 +52,8 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
   ],
   CreateSnapshot: [
     ...["driver/create-snapshot/snapshot-recorded", "driver/create-snapshot/snapshot-cut"],
-    ...["engine/snapshot/recorded-cutting", "engine/cut/frozen", "engine/cut/cloned-while-frozen"],
-    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/cut"],
+    ...["engine/snapshot/recorded-copying", "engine/copy/frozen", "engine/copy/cloned-while-frozen"],
+    ...["engine/pool/image-written", "engine/pool/image-renamed", "engine/snapshot/copied"],
     "engine/snapshot/recorded-ready",
   ],
   DeleteSnapshot: [
@@ -63,7 +63,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
   CreateVolumeGroupSnapshot: [
     ...["driver/create-group-snapshot/group-recorded", "driver/create-group-snapshot/group-cut"],
     ...["engine/group-snapshot/member-created", "engine/group-snapshot/prepared"],
-    ...["engine/group-snapshot/cut", "engine/group-snapshot/recorded-committed"],
+    ...["engine/group-snapshot/copied", "engine/group-snapshot/recorded-committed"],
     ...["engine/group-snapshot/finished", "engine/group-snapshot/recorded-ready"],
   ],
   DeleteVolumeGroupSnapshot: [
@@ -92,7 +92,7 @@ const ELSEWHERE = [
   /^engine\/arbiter\/tickets-edited/,
   /^engine\/(volume|snapshot)\/(finalizer-added|recorded-(lost|settled|device-lost|faulted|recovered))/,
   /^engine\/volume\/(device-hidden|expansion-recorded|filesystem-grown|image-restored|restore-recorded)/,
-  /^engine\/volume\/(mended|mending-recorded)/,
+  /^engine\/volume\/(repaired|repair-recorded)/,
   /^engine\/volume\/(device-dropped|image-renewed|lease-taken|lease-removed|recorded-let-go)/,
   /^engine\/(services|freezes|group-snapshot|migration|share)\//,
   /^driver\/expand\/offline-noted/,

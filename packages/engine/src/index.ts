@@ -31,7 +31,7 @@ export { isReadOnly } from "./host/mounts.ts";
 export { isGivenAway } from "./leases/given-away.ts";
 export { LEASE_TIMES, type LeaseTimes } from "./leases/image-leases.ts";
 export { mountFault } from "./node/health/fault.ts";
-export { NodeInUse } from "./node/heartbeat/holder.ts";
+export { NodeInUse } from "./node/heartbeat/node-claim.ts";
 export { type Agent, startAgent } from "./node/index.ts";
 export { type FindLeaksOptions, findLeaks } from "./node/leaks/find-leaks.ts";
 export type { ExplainMount, Leak, LeakKind } from "./node/leaks/leak.ts";

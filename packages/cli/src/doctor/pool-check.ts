@@ -1,4 +1,4 @@
-import { heldMessage, type Pool, spaceLow } from "@mooring/engine";
+import { type Pool, spaceLow, writersHeldMessage } from "@mooring/engine";
 import { bytes } from "../output/table.ts";
 import { type Check, check } from "./check.ts";
 
@@ -14,7 +14,7 @@ export function poolCheck(pool: Pool): Check {
     return check(name, "fail", why ?? "not ready");
   }
   const room = `${bytes(status.freeBytes ?? 0)} of ${bytes(status.totalBytes ?? 0)} free`;
-  const held = heldMessage(pool);
+  const held = writersHeldMessage(pool);
   if (held !== undefined) return check(name, "fail", `${room}: ${held}`, MAKE_ROOM);
   const low = spaceLow(pool);
   if (low !== undefined) return check(name, "warn", `${room}: ${low.message}`, MAKE_ROOM);

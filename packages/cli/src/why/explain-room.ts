@@ -1,4 +1,4 @@
-import { heldMessage, Pools, spaceLow, type Volume } from "@mooring/engine";
+import { Pools, spaceLow, type Volume, writersHeldMessage } from "@mooring/engine";
 import { type Context, read } from "./context.ts";
 import { type Finding, finding } from "./finding.ts";
 
@@ -6,7 +6,7 @@ import { type Finding, finding } from "./finding.ts";
 export async function explainRoom(context: Context, { spec }: Volume): Promise<Finding[]> {
   const pool = await read(context, Pools, { name: spec.pool });
   const subject = `Pool ${spec.pool}`;
-  const held = heldMessage(pool);
+  const held = writersHeldMessage(pool);
   const next = `delete claims or snapshots that nobody needs, or: kubectl patch pool ${spec.pool} --type merge -p '{"spec":{"size":BYTES}}'`;
   if (held !== undefined) return [finding("failed", subject, held, { next })];
   const low = spaceLow(pool);

@@ -146,7 +146,7 @@ describe("volume groups of a caller that never comes again after the kill", { co
 
 /** Calls one after the other until one is cut off; after it, what a caller who knows nothing of it does. */
 async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
-  const deleted = await cutOff(supervisor, ids);
+  const deleted = await interrupted(supervisor, ids);
   const sees = await supervisor.call(membersNow);
   if (deleted !== undefined) {
     await vanish(supervisor, ids);
@@ -173,7 +173,7 @@ async function abandoned(supervisor: Supervisor, ids: string[]): Promise<void> {
 }
 
 /** The group's id when it was the deletion that was cut off. */
-async function cutOff(supervisor: Supervisor, volumeIds: string[]): Promise<string | undefined> {
+async function interrupted(supervisor: Supervisor, volumeIds: string[]): Promise<string | undefined> {
   let volumeGroupId = "";
   const calls: ((client: CsiClient) => Promise<unknown>)[] = [
     async ({ volumeGroup: groups }) => {

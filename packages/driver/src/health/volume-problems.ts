@@ -1,11 +1,11 @@
 import { v1 } from "@mooring/csi";
 import {
   type FaultCause,
-  heldMessage,
   isShared,
   type NodeAgent,
   type Pool,
   type Volume,
+  writersHeldMessage,
 } from "@mooring/engine";
 import { isBelowReserve } from "../objects/pool-room.ts";
 import { remountMessage } from "./remount-message.ts";
@@ -76,14 +76,14 @@ const poolClosed: Rule = ({ volume, pool }) => {
 };
 
 const writersHeld: Rule = ({ pool }) => {
-  const why = heldMessage(pool);
+  const why = writersHeldMessage(pool);
   if (pool === undefined || why === undefined) return undefined;
   const message = `pool "${pool.metadata.name}": ${why}`;
   return { status: Status.DEGRADED, reason: "WritersHeld", message };
 };
 
 const poolFull: Rule = ({ pool }) => {
-  if (heldMessage(pool) !== undefined) return undefined;
+  if (writersHeldMessage(pool) !== undefined) return undefined;
   if (pool?.status?.ready !== true || !isBelowReserve(pool)) return undefined;
   const message = `pool "${pool.metadata.name}" is below its reserve: writes to its volumes will be held when it is full`;
   return { status: Status.DEGRADED, reason: "PoolBelowReserve", message };

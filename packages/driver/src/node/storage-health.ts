@@ -1,5 +1,5 @@
 import { type CallContext, v1 } from "@mooring/csi";
-import { heldMessage, layoutOf, mountFault, type Pool, Pools, poolNodes } from "@mooring/engine";
+import { layoutOf, mountFault, type Pool, Pools, poolNodes, writersHeldMessage } from "@mooring/engine";
 import { shortText } from "../health/short-text.ts";
 import { listObjects } from "../objects/find.ts";
 import { isBelowReserve } from "../objects/pool-room.ts";
@@ -48,7 +48,7 @@ async function problemOf(node: NodeContext, pool: Pool): Promise<PoolProblem | u
   if (fault !== undefined) {
     return { status: Status.STORAGE_UNREACHABLE, reason: "PoolFailed", message: `${name}: ${fault}` };
   }
-  const held = heldMessage(pool);
+  const held = writersHeldMessage(pool);
   if (held !== undefined)
     return { status: Status.STORAGE_DEGRADED, reason: "WritersHeld", message: `${name}: ${held}` };
   if (!isBelowReserve(pool)) return undefined;

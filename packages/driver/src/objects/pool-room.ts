@@ -1,9 +1,9 @@
 import {
   DEFAULT_OVERCOMMIT,
   DEFAULT_RESERVE_FRACTION,
-  heldMessage,
   largestVolume,
   type Pool,
+  writersHeldMessage,
 } from "@mooring/engine";
 
 /** Too little is free for anything new; what has been promised may not fit either. */
@@ -26,7 +26,7 @@ function reserveOf({ spec, status }: Pool): number {
  */
 export function availableBytes(pool: Pool): bigint {
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0, ready = false } = pool.status ?? {};
-  if (!ready || isBelowReserve(pool) || heldMessage(pool) !== undefined) return 0n;
+  if (!ready || isBelowReserve(pool) || writersHeldMessage(pool) !== undefined) return 0n;
   const usage = { totalBytes, freeBytes, promisedBytes };
   const promise = largestVolume(usage, { overcommit: overcommitOf(pool), reserve: reserveOf(pool) });
   if (pool.spec.type !== "directory") return BigInt(promise);
@@ -37,7 +37,7 @@ export function availableBytes(pool: Pool): bigint {
 export function describeRoom(pool: Pool): string {
   const { name } = pool.metadata;
   const { totalBytes = 0, freeBytes = 0, promisedBytes = 0 } = pool.status ?? {};
-  if (heldMessage(pool) !== undefined)
+  if (writersHeldMessage(pool) !== undefined)
     return `pool "${name}" is full: its writers are held until there is room`;
   if (isBelowReserve(pool)) return `pool "${name}" has ${freeBytes} bytes free and is below its reserve`;
   return (

@@ -20,7 +20,7 @@ const VALUES: Readonly<Record<Status["state"], { Ready: Condition["status"]; Fen
   };
 
 /** Whether all that is written of a node says the same. */
-export function isSaid(status: Status | undefined, state: Status["state"]): boolean {
+export function isReported(status: Status | undefined, state: Status["state"]): boolean {
   const said = (type: Condition["type"]) => status?.conditions?.find((c) => c.type === type)?.status;
   const { Ready, Fenced } = VALUES[state];
   return status?.state === state && said("Ready") === Ready && said("Fenced") === Fenced;

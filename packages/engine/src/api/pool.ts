@@ -75,7 +75,7 @@ export const Pools = defineResource<Pool>({
 });
 
 /** Why the writers of the pool are held; undefined: they are not. */
-export function heldMessage(pool: Pool | undefined): string | undefined {
+export function writersHeldMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritersHeld")?.message;
 }
 

@@ -1,7 +1,7 @@
 import { commandFailed } from "./exec.ts";
 import { fileExtents } from "./filesystem/extents.ts";
 import { allocatedRanges, type Range } from "./filesystem/ranges.ts";
-import type { Mended } from "./filesystem/repair.ts";
+import type { RepairResult } from "./filesystem/repair.ts";
 import type { Exec } from "./host.ts";
 
 /** The least that can be read past every cache, and all that one unreadable place costs. */
@@ -13,7 +13,7 @@ const GAP = 16 * MIB;
 /** What is said of a place in a file or device that the disk does not give back. */
 const UNREADABLE = /Input\/output error|Structure needs cleaning/;
 
-/** True when the first block of a file or device answers with an input/output error; any other error is thrown. */
+/** True when the first block of a file or device fails with an input/output error; any other error is thrown. */
 export async function firstBlockFails(exec: Exec, path: string, signal?: AbortSignal): Promise<boolean> {
   return (await firstFailure(exec, path, { offset: 0, length: BLOCK }, signal)) !== undefined;
 }
@@ -34,7 +34,7 @@ interface RepairBlocks {
  * Reads everything that a device has stored. A block that cannot be read needs consent to be repaired: zeros are written
  * over it, for which a disk takes another place. Throws when that does not work either.
  */
-export async function repairBlocks(request: RepairBlocks): Promise<Mended> {
+export async function repairBlocks(request: RepairBlocks): Promise<RepairResult> {
   const { exec, device, image, size, consent, signal } = request;
   let lost = 0;
   for await (const range of near(allocatedRanges(fileExtents(image, signal), { from: 0, to: size }))) {

@@ -13,13 +13,13 @@ export function createHost(): Host {
   const spawners = new Spawners();
   const exec = createExec(spawners);
   const clock = createClock();
-  const held = new Set<number>();
-  const holding = inheriting(exec, () => [...held]);
-  const mounts = createMounts(holding, clock);
-  const hold = (fd: number): (() => Promise<void>) => {
-    held.add(fd);
+  const inherited = new Set<number>();
+  const withInherited = inheriting(exec, () => [...inherited]);
+  const mounts = createMounts(withInherited, clock);
+  const inherit = (fd: number): (() => Promise<void>) => {
+    inherited.add(fd);
     return () => {
-      held.delete(fd);
+      inherited.delete(fd);
       return spawners.release(fd);
     };
   };
@@ -27,7 +27,7 @@ export function createHost(): Host {
     exec,
     clock,
     mounts,
-    loops: createLoopDevices(limited(holding, LOOP_COMMAND_MS), mounts, clock),
-    hold,
+    loops: createLoopDevices(limited(withInherited, LOOP_COMMAND_MS), mounts, clock),
+    inherit,
   };
 }

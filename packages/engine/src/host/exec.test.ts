@@ -37,7 +37,7 @@ for (const [how, exec] of [
     await assert.rejects(exec.run("sh", ["-c", "kill -9 $$"]), /ended by SIGKILL/);
   });
 
-  test(`${how}: a helper that stays in the background does not hold the call`, async () => {
+  test(`${how}: a helper that stays in the background does not block the call`, async () => {
     const begin = Date.now();
     const { stdout } = await exec.run("sh", ["-c", "sleep 600 & echo $!"]);
     process.kill(Number(stdout));

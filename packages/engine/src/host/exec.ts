@@ -45,7 +45,7 @@ export function inheriting(exec: Exec, files: () => readonly number[]): Exec {
   };
 }
 
-/** The same with a time limit for every command: a tool that spins must not hold its caller for ever. */
+/** The same with a time limit for every command: a tool that spins must not block its caller for ever. */
 export function limited(exec: Exec, milliseconds: number): Exec {
   const withLimit = (options: ExecOptions = {}): ExecOptions => {
     const limit = AbortSignal.timeout(milliseconds);
@@ -135,7 +135,7 @@ function ended(
   });
 }
 
-/** `close` comes only when every holder of the pipes is gone, so it is not waited for longer than a moment. */
+/** `close` comes only when every process with the pipes open is gone, so it is not waited for longer than a moment. */
 function drained(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -195,7 +195,7 @@ export function cannotStart(file: string, options: Pick<ExecOptions, "cwd">, cau
   return new EngineError("FAILED_PRECONDITION", `${file} is not installed on this machine`, { hint, cause });
 }
 
-/** The error that `run` throws; for callers of `try` that have looked at the exit code themselves. */
+/** The error that `run` throws; for callers of `try` that have checked the exit code themselves. */
 export function commandFailed(file: string, args: readonly string[], result: ExecResult): EngineError {
   const how =
     result.exitCode === null ? `was ended by ${result.signal}` : `failed with exit code ${result.exitCode}`;

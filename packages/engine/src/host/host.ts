@@ -11,7 +11,7 @@ export interface Host {
    * Mount and loop commands started from now on keep this file open, until the returned function is called. A lock on
    * it then outlives this process until the last of them has ended. Close the file after the function has resolved.
    */
-  hold?(fd: number): () => Promise<void>;
+  inherit?(fd: number): () => Promise<void>;
 }
 
 /** How a program is run. */
@@ -91,7 +91,7 @@ export interface LoopDevice {
   directIO: boolean;
   readOnly: boolean;
   sizeBytes: number;
-  /** Cut off from its file for good: every read and write fails. */
+  /** Fenced off from its file for good: every read and write fails. */
   fenced?: boolean;
   /** It goes away with its last user. */
   autoclear?: boolean;
@@ -109,12 +109,12 @@ export interface LoopDevices {
   /** Attaches with direct I/O and 4096-byte sectors; returns the present device when there is one already. */
   attach(backingFile: string, options?: { readOnly?: boolean }): Promise<LoopDevice>;
   /**
-   * Attaches cut off from the first moment: everything fails until `restore`. The same file may have a device of another
+   * Attaches fenced from the first moment: everything fails until `restore`. The same file may have a device of another
    * node beside it. Returns the present device as it is when there is one.
    */
   attachWithheld(backingFile: string): Promise<LoopDevice>;
-  /** Cuts the device off: waits for what is under way, then every read and write fails. */
-  cutOff(device: string): Promise<void>;
+  /** Fences the device: waits for what is under way, then every read and write fails. */
+  fence(device: string): Promise<void>;
   /** Undoes it, for those who have it open as well; the device then has the size of its file. */
   restore(device: string): Promise<void>;
   /**
@@ -122,8 +122,8 @@ export interface LoopDevices {
    * `lastUser`: lets it go with its last user instead, and resolves at once.
    */
   detach(device: string, options?: { lastUser?: boolean }): Promise<void>;
-  /** Who keeps the device busy, as texts for people: mount points, or a holder elsewhere. Empty: nobody. */
-  holders(device: string): Promise<string[]>;
+  /** Who keeps the device busy, as texts for messages: mount points, or a user elsewhere. Empty: nobody. */
+  users(device: string): Promise<string[]>;
   /** Takes up a new size of the backing file. */
   refresh(device: string): Promise<void>;
 }

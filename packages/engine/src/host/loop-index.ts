@@ -31,7 +31,7 @@ export class LoopIndex {
     this.#now = now;
   }
 
-  /** Device names (`loop3`) to look at; each has to be checked, the file may have left it meanwhile. */
+  /** Device names (`loop3`) to read; each has to be checked, the file may have left it meanwhile. */
   candidates(path: string, recent: boolean): readonly string[] {
     const age = this.#now() - this.#at;
     if (!recent || age > RECENT_MS || age < 0) this.#take();

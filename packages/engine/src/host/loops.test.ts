@@ -88,17 +88,17 @@ test("detach sees a mount in another mount namespace", async (t) => {
     .then((result) => {
       ended = result;
     });
-  // Whoever asks for holders claims the device for a moment, in which nobody can mount it: not before it is mounted.
+  // Whoever reads the users claims the device for a moment, in which nobody can mount it: not before it is mounted.
   await until(async () => {
     assert.equal(ended, undefined);
     return existsSync(join(dir, "up"));
   });
-  assert.notDeepEqual(await loops.holders(device.path), []);
+  assert.notDeepEqual(await loops.users(device.path), []);
   assert.deepEqual((await host.mounts.at(join(dir, "m"))).length, 0);
   assert.equal(codeOf(await loops.detach(device.path).catch((e: unknown) => e)), "FAILED_PRECONDITION");
   abort.abort();
   await other;
-  await until(async () => (await loops.holders(device.path)).length === 0);
+  await until(async () => (await loops.users(device.path)).length === 0);
   await loops.detach(device.path);
 });
 
@@ -183,13 +183,13 @@ test("a device of a removed file is never taken for its successor's", async (t) 
   assert.ok(await loops.attach(file));
 });
 
-test("absent, empty and cut images are refused with a reason", async (t) => {
+test("absent, empty and truncated images are refused with a reason", async (t) => {
   const dir = await scratch(t, host);
   assert.equal(codeOf(await loops.attach(join(dir, "none")).catch((e: unknown) => e)), "NOT_FOUND");
   const empty = await sparse(join(dir, "empty"), 0);
   assert.equal(codeOf(await loops.attach(empty).catch((e: unknown) => e)), "DATA_LOSS");
-  const cut = await sparse(join(dir, "cut"), 4097);
-  assert.equal(codeOf(await loops.attach(cut).catch((e: unknown) => e)), "DATA_LOSS");
+  const truncated = await sparse(join(dir, "truncated"), 4097);
+  assert.equal(codeOf(await loops.attach(truncated).catch((e: unknown) => e)), "DATA_LOSS");
   assert.equal(codeOf(await loops.attach(dir).catch((e: unknown) => e)), "FAILED_PRECONDITION");
 });
 

@@ -4,7 +4,7 @@ import { EngineError } from "../errors.ts";
 import { commandFailed } from "./exec.ts";
 import type { Clock, Exec, ExecResult, LoopDevice, LoopDevices, Mounts } from "./host.ts";
 import { LoopFinder } from "./loop-finder.ts";
-import { holdersOf, holdersThatStay } from "./loop-holders.ts";
+import { usersOf, usersThatStay } from "./loop-users.ts";
 import { SIZE_LIMIT_PROGRAM } from "./size-limit.ts";
 import { FENCED_BYTES, readLoop, readLoops, type SysfsLoop } from "./sysfs-loops.ts";
 
@@ -72,8 +72,8 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
     await exec.run("perl", ["-e", SIZE_LIMIT_PROGRAM, device, String(bytes)]);
   };
 
-  const holders = async (device: string): Promise<string[]> =>
-    (await readLoop(deviceName(device))) === undefined ? [] : holdersOf(device, mounts);
+  const users = async (device: string): Promise<string[]> =>
+    (await readLoop(deviceName(device))) === undefined ? [] : usersOf(device, mounts);
 
   /**
    * `blockdev --setro` marks the device, not the attachment: the mark would hit whoever gets the number next, which may
@@ -86,12 +86,10 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
   const detach: LoopDevices["detach"] = async (device, options) => {
     const before = await readLoop(deviceName(device));
     if (before === undefined) return;
-    const users = options?.lastUser
-      ? await holders(device)
-      : await holdersThatStay(() => holders(device), clock);
-    // losetup -d of a mounted device answers 0 and only marks it; so nobody may hold it here.
-    if (users.length > 0 && !options?.lastUser) throw inUse(device, users);
-    if (before.readOnly && users.length === 0) await makeWritable(device);
+    const present = options?.lastUser ? await users(device) : await usersThatStay(() => users(device), clock);
+    // losetup -d of a mounted device answers 0 and only marks it; so nobody may use it here.
+    if (present.length > 0 && !options?.lastUser) throw inUse(device, present);
+    if (before.readOnly && present.length === 0) await makeWritable(device);
     const result = await exec.try("losetup", ["--detach", device]);
     if (!options?.lastUser) await gone(before, result);
   };
@@ -115,11 +113,11 @@ export function createLoopDevices(exec: Exec, mounts: Mounts, clock: Clock): Loo
 
   const at: LoopDevices["at"] = async (device) => readLoop(deviceName(device));
 
-  const cutOff: LoopDevices["cutOff"] = (device) => limit(device, FENCED_BYTES);
+  const fence: LoopDevices["fence"] = (device) => limit(device, FENCED_BYTES);
   const restore: LoopDevices["restore"] = (device) => limit(device, 0);
 
   const find: LoopDevices["find"] = (backingFile, options) => finder.find(backingFile, options);
-  return { list: readLoops, at, find, attach, attachWithheld, cutOff, restore, detach, holders, refresh };
+  return { list: readLoops, at, find, attach, attachWithheld, fence, restore, detach, users, refresh };
 }
 
 function attachArgs(path: string, readOnly: boolean): string[] {
@@ -134,7 +132,7 @@ function withheldArgs(path: string): string[] {
   return ["--find", "--show", "--direct-io=on", ...sizes, path];
 }
 
-/** Only whole sectors of a regular file become a device: the kernel would silently cut the rest off. */
+/** Only whole sectors of a regular file become a device: the kernel would silently leave the rest out. */
 async function attachable(file: string): Promise<string> {
   const path = await realpath(file).catch(() => undefined);
   if (path === undefined) throw new EngineError("NOT_FOUND", `there is no image ${file}`);
@@ -142,7 +140,9 @@ async function attachable(file: string): Promise<string> {
   if (!info.isFile()) throw new EngineError("FAILED_PRECONDITION", `${path} is not a regular file`);
   if (info.size === 0 || info.size % LOOP_SECTOR_BYTES !== 0) {
     const message = `${path} has ${info.size} bytes, which is not a whole number of ${LOOP_SECTOR_BYTES}-byte sectors`;
-    throw new EngineError("DATA_LOSS", message, { hint: "the image was cut; restore it from a snapshot" });
+    throw new EngineError("DATA_LOSS", message, {
+      hint: "the image was truncated; restore it from a snapshot",
+    });
   }
   return path;
 }

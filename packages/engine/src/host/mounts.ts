@@ -5,7 +5,7 @@ import { commandFailed } from "./exec.ts";
 import type { BindOptions, Clock, Exec, ExecResult, MountEntry, MountRequest, Mounts } from "./host.ts";
 import { mountinfoReader } from "./mountinfo.ts";
 
-/** A probe of udev, a process on its way out, or the freeze of a cut can hold a mount for a moment. */
+/** A probe of udev, a process on its way out, or the freeze of a copy can keep a mount busy for a moment. */
 const BUSY_RETRIES = 40;
 const BUSY_WAIT_MS = 50;
 
@@ -81,7 +81,7 @@ async function canonical(path: string): Promise<string> {
 }
 
 /**
- * The same without a look at the path itself: what is mounted there may be a file system that does not answer. A mount
+ * The same without reading the path itself: what is mounted there may be a file system that does not respond. A mount
  * point is never a symbolic link, so where something is mounted this is its name.
  */
 async function inParent(path: string): Promise<string> {
@@ -105,7 +105,7 @@ function stackOrder(entries: MountEntry[]): MountEntry[] {
   return ordered.length === entries.length ? ordered : entries;
 }
 
-/** After a bind mount source and target are one file; this also tells a device node from its look-alike. */
+/** After a bind mount source and target are one file; this also distinguishes a device node from its look-alike. */
 async function sameFile(a: string, b: string): Promise<boolean> {
   const [x, y] = await Promise.all([stat(a), stat(b)]);
   return x.dev === y.dev && x.ino === y.ino;

@@ -20,7 +20,7 @@ export type SpawnerOrder =
   /** Lets a descriptor go. */
   | { close: number };
 
-/** What the spawner answers. */
+/** What the spawner responds. */
 export type SpawnerReply =
   | { id: number; exitCode: number | null; signal: string | null; stdout: string; stderr: string }
   | { id: number; failed: string; code?: string }

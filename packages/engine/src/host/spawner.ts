@@ -142,7 +142,7 @@ export class Spawner {
 
   #end(): void {
     this.#ended = true;
-    // Whether they did their work is not known; the caller looks at the machine again, as after a crash.
+    // Whether they did their work is not known; the caller reads the machine again, as after a crash.
     for (const { reject } of this.#waiting.values())
       reject(new Error("the process that starts programs has ended"));
     for (const closed of this.#closing.values()) closed();

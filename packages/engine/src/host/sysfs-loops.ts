@@ -26,7 +26,7 @@ export async function readLoops(): Promise<SysfsLoop[]> {
 }
 
 /**
- * `loop3` -> its file, for all bound devices. Synchronous on purpose: sysfs answers from memory in microseconds, while
+ * `loop3` -> its file, for all bound devices. Synchronous on purpose: sysfs reads from memory in microseconds, while
  * a trip through the thread pool for each of some hundred devices costs a hundred times that.
  */
 export function backingFiles(): Map<string, string> {
@@ -64,7 +64,7 @@ function attribute(name: string, file: string): string | undefined {
   try {
     return readFileSync(path, "utf8").replace(/\n$/, "");
   } catch {
-    // The device went away between the two looks.
+    // The device went away between the two reads.
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ async function guarded(t: TestContext): Promise<{ file: string; attach(name: str
   return { file: join(dir, "lease-guard"), attach };
 }
 
-const isCutOff = async (device: string): Promise<boolean> => (await host.loops.at(device))?.fenced === true;
+const isFenced = async (device: string): Promise<boolean> => (await host.loops.at(device))?.fenced === true;
 
 test("a new process that has taken back one device leaves the others to the guard", async (t) => {
   const { file, attach } = await guarded(t);
@@ -31,11 +31,11 @@ test("a new process that has taken back one device leaves the others to the guar
 
   const after = await DeviceGuard.open(file, host.clock);
   await after.protect("v-p-1", one, due + 3_600_000);
-  await eventually("the device that nobody took back to be cut off", () => isCutOff(two));
+  await eventually("the device that nobody took back to be cut off", () => isFenced(two));
   assert.ok(host.clock.sinceBoot() >= due, "cut off before its time");
-  assert.equal(await isCutOff(one), false);
+  assert.equal(await isFenced(one), false);
   await after.fence("v-p-1");
-  assert.equal(await isCutOff(one), true);
+  assert.equal(await isFenced(one), true);
 });
 
 test("a new process extends and cuts off what an earlier one has protected", async (t) => {
@@ -50,9 +50,9 @@ test("a new process extends and cuts off what an earlier one has protected", asy
   const after = await DeviceGuard.open(file, host.clock);
   await after.extend(new Map([["v-p-1", due + 3_600_000]]));
   await after.fence("v-q-2");
-  assert.equal(await isCutOff(two), true);
-  await eventually("the time of the others to be over", () => isCutOff(three));
-  assert.equal(await isCutOff(one), false);
+  assert.equal(await isFenced(two), true);
+  await eventually("the time of the others to be over", () => isFenced(three));
+  assert.equal(await isFenced(one), false);
 });
 
 test("the watching does not end while a device of an earlier process is open", async (t) => {
@@ -61,7 +61,7 @@ test("the watching does not end while a device of an earlier process is open", a
   const before = await DeviceGuard.open(file, host.clock);
   await before.protect("v-p-1", device, host.clock.sinceBoot() + LATER_MS);
   await (await DeviceGuard.open(file, host.clock)).close();
-  await eventually("the device to be cut off", () => isCutOff(device));
+  await eventually("the device to be cut off", () => isFenced(device));
 });
 
 test("a device that hangs does not keep others from being cut off", async (t) => {
@@ -77,11 +77,11 @@ test("a device that hangs does not keep others from being cut off", async (t) =>
     const guard = await DeviceGuard.open(`${state}-lease-guard`, host.clock);
     await guard.protect("v-p-1", hung, host.clock.sinceBoot());
     await guard.protect("v-q-2", other, host.clock.sinceBoot());
-    await eventually("the other device to be cut off", () => isCutOff(other));
-    assert.equal(await isCutOff(hung), false);
+    await eventually("the other device to be cut off", () => isFenced(other));
+    assert.equal(await isFenced(hung), false);
   } finally {
     await wasFrozen(mount);
     if (write.exitCode === null) await once(write, "exit");
   }
-  await eventually("the device that hung to be cut off", () => isCutOff(hung));
+  await eventually("the device that hung to be cut off", () => isFenced(hung));
 });

@@ -121,7 +121,7 @@ export class ImageLeases {
   }
 
   /** Nothing gets through this device any more. It is not, or not any more, the one of the image. */
-  async cutOff(image: string, device: string): Promise<void> {
+  async fence(image: string, device: string): Promise<void> {
     await this.#options.guard.protect(image, device, 0);
     await this.#options.guard.fence(image);
   }

@@ -7,7 +7,7 @@ import type { Copies } from "./copy/copies.ts";
 import type { Freezes } from "./freezes/index.ts";
 import type { Sessions } from "./group-snapshot/sessions.ts";
 import type { Fault } from "./health/fault.ts";
-import type { NodeClaim } from "./heartbeat/holder.ts";
+import type { NodeClaim } from "./heartbeat/node-claim.ts";
 import type { OpenPools } from "./open-pools.ts";
 
 /** What a node needs for pools that it has together with others. */
@@ -15,9 +15,9 @@ export interface Sharing {
   /** Names of the shared pools that this node takes part in. */
   pools: ReadonlySet<string>;
   leases: ImageLeases;
-  /** Calls back when an image's device has been cut off here, and when its lease is free to take. */
+  /** Calls back when an image's device has been fenced here, and when its lease is free to take. */
   onTurn(listener: (image: string) => void): void;
-  /** All nodes, to know who answers. */
+  /** All nodes, to know who responds. */
   agents: Informer<NodeAgent>;
   /** `idle`: no device is left, so that every lease can be given back. */
   close(idle: boolean): Promise<void>;
@@ -37,16 +37,16 @@ export interface AgentContext {
   pools: OpenPools;
   /** All Pool objects, other nodes' too. */
   poolObjects: Informer<Pool>;
-  cuts: Copies;
-  /** Milliseconds between two looks at what is attached. */
+  copies: Copies;
+  /** Milliseconds between two checks of what is attached. */
   healthMs: number;
-  /** Devices and file systems that have failed under their users, by volume: what the last look found. */
+  /** Devices and file systems that have failed under their users, by volume: what the last check found. */
   faults: Map<string, Fault>;
   /** Held while a volume's share is changed, and while its device is closed; by volume. */
   shareLocks: KeyedLock;
-  /** Looks in a row that a share's server has not answered, by volume. */
+  /** Probes in a row that a share's server has not answered, by volume. */
   silences: Map<string, { count: number; at: number }>;
-  /** Who this life of the agent has told a share's server to let in, by volume. */
+  /** Who this life of the agent has had a share's server let in, by volume. */
   admitted: Map<string, string>;
   freezes: Freezes;
   /** Barriers under way in this process. */

@@ -27,7 +27,7 @@ const ELSEWHERE: readonly string[] = [
   "engine/volume/recorded-faulted",
   "engine/volume/recorded-recovered",
   "engine/volume/recorded-settled",
-  // Passed by jobs, which hold volumes through tickets: see the crash test of the data services.
+  // Reached by jobs, which have volumes through tickets: see the crash test of the data services.
   ...OF_JOBS,
   // Passed with a shared pool only: see the crash test of the leases.
   ...OF_LEASES,
@@ -49,7 +49,7 @@ async function live(dir: string, type: PoolType, failpoint: string | undefined):
 function crash(type: PoolType, failpoint: string): void {
   test(`${type}: killed at ${failpoint}, the next life ends the work and leaves nothing`, async (t) => {
     const dir = await scratch(t, host);
-    assert.equal(await live(dir, type, failpoint), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(dir, type, failpoint), "SIGKILL", "the failpoint was not reached");
     assert.equal(await live(dir, type, undefined), 0);
 
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
@@ -90,6 +90,6 @@ const cases: [PoolType, string][] = [
   ...names.map((name): [PoolType, string] => [FOLDERS_ONLY.includes(name) ? "directory" : "xfs", name]),
   ...TWICE.map((name): [PoolType, string] => ["btrfs", `${name}#2`]),
   // A subvolume is left there, which an xfs pool has not.
-  ["btrfs", "engine/cut/cloned-while-frozen"],
+  ["btrfs", "engine/copy/cloned-while-frozen"],
 ];
 killEveryFailpoint(cases, { everyday: 1, full: 14 }, ([type, name]) => crash(type, name));

@@ -8,7 +8,7 @@ interface WithError extends KubeObject {
 }
 
 /**
- * Puts a failure where people and the driver look: `status.error` and a warning event. `blank` is the status of an
+ * Puts a failure where operators and the driver read it: `status.error` and a warning event. `blank` is the status of an
  * object that has none yet; `count` keeps the number of failures, for those who wait longer after each. Failures of the
  * store itself are not an object's fault and stay out.
  */
@@ -48,6 +48,6 @@ function reasonOf(code: string): string {
   return code
     .toLowerCase()
     .split("_")
-    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
     .join("");
 }

@@ -20,7 +20,7 @@ const edit = (bench: Bench, change: Partial<VolumeSpec>): Promise<Volume> =>
   });
 
 /** The volume waits in `detaching` for whoever uses its device. */
-const told = (bench: Bench, why: RegExp): Promise<Volume> =>
+const reported = (bench: Bench, why: RegExp): Promise<Volume> =>
   bench.volume("v-p-1", "detaching", ({ status }) => why.test(status?.error?.message ?? ""));
 
 /** Attached again, for the ticket that was there all the time. */
@@ -36,14 +36,14 @@ const healed = (bench: Bench): Promise<Volume> =>
   );
 
 for (const [what, change] of EDITS) {
-  test(`the spec of a mounted volume that says ${what}: its device stays until it is unmounted, that is told, and it comes back`, async (t) => {
+  test(`the spec of a mounted volume that says ${what}: its device stays until it is unmounted, that is reported, and it comes back`, async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
     await bench.createVolume("v-p-1");
     await bench.volume("v-p-1", "detached");
     const target = await mountFor(bench, "v-p-1");
     const loop = await bench.host.loops.find(bench.imagePath("v-p-1"));
     await edit(bench, change);
-    await told(bench, /mounted at/);
+    await reported(bench, /mounted at/);
     await writeFile(join(target, "f"), "written all the time", { flush: true });
     assert.deepEqual(await bench.host.loops.find(bench.imagePath("v-p-1")), loop);
     await bench.host.mounts.unmount(target);
@@ -53,7 +53,7 @@ for (const [what, change] of EDITS) {
     await idle(bench, "v-p-1");
   });
 
-  test(`the spec of a raw volume in use that says ${what}: its device stays until it is closed, that is told, and it comes back`, async (t) => {
+  test(`the spec of a raw volume in use that says ${what}: its device stays until it is closed, that is reported, and it comes back`, async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
     await bench.createVolume("v-p-1", { volumeMode: "Block" });
     await bench.volume("v-p-1", "detached");
@@ -63,7 +63,7 @@ for (const [what, change] of EDITS) {
     t.after(() => user.close().catch(() => {}));
     await user.write("before", 4096);
     await edit(bench, change);
-    await told(bench, /a process has it open/);
+    await reported(bench, /a process has it open/);
     await user.write("after!", 8192);
     await user.datasync();
     assert.notEqual(await bench.host.loops.find(bench.imagePath("v-p-1")), undefined);

@@ -17,7 +17,7 @@ const FAULTED_AT = "2026-01-01T00:00:00.000Z";
 const EDITS: readonly [string, (status: VolumeStatus) => VolumeStatus | undefined][] = [
   ["robustness: faulted", (status) => ({ ...status, robustness: "faulted" })],
   [
-    "a fault that was mended long ago",
+    "a fault that was repaired long ago",
     (status) => ({
       ...status,
       robustness: "faulted",
@@ -62,7 +62,7 @@ async function edit(bench: Bench, change: (status: VolumeStatus) => VolumeStatus
 
 const satisfied = (a: VolumeAttachment) => ticketStatus(a, "csi-w")?.satisfied === true;
 
-async function held(t: TestContext): Promise<{ bench: Bench; target: string; before: Volume }> {
+async function mounted(t: TestContext): Promise<{ bench: Bench; target: string; before: Volume }> {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -74,7 +74,7 @@ async function held(t: TestContext): Promise<{ bench: Bench; target: string; bef
 
 test("whatever is written by hand into the status of a volume in use, it stays attached to its device and the status is put right", async (t) => {
   covers("LHA-004");
-  const { bench, target, before } = await held(t);
+  const { bench, target, before } = await mounted(t);
   const loop = await bench.host.loops.find(bench.imagePath("v-p-1"));
   for (const [what, change] of EDITS) {
     await edit(bench, change);
@@ -120,7 +120,7 @@ test("a lost image is not made anew, empty, because somebody wrote that the volu
   assert.equal(lost.status?.salvage?.cause, "image-lost");
 });
 
-test("a fault that is not mended stays, whoever writes that the volume is healthy", async (t) => {
+test("a fault that is not repaired stays, whoever writes that the volume is healthy", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -141,7 +141,7 @@ test("a fault that is not mended stays, whoever writes that the volume is health
 
 test("the status of an attachment that is edited or deleted is built again, and nobody loses the volume by it", async (t) => {
   covers("LHA-031");
-  const { bench, target, before } = await held(t);
+  const { bench, target, before } = await mounted(t);
   const { status: good } = await until(bench.store, VolumeAttachments, "v-p-1", satisfied);
   const edits: ((a: VolumeAttachment) => VolumeAttachment)[] = [
     ({ status: _, ...rest }) => rest,
@@ -160,7 +160,7 @@ test("the status of an attachment that is edited or deleted is built again, and 
       status: { moves: { nodeID: "x", count: 99, basis: "x", movedAt: "2999-01-01T00:00:00Z" } },
     }),
   ];
-  const told = (status: VolumeAttachment["status"]) => {
+  const results = (status: VolumeAttachment["status"]) => {
     const {
       generationCounter: _,
       moves: __,
@@ -178,7 +178,7 @@ test("the status of an attachment that is edited or deleted is built again, and 
       { name: "v-p-1" },
       { change: change, subresource: "status" },
     );
-    await until(bench.store, VolumeAttachments, "v-p-1", ({ status }) => told(status) === told(good));
+    await until(bench.store, VolumeAttachments, "v-p-1", ({ status }) => results(status) === results(good));
     assert.deepEqual(essence(await bench.volume("v-p-1", "attached")), essence(before));
   }
   await writeFile(join(target, "f"), "after all", { flush: true });

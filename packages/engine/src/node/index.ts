@@ -18,9 +18,9 @@ import { Copies } from "./copy/copies.ts";
 import { Freezes } from "./freezes/index.ts";
 import { runGroups } from "./group-snapshot/index.ts";
 import { Sessions } from "./group-snapshot/sessions.ts";
-import { claimNode } from "./heartbeat/holder.ts";
-import { beat, keepBeating, sayGone } from "./heartbeat/index.ts";
-import { heldDevices } from "./held-devices.ts";
+import { beat, keepBeating, reportGone } from "./heartbeat/index.ts";
+import { claimNode } from "./heartbeat/node-claim.ts";
+import { openDevices } from "./open-devices.ts";
 import { OpenPools } from "./open-pools.ts";
 import type { AgentOptions, AgentPool } from "./options.ts";
 import { detachOrphans } from "./orphans.ts";
@@ -41,7 +41,7 @@ export interface Agent {
 }
 
 /**
- * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, cuts its
+ * The engine on one node: opens its Pools, makes, attaches, grows and removes the images of its Volumes, makes its
  * Snapshots, and says that the node is alive. Resolves when the pools have been opened, or their failures recorded.
  * Throws NodeInUse when another agent runs for the node; `done` rejects with it when one has taken the node over.
  */
@@ -66,7 +66,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     poolObjects: informers.pools,
     events: new EventRecorder(store, { component: DRIVER_NAME, host: nodeID, logger }),
     pools: new OpenPools(),
-    cuts: new Copies(),
+    copies: new Copies(),
     healthMs: options.healthMs ?? HEALTH_MS,
     faults: new Map(),
     shareLocks: new KeyedLock(),
@@ -83,7 +83,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const informing = all.map((informer) => informer.run(signal));
     await Promise.all(all.map((informer) => informer.synced(signal)));
     const pooling = runPools(context, informers, AbortSignal.any([signal, failing.signal]));
-    // Before volumes are looked at, so that none of them reports a pool that was about to be opened.
+    // Before volumes are read, so that none of them reports a pool that was about to be opened.
     await pooling.tried;
     await detachAllOrphans(context);
     await sweepLeases(context, volumes).catch((error: unknown) => {
@@ -175,8 +175,8 @@ async function release(context: AgentContext, devicesToo: boolean): Promise<void
 /** Others need not wait for this node, nor for the leases that it has: unless a device of it is left. */
 async function sayGoodBye(context: AgentContext): Promise<void> {
   const { logger, sharing } = context;
-  const held = await heldDevices(context);
-  if (held.length > 0) logger.info({ held }, "devices stay; this node is not said to be gone");
-  await sharing?.close(held.length === 0);
-  if (held.length === 0) await sayGone(context);
+  const open = await openDevices(context);
+  if (open.length > 0) logger.info({ open }, "devices stay; this node is not reported as gone");
+  await sharing?.close(open.length === 0);
+  if (open.length === 0) await reportGone(context);
 }

@@ -31,7 +31,7 @@ export class OpenPools {
     this.#pools.delete(name);
   }
 
-  /** Something in the pool has changed: its usage is to be looked at again. */
+  /** Something in the pool has changed: its usage is to be read again. */
   touched(name: string): void {
     for (const listener of this.#touched) listener(name);
   }

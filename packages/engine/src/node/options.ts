@@ -16,7 +16,7 @@ export interface AgentPool {
   /** All volumes together may be so many times as large as the pool; default 1. */
   overcommit?: number;
   reserve?: number;
-  /** Its writers are held before it is full. */
+  /** Its writers are held (frozen) before it is full. */
   holdWriters?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface AgentOptions {
   releaseOnStop?: boolean;
   /** The IPv4 address by which this node reaches the others, and they it; default the first that it has. */
   address?: string;
-  /** Milliseconds between two looks at the health of what is attached; default 10,000. */
+  /** Milliseconds between two checks of the health of what is attached; default 10,000. */
   healthMs?: number;
   /** Stops the agent: steps under way end, idle pools are closed, volumes in use stay as they are. */
   signal: AbortSignal;

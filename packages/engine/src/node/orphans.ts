@@ -17,7 +17,7 @@ export async function detachOrphans(context: AgentContext, pool: OpenPool): Prom
     if ((await host.loops.find(loop.backingFile))?.path !== loop.path) continue;
     const volume = await getIfAny(store, Volumes, { name: id }, signal);
     if (volume !== undefined) continue;
-    const users = await host.loops.holders(loop.path);
+    const users = await host.loops.users(loop.path);
     if (users.length > 0) {
       logger.warn({ device: loop.path, image: id, users }, "a device without a volume is in use; it stays");
       continue;

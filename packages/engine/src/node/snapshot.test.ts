@@ -104,7 +104,7 @@ for (const type of sample(BLOCK_POOLS, { everyday: 1 })) {
   });
 }
 
-test("a snapshot waits until its volume is held, and outlives it", everyday(), async (t) => {
+test("a snapshot waits until its volume is attached, and outlives it", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -115,12 +115,12 @@ test("a snapshot waits until its volume is held, and outlives it", everyday(), a
   const waiting = await bench.snapshot("s-p-1", (s) => s.metadata.finalizers?.length === 1);
   assert.equal(waiting.status?.creationTime, undefined);
   await bench.attached("v-p-1");
-  const cut = await bench.snapshot("s-p-1");
+  const made = await bench.snapshot("s-p-1");
   await bench.detached("v-p-1");
   await bench.deleted(Volumes, "v-p-1");
   const [kept, snapshot] = [await readFile(bench.imagePath("s-p-1")), await bench.snapshot("s-p-1")];
   assert.equal(kept.subarray(4096, 4103).toString(), "payload");
-  assert.equal(snapshot.status?.creationTime, cut.status?.creationTime);
+  assert.equal(snapshot.status?.creationTime, made.status?.creationTime);
 });
 
 test("a mount that is covered by another is not frozen in its place", everyday(), async (t) => {
@@ -134,7 +134,7 @@ test("a mount that is covered by another is not frozen in its place", everyday()
   await unmountAndDelete(bench, "v-p-1", target);
 });
 
-test("a raw device in use is cut with everything that was written to it", everyday(), async (t) => {
+test("a raw device in use is copied with everything that was written to it", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1", { volumeMode: "Block" });
   await bench.volume("v-p-1", "detached");
@@ -149,7 +149,7 @@ test("a raw device in use is cut with everything that was written to it", everyd
 });
 
 test(
-  "a snapshot that was asked for before its volume is cut once the volume is there",
+  "a snapshot that was requested before its volume is made once the volume is there",
   everyday(),
   async (t) => {
     const bench = await Bench.open(t);
@@ -158,8 +158,8 @@ test(
     await bench.createVolume("v-p-1");
     await bench.volume("v-p-1", "detached");
     await bench.attached("v-p-1");
-    const cut = await bench.snapshot("s-p-1");
-    assert.deepEqual([cut.status?.error, cut.status?.failures], [undefined, undefined]);
+    const made = await bench.snapshot("s-p-1");
+    assert.deepEqual([made.status?.error, made.status?.failures], [undefined, undefined]);
   },
 );
 
@@ -189,7 +189,7 @@ test(
 );
 
 test(
-  "a lost snapshot image is reported; its volume is not cut again under the old time",
+  "a lost snapshot image is reported; its volume is not copied again under the old time",
   everyday(),
   async (t) => {
     const bench = await Bench.open(t);
@@ -209,7 +209,7 @@ test(
 );
 
 test(
-  "a folder in use is not copied half old, half new: the snapshot says what to do, and is cut later",
+  "a folder in use is not copied half old, half new: the snapshot says what to do, and is made later",
   everyday(),
   async (t) => {
     const bench = await Bench.open(t, "directory");

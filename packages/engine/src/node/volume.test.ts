@@ -179,7 +179,7 @@ test("a lost image is reported and never made anew; found again, the volume work
   assert.equal(healed.status?.robustness, "healthy");
 });
 
-test("a cut image is not attached", everyday(), async (t) => {
+test("a truncated image is not attached", everyday(), async (t) => {
   const bench = await Bench.open(t);
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -208,7 +208,7 @@ test(
   },
 );
 
-test("an agent that is stopped while it starts lets go of everything", thorough(), async (t) => {
+test("an agent that is stopped while it starts closes everything", thorough(), async (t) => {
   const bench = await Bench.open(t);
   await bench.stop();
   for (const wait of [0, 5, 20, 40]) {

@@ -35,8 +35,8 @@ export interface PoolBackend {
   leave(): Promise<void>;
   usage(): Promise<PoolUsage>;
   /** Writes into images wait until there is room again: nothing may be opened for writing meanwhile. */
-  held(): Promise<boolean>;
-  /** Makes sure that who holds the writers is there; nothing where nobody does. */
+  writersHeld(): Promise<boolean>;
+  /** Starts the keeper of the pool's writers where it has died; nothing where the pool has none. */
   watch(): Promise<void>;
   /** Makes the file behind the pool, and its file system, larger while it is in use. Never smaller. */
   enlarge(size: number): Promise<void>;
@@ -50,15 +50,15 @@ export interface PoolBackend {
   /** A copy of `source` (a volume or a snapshot) at one point in time; `size` may be larger. */
   clone(source: string, id: string, size: number, signal?: AbortSignal): Promise<Image>;
   /**
-   * Copies what would take long to copy in the cut, while it is being written to. For the next `beginCut` of the same
+   * Copies what would take long to copy in the group copy, while it is being written to. For the next `beginCopy` of the same
    * copies, after which, or instead of which, it is dropped. Throws RESOURCE_EXHAUSTED below the reserve.
    */
-  copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies>;
+  preCopy(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies>;
   /**
    * Copies of several images at one moment, see `GroupCopy`; each as large as its source. Nobody else may copy, grow or
    * remove the sources until it is finished or abandoned. Throws RESOURCE_EXHAUSTED when not all of them fit.
    */
-  beginCut(copies: readonly Copy[], early?: PreCopies): Promise<GroupCopy>;
+  beginCopy(copies: readonly Copy[], preCopies?: PreCopies): Promise<GroupCopy>;
   /**
    * Puts a copy of `source` in the place of `id`, whose bytes are gone then: the old image or the new one is there at
    * any moment, never none. `size` is the least that the image has afterwards. Refused while the image is attached.
@@ -68,7 +68,7 @@ export interface PoolBackend {
   grow(id: string, size: number): Promise<Image>;
   /**
    * Puts a copy in the image's place: whoever still has the old file open writes into a file without a name from then
-   * on. For a shared pool's image whose last holder was not seen to let go.
+   * on. For a shared pool's image whose last lease holder was not seen to close it.
    */
   renew(id: string): Promise<void>;
   /** Resolves when the data is gone; an absent image is fine. */

@@ -21,7 +21,7 @@ const afterRename = failpoint("engine/pool/backing-renamed");
 const afterAttach = failpoint("engine/pool/backing-attached");
 const afterMount = failpoint("engine/pool/backing-mounted");
 
-/** What differs between the file systems that can hold a pool. */
+/** What differs between the file systems that a pool can be on. */
 export interface PoolFilesystem {
   type: "xfs" | "btrfs";
   mkfs: { tool: string; args: readonly string[] };
@@ -30,7 +30,7 @@ export interface PoolFilesystem {
 }
 
 /**
- * The sparse file behind a pool, made when it is not there, attached and mounted. Every step looks first, so that it
+ * The sparse file behind a pool, made when it is not there, attached and mounted. Every step reads first, so that it
  * can be repeated from wherever a killed process stopped.
  */
 export async function openBacking(
@@ -56,7 +56,7 @@ export async function openBacking(
     await host.loops.detach(device.path).catch(() => {});
     throw error;
   });
-  if (!(await answers(backing.mount))) {
+  if (!(await isReadable(backing.mount))) {
     // A file system that has shut itself down (the disk below was full, say) works again after a new mount.
     await host.mounts.unmount(backing.mount);
     await host.mounts.mount(request);
@@ -89,11 +89,11 @@ async function requireMounted(folder: string, mount: string): Promise<void> {
   if (outside.dev === inside.dev) throw new EngineError("UNAVAILABLE", `${mount} is not mounted`);
 }
 
-async function answers(mount: string): Promise<boolean> {
+async function isReadable(mount: string): Promise<boolean> {
   return (await readdir(mount).catch(unlessShutDown)) !== undefined;
 }
 
-/** A full disk keeps no pool from opening: the head of its file system tells the size meanwhile, and the next open records it. */
+/** A full disk keeps no pool from opening: the head of its file system gives the size meanwhile, and the next open records it. */
 function unlessFull(error: unknown): undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
@@ -153,7 +153,7 @@ export async function closeBacking(host: Host, layout: PoolLayout): Promise<void
  */
 async function letGo(host: Host, device: string): Promise<void> {
   for (let wait = 10; wait < LET_GO_MS; wait *= 2) {
-    if ((await host.loops.holders(device)).length === 0) return host.loops.detach(device);
+    if ((await host.loops.users(device)).length === 0) return host.loops.detach(device);
     await host.clock.sleep(wait);
   }
   await host.loops.detach(device, { lastUser: true });

@@ -4,7 +4,7 @@ import { syncFolder } from "@mooring/store";
 import { EngineError } from "../errors.ts";
 import { absent } from "./file-images.ts";
 
-/** What a pool's folder says of its file, so that one that has gone or was cut is not taken for a new or a small one. */
+/** What a pool's folder records of its file, so that one that has gone or was truncated is not taken for a new or a small one. */
 function recordPath(folder: string): string {
   return join(folder, "pool.json");
 }
@@ -74,6 +74,6 @@ export async function requireWhole(folder: string, file: string): Promise<void> 
   if (!present.isFile()) return;
   const expected = Math.max(recorded ?? 0, await filesystemSize(file));
   if (present.size >= expected) return;
-  const message = `the pool's file ${file} was cut: it has ${present.size} bytes, and had ${expected}`;
+  const message = `the pool's file ${file} was truncated: it has ${present.size} bytes, and had ${expected}`;
   throw new EngineError("DATA_LOSS", message, { hint });
 }

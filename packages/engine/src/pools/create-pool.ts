@@ -36,7 +36,7 @@ export interface PoolOptions extends PoolLimits {
   shared?: { source: string; nodeID: string };
 }
 
-/** Volumes are whole sectors: a loop device would cut off the rest. */
+/** Volumes are whole sectors: a loop device would leave out the rest. */
 const SECTOR_BYTES = 4096;
 
 /** A pool on this machine. Nothing happens before `open`. */
@@ -149,7 +149,7 @@ class LocalPool implements PoolBackend {
     return { ...room, promisedBytes: promisedBy(this.#promised) };
   }
 
-  async held(): Promise<boolean> {
+  async writersHeld(): Promise<boolean> {
     return false;
   }
 
@@ -222,17 +222,17 @@ class LocalPool implements PoolBackend {
     });
   }
 
-  async copyEarly(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies> {
+  async preCopy(copies: readonly Copy[], signal?: AbortSignal): Promise<PreCopies> {
     this.#requireOpen();
     const usage = await this.usage();
     requireBudget(usage, this.#rules(usage), 0);
     const works = await Promise.all(
       copies.map(async (copy) => sized(copy, await this.#present(copy.source))),
     );
-    return this.#copier.copyEarly?.(works, signal) ?? { drop: async () => {} };
+    return this.#copier.preCopy?.(works, signal) ?? { drop: async () => {} };
   }
 
-  async beginCut(copies: readonly Copy[], early?: PreCopies): Promise<GroupCopy> {
+  async beginCopy(copies: readonly Copy[], preCopies?: PreCopies): Promise<GroupCopy> {
     this.#requireOpen();
     const reserved: string[] = [];
     const giveBack = (): void => {
@@ -244,13 +244,13 @@ class LocalPool implements PoolBackend {
         await this.#reserve(id, size);
         reserved.push(id);
       }
-      const cut = await this.#copier.begin(works, early);
+      const copying = await this.#copier.begin(works, preCopies);
       return {
         atomicity: this.#copier.atomicity,
-        cut: () => cut.cut(),
-        finish: () => cut.finish(),
+        copy: () => copying.copy(),
+        finish: () => copying.finish(),
         abandon: async () => {
-          await cut.abandon();
+          await copying.abandon();
           for (const { id } of works) await this.#images.remove(id);
           giveBack();
         },

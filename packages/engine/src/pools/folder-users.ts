@@ -20,8 +20,8 @@ function isBelow(path: string, folder: string): boolean {
 }
 
 function longestPrefix(mounts: readonly MountEntry[], folder: string): MountEntry | undefined {
-  const holding = mounts.filter((m) => m.target === "/" || m.target === folder || isBelow(folder, m.target));
-  return holding.reduce<MountEntry | undefined>(
+  const over = mounts.filter((m) => m.target === "/" || m.target === folder || isBelow(folder, m.target));
+  return over.reduce<MountEntry | undefined>(
     (best, m) => (best === undefined || m.target.length >= best.target.length ? m : best),
     undefined,
   );

@@ -7,7 +7,7 @@ import type { PoolLayout } from "./layout.ts";
 import { reflinkCopier, settled } from "./reflink-copier.ts";
 import { subvolumeCopier } from "./subvolume-copier.ts";
 
-/** How pools of this type cut several images. `maker`: as for images. */
+/** How pools of this type copy several images at once. `maker`: as for images. */
 export function copierOf(
   type: PoolType,
   host: Host,
@@ -17,7 +17,7 @@ export function copierOf(
     case "xfs":
       return reflinkCopier(layout.images, maker);
     case "btrfs":
-      return subvolumeCopier(host, layout.images, layout.cuts);
+      return subvolumeCopier(host, layout.images, layout.groupCopies);
     case "directory":
       return folderCutter(images);
   }
@@ -31,7 +31,7 @@ function folderCutter(store: ImageStore): GroupCopier {
     begin: async (copies) => {
       let made: Image[] = [];
       return {
-        cut: async () => {
+        copy: async () => {
           const images: Image[] = [];
           await settled(
             copies.map(async ({ from, id, size }) => images.push(await store.clone(from, id, size))),

@@ -8,13 +8,13 @@ export interface Copy {
   id: string;
   /** Bytes of the image to make; default the source's. Fewer are refused with OUT_OF_RANGE. */
   size?: number;
-  /** Nobody writes to the source during the cut: then a copy that was made before is brought up to date. */
+  /** Nobody writes to the source during the copy: then a pre-copy is brought up to date. */
   still?: boolean;
 }
 
-/** Copies of images that take long to clone, made while they are being written to. For one `beginCut`, or none. */
+/** Copies of images that take long to clone, made while they are being written to. For one `beginCopy`, or none. */
 export interface PreCopies {
-  /** Removes those that no cut has taken; more than once is fine. */
+  /** Removes those that no group copy has taken; more than once is fine. */
   drop(): Promise<void>;
 }
 
@@ -24,27 +24,30 @@ export interface PreCopies {
  */
 export interface GroupCopy {
   /**
-   * `one-moment`: all images are cut by a single operation, whatever is written meanwhile. `each`: every image at a
+   * `one-moment`: all images are copied by a single operation, whatever is written meanwhile. `each`: every image at a
    * moment of its own, so writers must be quiet from the first to the last.
    */
   readonly atomicity: "one-moment" | "each";
   /** Fixes the content. Nothing of it has a name of its own yet. */
-  cut(): Promise<void>;
-  /** Turns what was cut into images, on disk when this resolves. */
+  copy(): Promise<void>;
+  /** Turns what was copied into images, on disk when this resolves. */
   finish(): Promise<Image[]>;
   /** Removes whatever has been made; also after a failure of the others, and more than once. */
   abandon(): Promise<void>;
 }
 
-/** How a kind of pool cuts; sources are there, ids and space have been seen to. */
+/** How a kind of pool copies groups; sources are there, ids and space have been seen to. */
 export interface GroupCopier {
   readonly atomicity: GroupCopy["atomicity"];
   /** Removes what killed processes left, when the pool is opened. */
   sweep(): Promise<void>;
   /** Absent where nothing takes long. */
-  copyEarly?(copies: readonly Work[], signal?: AbortSignal): Promise<PreCopies>;
-  /** `early`: of an earlier `copyEarly` of this cutter. */
-  begin(copies: readonly Work[], early?: PreCopies): Promise<Pick<GroupCopy, "cut" | "finish" | "abandon">>;
+  preCopy?(copies: readonly Work[], signal?: AbortSignal): Promise<PreCopies>;
+  /** `preCopies`: of an earlier `preCopy` of this copier. */
+  begin(
+    copies: readonly Work[],
+    preCopies?: PreCopies,
+  ): Promise<Pick<GroupCopy, "copy" | "finish" | "abandon">>;
 }
 
 /** A copy whose source has been found. */

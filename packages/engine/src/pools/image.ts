@@ -1,7 +1,7 @@
-/** A file, or a folder for `directory` pools, that holds a volume's or a snapshot's bytes. */
+/** A file, or a folder for `directory` pools, with a volume's or a snapshot's bytes. */
 export interface Image {
   id: string;
   path: string;
-  /** Bytes the volume may hold. */
+  /** Size of the volume in bytes. */
   size: number;
 }

@@ -11,21 +11,21 @@ export interface PoolLayout {
   shared?: { source: string; mount: string };
   images: string;
   /** btrfs: snapshots of `images` from which a group's images are being taken. */
-  cuts: string;
+  groupCopies: string;
 }
 
 /** Where a pool of this type has what below its folder. */
 export function poolLayout(type: PoolType, folder: string): PoolLayout {
   const lock = join(folder, "lock");
   if (type === "directory")
-    return { folder, lock, images: join(folder, "images"), cuts: join(folder, "cuts") };
+    return { folder, lock, images: join(folder, "images"), groupCopies: join(folder, "cuts") };
   const mount = join(folder, "mnt");
   return {
     folder,
     lock,
     backing: { file: join(folder, "pool.img"), mount },
     images: join(mount, "images"),
-    cuts: join(mount, "cuts"),
+    groupCopies: join(mount, "cuts"),
   };
 }
 
@@ -35,6 +35,6 @@ export function poolLayout(type: PoolType, folder: string): PoolLayout {
  */
 export function sharedLayout(folder: string, source: string): PoolLayout {
   const mount = join(folder, "mnt");
-  const parts = { images: join(mount, "images"), cuts: join(mount, "cuts") };
+  const parts = { images: join(mount, "images"), groupCopies: join(mount, "cuts") };
   return { folder, lock: join(folder, "lock"), shared: { source, mount }, ...parts };
 }

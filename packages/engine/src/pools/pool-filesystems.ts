@@ -32,7 +32,7 @@ export async function plainFolder(path: string): Promise<void> {
 }
 
 /**
- * One subvolume for all images, so that one snapshot can cut them all, without copy-on-write (`+C`): with checksums
+ * One subvolume for all images, so that one snapshot can copy them all, without copy-on-write (`+C`): with checksums
  * 4 KiB writes are eight times slower, and a clone's target must have the same attribute as its source (else EINVAL).
  * The attribute is set again at every open, since a kill may have come between the two commands.
  */

@@ -14,7 +14,7 @@ test("a command that a killed process left behind keeps the lock until it has en
   let file = -1;
   const spying: Host = {
     ...host,
-    hold: (fd) => {
+    inherit: (fd) => {
       file = fd;
       return async () => {};
     },
@@ -55,7 +55,7 @@ test("without flock the error names the package to install", async (t) => {
   }
 });
 
-test("mount and loop commands get the held files, other programs do not", async (t) => {
+test("mount and loop commands inherit the lock's file, other programs do not", async (t) => {
   const dir = await scratch(t, host);
   const own = createHost();
   const lock = await acquirePoolLock(join(dir, "lock"), own);

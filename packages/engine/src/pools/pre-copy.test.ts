@@ -88,7 +88,7 @@ async function make(changes: readonly Change[], handle: FileHandle, { path }: Im
 
 const changes = fc.array(change, { maxLength: 60 });
 
-test("an image in many pieces is cut with the bytes of the moment of its cut, whatever was written before and after", async (t) => {
+test("an image in many pieces is copied with the bytes of the moment of its copy, whatever was written before and after", async (t) => {
   covers("KEP-002");
   const pool = await openPool(t);
   const image = await inPieces(pool, "v-p-1");
@@ -97,17 +97,17 @@ test("an image in many pieces is cut with the bytes of the moment of its cut, wh
   const checked = fc.assert(
     fc.asyncProperty(changes, changes, changes, changes, async (during, between, last, after) => {
       const copy = { source: image.id, id: `s-${round++}`, still: true };
-      const [early] = await Promise.all([pool.copyEarly([copy]), make(during, handle, image)]);
-      assert.equal((await temporaries(image)).length, 1, "it was copied early");
+      const [preCopies] = await Promise.all([pool.preCopy([copy]), make(during, handle, image)]);
+      assert.equal((await temporaries(image)).length, 1, "it was pre-copied");
       await make(between, handle, image);
-      const cut = await pool.beginCut([copy], early);
+      const groupCopy = await pool.beginCopy([copy], preCopies);
       await make(last, handle, image);
       const wanted = await digest(image.path);
-      await cut.cut();
+      await groupCopy.copy();
       await make(after, handle, image);
-      const [made] = await cut.finish();
+      const [made] = await groupCopy.finish();
       assert.equal(await digest(made?.path ?? ""), wanted);
-      await early.drop();
+      await preCopies.drop();
       assert.deepEqual(await temporaries(image), []);
       await pool.remove(copy.id);
     }),
@@ -117,51 +117,51 @@ test("an image in many pieces is cut with the bytes of the moment of its cut, wh
   await checked.finally(() => handle.close());
 });
 
-test("an early copy goes along when its image becomes another file, and grows with it", async (t) => {
+test("a pre-copy goes along when its image becomes another file, and grows with it", async (t) => {
   const pool = await openPool(t);
   const image = await inPieces(pool, "v-p-1");
   const copy = { source: image.id, id: "s-1", still: true };
   await pool.clone(image.id, "s-old", image.size);
-  const early = await pool.copyEarly([copy]);
+  const preCopies = await pool.preCopy([copy]);
   await inPieces(pool, "v-p-2");
   await pool.replace("v-p-2", image.id, image.size);
   await pool.grow(image.id, 2 * image.size);
-  const cut = await pool.beginCut([copy], early);
-  await cut.cut();
-  const [made] = await cut.finish();
+  const groupCopy = await pool.beginCopy([copy], preCopies);
+  await groupCopy.copy();
+  const [made] = await groupCopy.finish();
   assert.equal((await stat(made?.path ?? "")).size, 2 * image.size);
   assert.equal(await digest(made?.path ?? ""), await digest(image.path));
 });
 
-test("an image that is written to during its cut is not put together from two moments", async (t) => {
+test("an image that is written to during its copy is not put together from two moments", async (t) => {
   const pool = await openPool(t);
   const image = await inPieces(pool, "v-p-1");
   const copy = { source: image.id, id: "s-1" };
-  const early = await pool.copyEarly([copy]);
-  const cut = await pool.beginCut([copy], early);
-  await early.drop();
-  assert.deepEqual(await temporaries(image), [], "what was made early is of no use");
-  await cut.cut();
-  await cut.finish();
+  const preCopies = await pool.preCopy([copy]);
+  const groupCopy = await pool.beginCopy([copy], preCopies);
+  await preCopies.drop();
+  assert.deepEqual(await temporaries(image), [], "the pre-copy is of no use");
+  await groupCopy.copy();
+  await groupCopy.finish();
   assert.equal(await digest((await pool.find("s-1"))?.path ?? ""), await digest(image.path));
 });
 
-test("an image in few pieces is not copied early; what no cut takes is removed", async (t) => {
+test("an image in few pieces is not pre-copied; what no group copy takes is removed", async (t) => {
   const pool = await openPool(t);
   const image = await pool.create("v-p-1", 16 * MIB);
-  const none = await pool.copyEarly([{ source: image.id, id: "s-1", still: true }]);
+  const none = await pool.preCopy([{ source: image.id, id: "s-1", still: true }]);
   assert.deepEqual(await temporaries(image), []);
   await none.drop();
   await inPieces(pool, "v-p-2");
   const copy = { source: "v-p-2", id: "s-2", still: true };
-  const dropped = await pool.copyEarly([copy]);
+  const dropped = await pool.preCopy([copy]);
   await dropped.drop();
   await dropped.drop();
   assert.deepEqual(await temporaries(image), []);
-  const early = await pool.copyEarly([copy]);
-  const cut = await pool.beginCut([copy], early);
-  await cut.abandon();
-  await early.drop();
+  const preCopies = await pool.preCopy([copy]);
+  const groupCopy = await pool.beginCopy([copy], preCopies);
+  await groupCopy.abandon();
+  await preCopies.drop();
   assert.deepEqual(await temporaries(image), []);
   assert.equal(await pool.find("s-2"), undefined);
 });

@@ -5,10 +5,10 @@ import { Copier } from "../host/filesystem/copier.ts";
 import { writeSparse } from "./durable.ts";
 import type { Image } from "./image.ts";
 
-const begun = failpoint("engine/group-snapshot/early-copy-begun");
-const followed = failpoint("engine/group-snapshot/early-copy-close");
+const begun = failpoint("engine/group-snapshot/pre-copy-begun");
+const followed = failpoint("engine/group-snapshot/pre-copy-close");
 
-/** An image in fewer pieces is cloned in some 20 ms, so that a look at it would gain nothing. */
+/** An image in fewer pieces is cloned in some 20 ms, so that a pre-copy of it would gain nothing. */
 const WORTH_IT = 512;
 /** Near enough: so many pieces are left for the moment that counts. */
 const NEAR = 256;
@@ -31,7 +31,7 @@ export class PreCopy {
   }
 
   /**
-   * Undefined: a clone takes no time, or an early one cannot be made, so that a whole one has to do. The image may be
+   * Undefined: a clone takes no time, or a pre-copy cannot be made, so that a whole one has to do. The image may be
    * written to. Throws RESOURCE_EXHAUSTED when the pool is full.
    */
   static async begin(image: Image, path: string, signal?: AbortSignal): Promise<PreCopy | undefined> {

@@ -10,12 +10,12 @@ import { PreCopy } from "./pre-copy.ts";
 
 const reflinked = failpoint("engine/group-snapshot/reflinked");
 
-/** Images that are copied early side by side: the pool's log is one for all of them. */
+/** Images that are pre-copied side by side: the pool's log is one for all of them. */
 const AT_ONCE = 2;
 
 /**
  * One reflink per image, all at once. Each is atomic; that they are one moment is for the caller to see to. Images in
- * many pieces are copied early, as far as their writers are kept still for the rest. `maker`: as for images.
+ * many pieces are pre-copied, as far as their writers are kept still for the rest. `maker`: as for images.
  */
 export function reflinkCopier(folder: string, maker = ""): GroupCopier {
   const temporary = (id: string): string => join(folder, temporaryName(id, maker));
@@ -23,26 +23,26 @@ export function reflinkCopier(folder: string, maker = ""): GroupCopier {
     atomicity: "each",
     // Temporary files go with those of single copies.
     sweep: async () => {},
-    copyEarly: async (copies, signal) => {
-      const early = new ReflinkedEarly();
+    preCopy: async (copies, signal) => {
+      const preCopies = new ReflinkPreCopies();
       try {
         const waiting = [...copies];
         const lane = async (): Promise<void> => {
           for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-            early.add(next.id, await PreCopy.begin(next.from, temporary(next.id), signal));
+            preCopies.add(next.id, await PreCopy.begin(next.from, temporary(next.id), signal));
         };
         await settled(Array.from({ length: AT_ONCE }, lane));
-        return early;
+        return preCopies;
       } catch (error) {
-        await early.drop();
+        await preCopies.drop();
         throw error;
       }
     },
-    begin: async (copies, early) => {
-      const works = await Promise.all(copies.map((copy) => beginWork(copy, early, temporary(copy.id))));
+    begin: async (copies, preCopies) => {
+      const works = await Promise.all(copies.map((copy) => beginWork(copy, preCopies, temporary(copy.id))));
       return {
-        cut: async () => {
-          await settled(works.map(({ from, made, early: copy }) => copy?.finish() ?? reflink(from, made)));
+        copy: async () => {
+          await settled(works.map(({ from, made, preCopy: copy }) => copy?.finish() ?? reflink(from, made)));
           reflinked();
         },
         finish: async (): Promise<Image[]> => {
@@ -53,7 +53,7 @@ export function reflinkCopier(folder: string, maker = ""): GroupCopier {
           );
         },
         abandon: async () => {
-          await Promise.all(works.map(({ early: copy }) => copy?.drop()));
+          await Promise.all(works.map(({ preCopy: copy }) => copy?.drop()));
           await Promise.all(works.map(({ made }) => rm(made, { force: true })));
           await syncFolder(folder);
         },
@@ -62,20 +62,20 @@ export function reflinkCopier(folder: string, maker = ""): GroupCopier {
   };
 }
 
-/** An early copy that cannot be brought close is as good as none. */
+/** A pre-copy that cannot be brought close is as good as none. */
 async function beginWork(copy: Work, all: PreCopies | undefined, path: string) {
-  const early = copy.still === true && all instanceof ReflinkedEarly ? all.take(copy.id) : undefined;
+  const preCopy = copy.still === true && all instanceof ReflinkPreCopies ? all.take(copy.id) : undefined;
   try {
-    await early?.arm(copy.from);
-    return { ...copy, early, made: early?.path ?? path };
+    await preCopy?.arm(copy.from);
+    return { ...copy, preCopy, made: preCopy?.path ?? path };
   } catch {
-    await early?.drop();
-    return { ...copy, early: undefined, made: path };
+    await preCopy?.drop();
+    return { ...copy, preCopy: undefined, made: path };
   }
 }
 
 /** By the id of the image to make. */
-class ReflinkedEarly implements PreCopies {
+class ReflinkPreCopies implements PreCopies {
   readonly #copies = new Map<string, PreCopy>();
 
   add(id: string, copy: PreCopy | undefined): void {

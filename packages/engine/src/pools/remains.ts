@@ -17,7 +17,7 @@ export async function poolBelow(stateDir: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** What is no folder holds no pool; who needs one there says so himself. */
+/** What is no folder has no pool in it; who needs one there refuses it himself. */
 function noFolder(error: unknown): undefined {
   if (error instanceof Error && "code" in error && error.code === "ENOTDIR") return undefined;
   return absent(error);

@@ -32,7 +32,7 @@ export async function poolRoom(host: Host, layout: PoolLayout, type: PoolType): 
 }
 
 /**
- * btrfs tells statfs(2) what has been written only when it commits, up to half a minute later. sysfs says what it has set
+ * btrfs reports to statfs(2) what has been written only when it commits, up to half a minute later. sysfs has what it has set
  * aside at once. Undefined where sysfs does not know it.
  */
 async function btrfsFree(host: Host, { backing }: PoolLayout, total: number): Promise<number | undefined> {

@@ -12,25 +12,25 @@ const extracted = failpoint("engine/group-snapshot/images-extracted");
 const dropped = failpoint("engine/group-snapshot/subvolume-dropped");
 
 /**
- * One snapshot of the subvolume that holds all images: one transaction, so one moment, without stopping anybody. The
+ * One snapshot of the subvolume with all images: one transaction, so one moment, without stopping anybody. The
  * images are reflinked out of it afterwards, off the path of those who write, and the snapshot is dropped.
  */
-export function subvolumeCopier(host: Host, images: string, cuts: string): GroupCopier {
+export function subvolumeCopier(host: Host, images: string, folder: string): GroupCopier {
   return {
     atomicity: "one-moment",
     sweep: async () => {
-      for (const name of (await readdir(cuts).catch(absent)) ?? [])
-        await dropSubvolume(host, join(cuts, name));
+      for (const name of (await readdir(folder).catch(absent)) ?? [])
+        await dropSubvolume(host, join(folder, name));
     },
     begin: async (copies) => {
-      await mkdir(cuts, { recursive: true, mode: 0o700 });
-      const snapshot = join(cuts, randomUUID());
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const snapshot = join(folder, randomUUID());
       const works = copies.map((copy) => ({ ...copy, made: join(images, temporaryName(copy.id)) }));
       const drop = async (): Promise<void> => dropSubvolume(host, snapshot);
-      // The cut is a commit of the file system, for which all writers wait: what is dirty by now is not left to it.
+      // The snapshot is a commit of the file system, for which all writers wait: what is dirty by now is not left to it.
       await host.exec.run("sync", ["--file-system", images]);
       return {
-        cut: async () => {
+        copy: async () => {
           await host.exec.run("btrfs", ["subvolume", "snapshot", "-r", images, snapshot]);
           snapshotted();
         },

@@ -22,7 +22,7 @@ async function pool(t: TestContext): Promise<{ dir: string; pool: PoolBackend }>
 }
 
 for (const fsType of FILESYSTEM_TYPES) {
-  // The kernel gives the loop device of a file that was ever reflinked another sector size unless told not to.
+  // The kernel gives the loop device of a file that was ever reflinked another sector size unless that is set.
   test(`xfs: ${fsType} mounts after its first snapshot, and so does its clone beside it`, async (t) => {
     const { dir, pool: p } = await pool(t);
     const image = await p.create("v-p-1", 400 * MIB);
@@ -66,7 +66,7 @@ test("xfs: a pool grows when it is opened with a larger size", async (t) => {
 });
 
 for (const type of ["xfs", "btrfs"] as const)
-  test(`${type}: a pool file that was cut is not made longer, and one that has gone is not made anew`, async (t) => {
+  test(`${type}: a pool file that was truncated is not made longer, and one that has gone is not made anew`, async (t) => {
     const path = join(await scratch(t, host), "pool");
     const options = { host, path, size: GIB };
     const file = join(path, "pool.img");
@@ -77,11 +77,11 @@ for (const type of ["xfs", "btrfs"] as const)
     await first.close();
     await truncate(file, GIB / 2);
     const opening = () => createPool(type, { ...options, size: 2 * GIB }).open();
-    await assert.rejects(opening(), /pool\.img was cut: it has 536870912 bytes, and had 1073741824/);
+    await assert.rejects(opening(), /pool\.img was truncated: it has 536870912 bytes, and had 1073741824/);
     assert.equal((await stat(file)).size, GIB / 2);
-    // A pool from before there was a record: its file system tells.
+    // A pool from before there was a record: its file system has the size.
     await rm(join(path, "pool.json"));
-    await assert.rejects(opening(), /pool\.img was cut/);
+    await assert.rejects(opening(), /pool\.img was truncated/);
     await writeFile(join(path, "pool.json"), `{"size":${GIB}}\n`);
     await rm(file);
     await assert.rejects(opening(), /pool\.img is missing, and had 1073741824 bytes/);

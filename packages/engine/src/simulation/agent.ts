@@ -5,8 +5,8 @@ import type { AgentStep, SimVolume } from "./model.ts";
 /** What a node's agent does next: the real attachment table, for the one node that the volume concerns now. */
 export function agentStep(nodeID: string, volume: SimVolume, open: boolean): AgentStep | undefined {
   const { state, currentNodeID } = volume.status;
-  const concerned = volume.opener === "" ? volume.spec.nodeID : volume.opener;
-  if (concerned !== nodeID || state === "creating" || state === "deleting") return undefined;
+  const responsible = volume.opener === "" ? volume.spec.nodeID : volume.opener;
+  if (responsible !== nodeID || state === "creating" || state === "deleting") return undefined;
   switch (ATTACHMENT_TABLE[placeOf(volume.spec.nodeID, nodeID)][placeOf(currentNodeID, nodeID)][state]) {
     case "begin-attach":
       return record(volume, { state: "attaching" }, nodeID);

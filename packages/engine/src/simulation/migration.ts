@@ -18,13 +18,14 @@ export function migrationStep(world: World, nodeID: string): AgentStep | "wait" 
 function leaseStep(world: World, nodeID: string): AgentStep | undefined {
   const { volume, lease } = world;
   const { nodeID: wanted = "" } = volume.spec;
-  const concerned = isResponsible(world, nodeID);
+  const responsible = isResponsible(world, nodeID);
   const kept = isMoving(volume) && wanted === nodeID;
   // A file that its last holder may still write to is replaced first, and with it what was opened from the old one.
   if (lease.holder === nodeID && lease.unclean) return { do: "migrate", step: { do: "renew-image" } };
-  if (lease.holder === nodeID && !concerned && !kept) return { do: "migrate", step: { do: "release-lease" } };
+  if (lease.holder === nodeID && !responsible && !kept)
+    return { do: "migrate", step: { do: "release-lease" } };
   const free = lease.holder === "" && (lease.for === "" || lease.for === nodeID || lease.for !== wanted);
-  const able = concerned && free && !(isMoving(volume) && wanted !== nodeID);
+  const able = responsible && free && !(isMoving(volume) && wanted !== nodeID);
   return able ? { do: "migrate", step: { do: "take-lease" } } : undefined;
 }
 
@@ -53,7 +54,7 @@ function viewOf(world: World, nodeID: string): MigrationView {
     device: node.open ? "open" : node.withheld ? "withheld" : "none",
     path: node.open || node.withheld ? "/dev/loop1" : "",
     lease: { held, ours: held, free, unclean: lease.unclean },
-    concerned: isResponsible(world, nodeID),
+    responsible: isResponsible(world, nodeID),
     targetReady: isTargetReady(world),
   };
 }
@@ -67,7 +68,7 @@ export function migrate(world: World, nodeID: string, step: SimMigrationStep, ve
     case "withhold-device":
       if (!node.open) node.withheld = true;
       return;
-    case "cut-off":
+    case "fence":
       Object.assign(node, { open: false, withheld: true });
       return;
     case "drop-device":

@@ -52,7 +52,7 @@ function worse({ volume, open, health }: State): State[] {
   });
 }
 
-/** Everything that can happen next: the arbiter, an agent, a repair, or the clean-up after a fence. */
+/** Everything that can happen next: the arbiter, an agent, a repair, or the clean-up after a fenced. */
 function nextStates(state: State, seen: Omit<ArbiterView, "volume" | "nodes">): State[] {
   const { volume, open, health } = state;
   const full: ArbiterView = { ...seen, volume, nodes: nodesOf(health) };
@@ -225,8 +225,8 @@ function exploreAll(
   const { volume, nodes: _, ...seen } = view({ tickets, spec: { accessMode } });
   const idle: SimVolume = { ...volume, status: { state: "detached" }, opener: "" };
   // A fenced node has no device.
-  const cutOff = NODES.filter((_name, index) => health[index] === "Fenced");
-  const from = starts(idle, health).map((start) => ({ ...start, open: cutOff.reduce(without, start.open) }));
+  const fenced = NODES.filter((_name, index) => health[index] === "Fenced");
+  const from = starts(idle, health).map((start) => ({ ...start, open: fenced.reduce(without, start.open) }));
   return explore<State>(from, keyOf, (state) => [
     ...nextStates(state, seen),
     ...(changing ? worse(state) : []),

@@ -5,7 +5,7 @@ export const OF_JOBS: readonly string[] = [
   "engine/volume/expansion-recorded",
   "engine/volume/filesystem-grown",
   "engine/volume/image-restored",
-  "engine/volume/mended",
-  "engine/volume/mending-recorded",
+  "engine/volume/repaired",
+  "engine/volume/repair-recorded",
   "engine/volume/restore-recorded",
 ];

@@ -3,5 +3,5 @@ export const OF_LEASES: readonly string[] = [
   "engine/volume/device-dropped",
   "engine/volume/image-renewed",
   "engine/volume/lease-taken",
-  "engine/volume/recorded-let-go",
+  "engine/volume/recorded-released",
 ];

@@ -18,7 +18,7 @@ export function isBetween(volume: Volume): boolean {
   return unnamed && (state === "attaching" || state === "detaching");
 }
 
-/** True when the node has the volume open and keeps it, for a workload or for a job. */
-export function isHeldOn({ spec, status }: Volume, nodeID: string): boolean {
+/** True when the volume is attached to the node and is to stay there, for a workload or for a job. */
+export function isAttachedTo({ spec, status }: Volume, nodeID: string): boolean {
   return status?.state === "attached" && status.currentNodeID === nodeID && spec.nodeID === nodeID;
 }

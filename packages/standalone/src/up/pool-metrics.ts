@@ -1,5 +1,5 @@
 import type { MetricFamily, MetricSample } from "@mooring/csi";
-import { heldMessage, type Pool, spaceLow } from "@mooring/engine";
+import { type Pool, spaceLow, writersHeldMessage } from "@mooring/engine";
 
 /** The levels of `SpaceLow`, in percent. */
 const LEVELS: Readonly<Record<string, number>> = { FillingUp: 85, AlmostFull: 95 };
@@ -23,7 +23,7 @@ export function poolMetrics(pools: readonly Pool[]): MetricFamily[] {
       pool.status === undefined ? undefined : (LEVELS[spaceLow(pool)?.reason ?? ""] ?? 0),
     ),
     gauge("writers_held", "1 while the pool is full and its writers wait.", (pool) =>
-      pool.status === undefined ? undefined : Number(heldMessage(pool) !== undefined),
+      pool.status === undefined ? undefined : Number(writersHeldMessage(pool) !== undefined),
     ),
   ];
 }

@@ -11,7 +11,7 @@ import type { NodeAgent } from "../../api/node-agent.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { type Volume, Volumes } from "../../api/volume.ts";
 import { getAttachment } from "../../tickets/attachment-object.ts";
-import { isHeldOn } from "../../tickets/exposure.ts";
+import { isAttachedTo } from "../../tickets/exposure.ts";
 import { ticketIdFor } from "../../tickets/ticket-id.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import type { RevertContext } from "./context.ts";
@@ -70,7 +70,7 @@ async function readMember(
 /** On the node, and where no workload can reach it. */
 function isHidden(volume: Volume, nodeID: string): boolean {
   const { spec, status } = volume;
-  return isHeldOn(volume, nodeID) && spec.disableFrontend === true && status?.frontendDisabled === true;
+  return isAttachedTo(volume, nodeID) && spec.disableFrontend === true && status?.frontendDisabled === true;
 }
 
 async function readSource(

@@ -19,7 +19,7 @@ export async function requireDistinct(exec: Exec, device: string, kernel: string
   const found = await probe(exec, device);
   const uuid = found.kind === "filesystem" ? found.uuid : undefined;
   if (uuid === undefined || !existsSync(`/sys/fs/btrfs/${uuid}`)) return;
-  const message = `a btrfs with the UUID of ${device} is mounted, and Linux ${kernel} cannot tell the two apart`;
+  const message = `a btrfs with the UUID of ${device} is mounted, and Linux ${kernel} cannot distinguish the two`;
   throw new EngineError("FAILED_PRECONDITION", message, {
     hint: "use Linux 6.7 or later, use xfs or ext4 for volumes that are cloned, or stop the other one first",
   });

@@ -9,7 +9,7 @@ export type CheckPolicy = "never" | "preen";
 
 /**
  * Checks an unmounted file system before its mount. XFS and btrfs replay their logs at mount and need no repair.
- * Resolves to whether something was repaired; DATA_LOSS when an operator has to look at it, FAILED_PRECONDITION for a
+ * Resolves to whether something was repaired; DATA_LOSS when an operator has to examine it, FAILED_PRECONDITION for a
  * btrfs copy that this kernel would take for its mounted origin.
  */
 export async function checkFilesystem(
@@ -25,7 +25,7 @@ export async function checkFilesystem(
   // e2fsck(8): 0 clean, 1 corrected; everything from 2 on is not for us to decide.
   if (result.exitCode === 0 || result.exitCode === 1) return { repaired: result.exitCode === 1 };
   throw new EngineError("DATA_LOSS", `the file system on ${device} needs repair by hand`, {
-    hint: `look at it with: e2fsck -n ${device}`,
+    hint: `examine it with: e2fsck -n ${device}`,
     cause: commandFailed("e2fsck", args, result),
   });
 }

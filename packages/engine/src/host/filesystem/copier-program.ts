@@ -1,11 +1,11 @@
 /**
- * Keeps a copy of a file close to it while it is written to, and closes the gap at a moment when it is not. Descriptor
- * 3 is the file, 4 the copy, both of one XFS. A line of input is an order, each is answered with one line:
+ * Keeps a copy of a file close to it while it is written to, and copies the difference at a moment when it is not. Descriptor
+ * 3 is the file, 4 the copy, both of one XFS. A line of input is an order, each gets one line of output:
  *
  * - `fragments`: how many extents the file has
- * - `follow SIZE`: clones whatever the copy has elsewhere; the answer is the number of extents cloned
+ * - `follow SIZE`: clones whatever the copy has elsewhere; the output is the number of extents cloned
  * - `arm SIZE`: reads where the copy has its blocks, and remembers it
- * - `finish`: as `follow`, but compares with what is remembered: one look at the file is all that it costs
+ * - `finish`: as `follow`, but compares with what is remembered: reading the file once is all that it costs
  *
  * A block of the copy that is in the same place as the file's is the same block: as long as the copy has it, writes to
  * the file go elsewhere. So nothing has to be known of what happened to the file. Extents without a place of their own
@@ -43,7 +43,7 @@ sub map_of {
 }
 
 # What a map has at an offset that is not behind the extent at an index: place and next edge.
-sub look {
+sub extent_at {
   my ($map, $index, $at) = @_;
   return ($ZEROS, $size) if $index >= @$map;
   my ($offset, $place, $length, $flags) = @$map[$index .. $index + 3];
@@ -73,8 +73,8 @@ sub differences {
     last if $at >= $size;
     $i += 4 while $i < @$own && $$own[$i] + $$own[$i + 2] <= $at;
     $j += 4 while $j < @$other && $$other[$j] + $$other[$j + 2] <= $at;
-    my ($here, $end) = look($own, $i, $at);
-    my ($there, $edge) = look($other, $j, $at);
+    my ($here, $end) = extent_at($own, $i, $at);
+    my ($there, $edge) = extent_at($other, $j, $at);
     $end = $edge if $edge < $end;
     $end = $size if $size < $end;
     if ($here != $there || $here == $NOWHERE) {
@@ -102,7 +102,7 @@ sub clone {
 $| = 1;
 while (my $line = <STDIN>) {
   my ($order, $bytes) = $line =~ /^(\w+)(?: (\d+))?$/;
-  my $answer = eval {
+  my $result = eval {
     $size = $bytes if defined $bytes;
     if ($order eq 'fragments') { return @{map_of($file)} / 4 }
     if ($order eq 'follow') { return clone(differences(map_of($file), map_of($copy), $PIECE)) }
@@ -110,6 +110,6 @@ while (my $line = <STDIN>) {
     if ($order eq 'finish') { return clone(differences(map_of($file), $known, 1e9)) }
     die "unknown order\n";
   };
-  print defined $answer ? "ok $answer\n" : "failed $@";
+  print defined $result ? "ok $result\n" : "failed $@";
 }
 `;

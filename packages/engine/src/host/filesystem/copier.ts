@@ -76,21 +76,20 @@ export class Copier {
   }
 
   async #order(order: string): Promise<number> {
-    const answer = await new Promise<string | undefined>((resolve) => {
+    const output = await new Promise<string | undefined>((resolve) => {
       this.#heard = resolve;
       if (this.#ended) resolve(undefined);
       else this.#child.stdin?.write(`${order}\n`);
     });
     this.#heard = undefined;
-    const [, count] = /^ok (\d+)$/.exec(answer ?? "") ?? [];
+    const [, count] = /^ok (\d+)$/.exec(output ?? "") ?? [];
     if (count !== undefined) return Number(count);
-    throw failed(this.#target, answer ?? "it was stopped");
+    throw failed(this.#target, output ?? "it was stopped");
   }
 }
 
-function failed(target: string, answer: string): EngineError {
-  const why = answer.replace(/^failed /, "");
-  if (/No space left/.test(why))
-    return new EngineError("RESOURCE_EXHAUSTED", "no space left for an early copy");
-  return new EngineError("INTERNAL", `cannot make an early copy at ${target}: ${why}`);
+function failed(target: string, output: string): EngineError {
+  const why = output.replace(/^failed /, "");
+  if (/No space left/.test(why)) return new EngineError("RESOURCE_EXHAUSTED", "no space left for a pre-copy");
+  return new EngineError("INTERNAL", `cannot make a pre-copy at ${target}: ${why}`);
 }

@@ -9,7 +9,7 @@ export interface MakeFilesystem {
   type: FilesystemType;
   /** `Volume.status.formatted`: set means that this device had a file system once, so none is ever made again. */
   formatted: string | undefined;
-  /** `probe` has found nothing a moment ago: only the edges of the device are looked at again. */
+  /** `probe` has found nothing a moment ago: only the edges of the device are read again. */
   foundEmpty?: boolean;
 }
 
@@ -57,6 +57,6 @@ function lostFilesystem(device: string, formatted: string, found: string): Engin
 function notEmpty(device: string, type: string, found: string): EngineError {
   const message = `${device} is to get ${type}, but already has ${found}; it is not formatted`;
   return new EngineError("FAILED_PRECONDITION", message, {
-    hint: "use the volume as a block volume to look at its content, or delete it",
+    hint: "use the volume as a block volume to read its content, or delete it",
   });
 }

@@ -6,7 +6,7 @@ export interface Range {
   length: number;
 }
 
-/** The part of a file that is looked at: bytes from `from` up to, but not including, `to`. */
+/** The part of a file that is read: bytes from `from` up to, but not including, `to`. */
 export interface Window {
   from: number;
   to: number;
@@ -14,7 +14,7 @@ export interface Window {
 
 type Extents = AsyncIterable<Extent> | Iterable<Extent>;
 
-/** The ranges of a file that may hold anything but zeros: ascending, apart from each other, inside of the window. */
+/** The ranges of a file that may contain anything but zeros: ascending, apart from each other, inside of the window. */
 export function allocatedRanges(extents: Extents, window: Window): AsyncIterable<Range> {
   return joined(marked([extents], window, ([place]) => place !== "zeros"));
 }

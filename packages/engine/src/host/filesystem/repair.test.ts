@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { MIB, scratch, sparse } from "../../testing/scratch.ts";
 import { createHost } from "../create-host.ts";
 import { FILESYSTEMS, type FilesystemType, makeFilesystem } from "../filesystems.ts";
-import { type Mended, repairFilesystem } from "./repair.ts";
+import { type RepairResult, repairFilesystem } from "./repair.ts";
 
 const host = createHost();
 const { exec } = host;
@@ -19,7 +19,7 @@ interface Patient {
   device: string;
   mount(): Promise<string>;
   unmount(): Promise<void>;
-  mend(consent: boolean): Promise<Mended>;
+  repair(consent: boolean): Promise<RepairResult>;
 }
 
 async function patient(t: TestContext, type: FilesystemType): Promise<Patient> {
@@ -37,7 +37,7 @@ async function patient(t: TestContext, type: FilesystemType): Promise<Patient> {
       return target;
     },
     unmount: () => host.mounts.unmount(target),
-    mend: (consent) =>
+    repair: (consent) =>
       repairFilesystem({
         ...{ exec, mounts: host.mounts, device, type, consent, scratch: join(dir, "scratch") },
       }),
@@ -110,7 +110,7 @@ interface Damage {
   what: string;
   make(patient: Patient): Promise<void>;
   /** Without consent, and what is left of the files then. */
-  first: Mended["outcome"];
+  first: RepairResult["outcome"];
   /** Files that are there after all; "some": not all. */
   left: number | "some";
 }
@@ -182,22 +182,22 @@ for (const { type, what, make, first, left } of DAMAGES) {
   test(`${type} that ${what}: ${needs}`, async (t) => {
     const it = await patient(t, type);
     await make(it);
-    const found = await it.mend(false);
+    const found = await it.repair(false);
     assert.equal(found.outcome, first, found.report);
     assert.notEqual(found.report, "");
     if (first === "unsafe") {
-      const again = await it.mend(false);
+      const again = await it.repair(false);
       assert.equal(again.outcome, "unsafe", `changed without consent: ${again.report}`);
       assert.match(found.report, /bad|corrupt|error|failed|invalid|inconsistency|cannot be replayed/i);
-      const mended = await it.mend(true);
-      assert.equal(mended.outcome, "repaired", mended.report);
-      t.diagnostic(`found: ${found.report}; told after it: ${mended.report}`);
+      const repaired = await it.repair(true);
+      assert.equal(repaired.outcome, "repaired", repaired.report);
+      t.diagnostic(`found: ${found.report}; reported after it: ${repaired.report}`);
     }
     const there = await survivors(it);
     t.diagnostic(`${there} of ${FILES} files`);
     if (left === "some") assert.ok(there < FILES);
     else assert.equal(there, left);
-    const after = await it.mend(false);
+    const after = await it.repair(false);
     assert.equal(after.outcome, "clean", `after that: ${after.report}`);
     await it.mount();
     await rm(join(it.image, "..", "mounted", "f0"), { force: true });

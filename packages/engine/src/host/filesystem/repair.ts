@@ -3,7 +3,7 @@ import type { Exec, ExecResult, Mounts } from "../host.ts";
 import { FILESYSTEMS, type FilesystemType } from "./types.ts";
 
 /** `unsafe`: more is broken than can be repaired without losing data. */
-export interface Mended {
+export interface RepairResult {
   outcome: "clean" | "repaired" | "unsafe";
   /** What the tool said last, in one line. */
   report: string;
@@ -26,12 +26,12 @@ export interface FilesystemRepair {
  * Checks a file system after a failure. What is always safe is done: the journal is replayed, and ext4's `preen` repairs.
  * All else needs consent. Throws when a tool cannot do its work at all.
  */
-export function repairFilesystem(request: FilesystemRepair): Promise<Mended> {
-  return MENDERS[request.type](request);
+export function repairFilesystem(request: FilesystemRepair): Promise<RepairResult> {
+  return REPAIRS[request.type](request);
 }
 
-const MENDERS: Readonly<Record<FilesystemType, (request: FilesystemRepair) => Promise<Mended>>> = {
-  ext4: mendExt4,
+const REPAIRS: Readonly<Record<FilesystemType, (request: FilesystemRepair) => Promise<RepairResult>>> = {
+  ext4: repairExt4,
   xfs: repairXfs,
   btrfs: repairBtrfs,
 };
@@ -39,19 +39,19 @@ const MENDERS: Readonly<Record<FilesystemType, (request: FilesystemRepair) => Pr
 const WHOLE = { uninterruptible: true } as const;
 
 /** e2fsck(8): 0 clean, 1 and 2 corrected, 4 and more: errors left. */
-async function mendExt4({ exec, device, consent }: FilesystemRepair): Promise<Mended> {
+async function repairExt4({ exec, device, consent }: FilesystemRepair): Promise<RepairResult> {
   const preened = await exec.try("e2fsck", ["-f", "-p", device], WHOLE);
   if (preened.exitCode === 0) return { outcome: "clean", report: lastLine(preened) };
   if (preened.exitCode === 1 || preened.exitCode === 2)
     return { outcome: "repaired", report: lastLine(preened) };
   if (!consent) return { outcome: "unsafe", report: finding(preened) };
   const forced = await exec.try("e2fsck", ["-f", "-y", device], WHOLE);
-  const mended = forced.exitCode === 1 || forced.exitCode === 2 || forced.exitCode === 0;
-  return { outcome: mended ? "repaired" : "unsafe", report: finding(forced) };
+  const repaired = forced.exitCode === 1 || forced.exitCode === 2 || forced.exitCode === 0;
+  return { outcome: repaired ? "repaired" : "unsafe", report: finding(forced) };
 }
 
-/** XFS replays its log at mount; xfs_repair refuses before that, or throws the log away when it is told to. */
-async function repairXfs(request: FilesystemRepair): Promise<Mended> {
+/** XFS replays its log at mount; xfs_repair refuses before that, or throws the log away with a flag. */
+async function repairXfs(request: FilesystemRepair): Promise<RepairResult> {
   const { exec, device, consent } = request;
   const replayed = await replay(request);
   const checked = await exec.try("xfs_repair", ["-n", device], WHOLE);
@@ -67,8 +67,8 @@ async function repairXfs(request: FilesystemRepair): Promise<Mended> {
 /** Exit code of xfs_repair: the log is dirty, or its ends are not found. */
 const XFS_LOG_UNUSABLE = 2;
 
-/** The other copies of the superblock hold all that the first one did: putting one in its place loses nothing. */
-async function repairBtrfs(request: FilesystemRepair): Promise<Mended> {
+/** The other copies of the superblock have all that the first one did: putting one in its place loses nothing. */
+async function repairBtrfs(request: FilesystemRepair): Promise<RepairResult> {
   const { exec, device, consent } = request;
   let replayed = await replay(request);
   let recovered = false;
@@ -108,12 +108,12 @@ async function replay({ exec, mounts, device, type, scratch }: FilesystemRepair)
   return mounted;
 }
 
-/** The tools tell their steps and numbers to the end; what they found is somewhere before. */
+/** The tools print their steps and numbers to the end; what they found is somewhere before. */
 function finding(result: ExecResult): string {
-  const told = linesOf(result).find((line) =>
+  const found = linesOf(result).find((line) =>
     /\b(bad|corrupt\w*|errors?|failed|inconsistency|invalid|mismatch)\b/i.test(line),
   );
-  return told?.slice(0, MOST_CHARACTERS) ?? lastLine(result);
+  return found?.slice(0, MOST_CHARACTERS) ?? lastLine(result);
 }
 
 function lastLine(result: ExecResult): string {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { EngineError } from "../../errors.ts";
-import { HOLDER_SCRIPT } from "./holder-script.ts";
+import { FREEZER_SCRIPT } from "./freezer-script.ts";
 
 /** Something whose writers can be kept still. */
 export interface FreezeTarget {
@@ -38,29 +38,29 @@ export interface Freezer {
   thaw(): Promise<boolean>;
 }
 
-/** How long a thaw may take before its target is reported: another program may be holding it. */
+/** How long a thaw may take before its target is reported: another program may have frozen it. */
 const THAW_MS = 15_000;
 
 /** `timeout 0` would wait for ever. */
 const LEAST_SECONDS = 0.001;
 
 /**
- * Starts what will hold the targets, all of one kind, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
- * is removed once none of them is held any more, whether we live to see it or not.
+ * Starts what will freeze the targets, all of one kind, at most `maxSeconds` from the moment of `freeze` on. `note`: path of a file that
+ * is removed once none of them is frozen any more, whether we live to see it or not.
  */
 export async function armFreezer(
   targets: readonly FreezeTarget[],
   maxSeconds: number,
   note = "",
 ): Promise<Freezer> {
-  const holder = new Holder(targets, maxSeconds, note);
-  await holder.armed();
-  return holder;
+  const freezer = new FreezeProcess(targets, maxSeconds, note);
+  await freezer.armed();
+  return freezer;
 }
 
 type Phase = "waiting" | "frozen" | "failed" | "thawed" | "stuck";
 
-class Holder implements Freezer {
+class FreezeProcess implements Freezer {
   readonly #targets: readonly FreezeTarget[];
   readonly #seconds: number;
   readonly #child: ChildProcessWithoutNullStreams;
@@ -68,7 +68,7 @@ class Holder implements Freezer {
   readonly #watchers = new Set<() => void>();
   #armed = false;
   #ended = false;
-  /** Exit code of what waits for our word; undefined while it does. */
+  /** Exit code of what waits for our thaw; undefined while it does. */
   #released: number | undefined;
   #complaint = "";
 
@@ -77,7 +77,7 @@ class Holder implements Freezer {
     this.#seconds = seconds;
     this.#phases = targets.map(() => "waiting");
     const args = targets.flatMap(({ kind, path }) => [kind, path]);
-    this.#child = spawn("sh", ["-c", HOLDER_SCRIPT, "mooring-freeze", note, ...args], {
+    this.#child = spawn("sh", ["-c", FREEZER_SCRIPT, "mooring-freeze", note, ...args], {
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, LC_ALL: "C" },
@@ -115,7 +115,7 @@ class Holder implements Freezer {
     const busy = (phase: Phase): boolean => phase === "frozen";
     await this.#until(() => this.#released !== undefined && !this.#phases.some(busy), THAW_MS);
     const left = this.#targets.filter((_, index) => ["frozen", "stuck"].includes(this.#phases[index] ?? ""));
-    // Whoever held them was killed, perhaps.
+    // Whoever froze them was killed, perhaps.
     const undone = await Promise.all(left.map(undo));
     const stuck = left.filter((_, index) => undone[index] !== true);
     if (stuck.length > 0) {
@@ -155,14 +155,14 @@ class Holder implements Freezer {
     }
     const late = this.#targets.filter((_, index) => this.#phases[index] === "waiting");
     const message = `${namesOf(late)} did not come to a stop within ${this.#seconds} s`;
-    return new FreezeError(late, message, "look for a device that does not answer, or raise the deadline");
+    return new FreezeError(late, message, "find a device that does not respond, or raise the deadline");
   }
 
   #hear(line: string): void {
-    const [word = "", number = ""] = line.split(" ");
-    if (word === "armed") this.#armed = true;
-    else if (word === "released") this.#released = Number(number);
-    else this.#phases[Number(number)] = word as Phase;
+    const [phase = "", number = ""] = line.split(" ");
+    if (phase === "armed") this.#armed = true;
+    else if (phase === "released") this.#released = Number(number);
+    else this.#phases[Number(number)] = phase as Phase;
     for (const watcher of this.#watchers) watcher();
   }
 

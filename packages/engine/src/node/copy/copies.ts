@@ -2,8 +2,8 @@ import { KeyedLock } from "@mooring/store";
 import { EngineError } from "../../errors.ts";
 
 /**
- * Who copies which image. One cut of a source at a time, since a file system can be frozen only once; and none while
- * its volume leaves the node: who detaches ends the cut first, and the copy is made again where the volume comes back.
+ * Who copies which image. One copy of a source at a time, since a file system can be frozen only once; and none while
+ * its volume leaves the node: who detaches ends the copy first, and the copy is made again where the volume comes back.
  */
 export class Copies {
   readonly #lock = new KeyedLock();
@@ -22,13 +22,13 @@ export class Copies {
     });
   }
 
-  /** Runs when no cut is under way, which is waited for. */
+  /** Runs when no copy is under way, which is waited for. */
   after<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.#lock.run(key, work);
   }
 
   /** All of them, taken in one order by everybody, so that groups with common members wait and never block each other. */
-  async hold(keys: readonly string[]): Promise<HeldCopies> {
+  async lock(keys: readonly string[]): Promise<LockedCopies> {
     const stop = new AbortController();
     const releases: (() => void)[] = [];
     for (const key of [...new Set(keys)].sort()) {
@@ -47,7 +47,7 @@ export class Copies {
     };
   }
 
-  /** Runs when no cut is under way; one that is gets interrupted. */
+  /** Runs when no copy is under way; one that is gets interrupted. */
   without<T>(key: string, work: () => Promise<T>): Promise<T> {
     const message =
       "interrupted: the volume has to leave this node; it is made again where the volume comes back";
@@ -56,8 +56,8 @@ export class Copies {
   }
 }
 
-/** Several images held for one cut. */
-export interface HeldCopies {
+/** Several images locked for one group copy. */
+export interface LockedCopies {
   /** Aborts when one of the volumes has to go. */
   readonly signal: AbortSignal;
   release(): void;

@@ -19,7 +19,7 @@ const host = createHost();
 const ID = "v-p-1";
 const SIZE = 64 * MIB;
 const BLOCK = 4096;
-/** So many that it is worth a copy before the pause. */
+/** So many that it is worth a pre-copy. */
 const PIECES = 2000;
 
 interface Stage {
@@ -47,7 +47,7 @@ async function stage(t: TestContext, type: "xfs" | "btrfs"): Promise<Stage> {
   await mkdir(mount);
   await host.mounts.mount({ source: device.path, target: mount, fsType: "ext4" });
   undo.push(() => host.mounts.unmount(mount));
-  // Written backwards with a gap after each: as many extents of the image as there are pieces.
+  // Written backwards with a hole after each: as many extents of the image as there are pieces.
   const file = await open(join(mount, "pieces"), "w");
   for (let piece = PIECES - 1; piece >= 0; piece--)
     await file.write(Buffer.alloc(BLOCK, piece), 0, BLOCK, 2 * piece * BLOCK);
@@ -110,38 +110,38 @@ test("xfs: an image in many pieces is copied before its writers stop, and made d
   });
   const copy = { source: ID, id: "s-1" };
   const signal = new AbortController().signal;
-  const cut = await copyMounted(
+  const result = await copyMounted(
     { host, logger: silentLogger, freezes },
     { backend: pool, copy, mount, signal },
   );
-  assert.ok(copied > 0.9 * (await stat(image)).blocks, `${copied} blocks were there before the pause`);
-  assert.equal(await digest(cut.path), wanted);
+  assert.ok(copied > 0.9 * (await stat(image)).blocks, `${copied} blocks were there before the freeze`);
+  assert.equal(await digest(result.path), wanted);
   assert.deepEqual(await temporaries(made), []);
   assert.equal(await readFile(join(mount, "f"), "utf8"), "before");
 });
 
-test("xfs: a copy whose pause was over too early is made again whole, and larger where that is asked for", async (t) => {
+test("xfs: a copy whose freeze ended too early is made again whole, and larger where that is asked for", async (t) => {
   const made = await stage(t, "xfs");
   const { pool, mount, image } = made;
   let wanted = "";
-  let pauses = 0;
+  let attempts = 0;
   const freezes = watched(made, {
     frozen: async () => {
-      pauses++;
+      attempts++;
       wanted = await digest(image);
     },
     thawing: async (attempt) => attempt > 1,
   });
   const copy = { source: ID, id: "v-p-2", size: 2 * SIZE };
   const signal = new AbortController().signal;
-  const cut = await copyMounted(
+  const result = await copyMounted(
     { host, logger: silentLogger, freezes },
     { backend: pool, copy, mount, signal },
   );
-  assert.equal(pauses, 2);
-  assert.equal(cut.size, 2 * SIZE);
-  assert.equal((await stat(cut.path)).size, 2 * SIZE);
-  await host.exec.run("truncate", ["--size", String(SIZE), cut.path]);
-  assert.equal(await digest(cut.path), wanted);
+  assert.equal(attempts, 2);
+  assert.equal(result.size, 2 * SIZE);
+  assert.equal((await stat(result.path)).size, 2 * SIZE);
+  await host.exec.run("truncate", ["--size", String(SIZE), result.path]);
+  assert.equal(await digest(result.path), wanted);
   assert.deepEqual(await temporaries(made), []);
 });

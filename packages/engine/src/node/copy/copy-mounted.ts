@@ -7,8 +7,8 @@ import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
 import { flushUses } from "./flush-uses.ts";
 
-const whileFrozen = failpoint("engine/cut/frozen");
-const cutWhileFrozen = failpoint("engine/cut/cloned-while-frozen");
+const whileFrozen = failpoint("engine/copy/frozen");
+const copiedWhileFrozen = failpoint("engine/copy/cloned-while-frozen");
 
 /** Longer than the slowest reflink we have measured; after it the watchdog lets writes go on. */
 const FREEZE_SECONDS = 20;
@@ -16,7 +16,7 @@ const FREEZE_SECONDS = 20;
 type Context = Pick<AgentContext, "host" | "logger" | "freezes">;
 
 /** A single volume that is to be copied. */
-interface MountedCut {
+interface MountedCopy {
   backend: PoolBackend;
   copy: Copy;
   /** Where its file system is mounted. */
@@ -26,49 +26,49 @@ interface MountedCut {
 
 /**
  * Copies the image of a mounted volume while its file system is frozen, so that everything written before is in the
- * copy, synced or not. As for a group, what takes long lies outside of the pause: dirty pages are written and images in
+ * copy, synced or not. As for a group, what takes long lies outside of the freeze: dirty pages are written and images in
  * many pieces are copied before it, and the copy is made durable after it.
  *
- * A copy that was made for the most part before is put together in the pause: if the watchdog let writes go on in the
+ * A copy that was made for the most part before is completed in the freeze: if the watchdog let writes go on in the
  * middle of it, it is of no moment, and the image is cloned whole. That is one atomic operation, to which a thaw that
- * came too early does nothing.
+ * came too preCopies does nothing.
  */
-export async function copyMounted(context: Context, request: MountedCut): Promise<Image> {
+export async function copyMounted(context: Context, request: MountedCopy): Promise<Image> {
   const image = await attempt(context, request, true);
   return image ?? (await attempt(context, request, false)) ?? neverMade(request.copy.source);
 }
 
-/** Undefined: writes went on before an early copy was done. */
+/** Undefined: writes went on before a pre-copy was complete. */
 async function attempt(
   context: Context,
-  { backend, copy, mount, signal }: MountedCut,
+  { backend, copy, mount, signal }: MountedCopy,
   still: boolean,
 ): Promise<Image | undefined> {
   const copies = [{ ...copy, still }];
-  const early = still ? await backend.copyEarly(copies, signal) : undefined;
-  let cut: GroupCopy | undefined;
+  const preCopies = still ? await backend.preCopy(copies, signal) : undefined;
+  let groupCopy: GroupCopy | undefined;
   try {
     await flushUses({ ...context, signal }, [{ use: { as: "filesystem", mount } }]);
     signal.throwIfAborted();
-    cut = await backend.beginCut(copies, early);
-    await early?.drop();
-    const covered = await whileStill(context, mount, cut);
+    groupCopy = await backend.beginCopy(copies, preCopies);
+    await preCopies?.drop();
+    const covered = await whileStill(context, mount, groupCopy);
     if (!covered)
       context.logger.warn({ image: copy.source }, "thawed by the watchdog before the copy was done");
     signal.throwIfAborted();
-    const ofOneMoment = covered || !still || cut.atomicity === "one-moment";
-    if (ofOneMoment) return (await cut.finish())[0];
-    await cut.abandon();
+    const ofOneMoment = covered || !still || groupCopy.atomicity === "one-moment";
+    if (ofOneMoment) return (await groupCopy.finish())[0];
+    await groupCopy.abandon();
     return undefined;
   } catch (error) {
-    await early?.drop();
-    await cut?.abandon();
+    await preCopies?.drop();
+    await groupCopy?.abandon();
     throw error;
   }
 }
 
-/** False: writes went on before the cut was done. */
-async function whileStill({ freezes }: Context, mount: string, cut: GroupCopy): Promise<boolean> {
+/** False: writes went on before the copy was done. */
+async function whileStill({ freezes }: Context, mount: string, groupCopy: GroupCopy): Promise<boolean> {
   const freezer = await freezes.arm([{ kind: "filesystem", path: mount }], FREEZE_SECONDS);
   let covered = false;
   try {
@@ -76,8 +76,8 @@ async function whileStill({ freezes }: Context, mount: string, cut: GroupCopy): 
       throw laterIfBusy(error);
     });
     whileFrozen();
-    await cut.cut();
-    cutWhileFrozen();
+    await groupCopy.copy();
+    copiedWhileFrozen();
   } finally {
     covered = await freezer.thaw();
   }
@@ -91,5 +91,5 @@ function laterIfBusy(error: unknown): unknown {
 }
 
 function neverMade(source: string): never {
-  throw new EngineError("INTERNAL", `the cut of ${source} made no image`);
+  throw new EngineError("INTERNAL", `the copy of ${source} made no image`);
 }

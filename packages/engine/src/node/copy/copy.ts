@@ -15,14 +15,14 @@ interface CopyRequest {
   id: string;
   /** Bytes of the new image; default the source's. */
   size?: number;
-  /** Throws when the source may not be copied any more; asked once nobody else can be copying or detaching it. */
-  stillHeld?: () => Promise<void>;
+  /** Throws when the source may not be copied any more; called once nobody else can be copying or detaching it. */
+  requireSource?: () => Promise<void>;
 }
 
 /** Copies an image at one point in time, in use or not. A mounted file system is frozen for it. */
-export async function cut(context: AgentContext, pool: OpenPool, request: CopyRequest): Promise<Image> {
-  return context.cuts.run(copyKey(pool.name, request.source), async (interrupted) => {
-    await request.stillHeld?.();
+export async function copyImage(context: AgentContext, pool: OpenPool, request: CopyRequest): Promise<Image> {
+  return context.copies.run(copyKey(pool.name, request.source), async (interrupted) => {
+    await request.requireSource?.();
     const signal = AbortSignal.any([context.signal, interrupted]);
     const source = await pool.backend.find(request.source);
     if (source === undefined) throw new EngineError("NOT_FOUND", `there is no image ${request.source}`);
@@ -30,7 +30,7 @@ export async function cut(context: AgentContext, pool: OpenPool, request: CopyRe
     const clone = (): Promise<Image> => pool.backend.clone(request.source, request.id, size, signal);
     if (!pool.backend.block) return copyFolder(context, source, clone);
     const device = await context.host.loops.find(source.path);
-    // One that an earlier life has made, and not told of.
+    // One that an earlier life has made, and not reported.
     if (device === undefined || (await pool.backend.find(request.id)) !== undefined) return clone();
     const mount = await visibleMount(await context.host.mounts.list(), device.path);
     if (mount === undefined) {

@@ -4,8 +4,8 @@ import type { MemberUse } from "../group-snapshot/choose-quiesce.ts";
 const MAX_MS = 30_000;
 
 /**
- * Writes out what is dirty while everybody goes on, so that little is left to write in the pause. Only that: what it
- * cannot write is written, or fails, in the pause.
+ * Writes out what is dirty while everybody goes on, so that little is left to write in the freeze. Only that: what it
+ * cannot write is written, or fails, in the freeze.
  */
 export async function flushUses(
   { host, logger, signal }: Pick<AgentContext, "host" | "logger" | "signal">,
@@ -16,10 +16,10 @@ export async function flushUses(
     return use.as === "device" ? [[use.device]] : [];
   });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_MS)]);
-  // One after the other: all at once would be a pause of its own.
+  // One after the other: all at once would stop writers like a freeze.
   for (const what of dirty) {
     await host.exec.run("sync", what, { signal: limit }).catch((error: unknown) => {
-      logger.warn({ err: error, what }, "cannot flush before a cut");
+      logger.warn({ err: error, what }, "cannot flush before a copy");
     });
   }
 }

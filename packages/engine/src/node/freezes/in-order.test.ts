@@ -11,7 +11,7 @@ import { layOut, startWriter, type Writer } from "../group-snapshot/testing/orde
 import { controlGroup } from "../group-snapshot/testing/use-volume.ts";
 import { inOrder } from "./in-order.ts";
 import { Freezes } from "./index.ts";
-import { holders, notes, sessionOf, setUp, wasFrozen } from "./testing/frozen-mount.ts";
+import { freezers, notes, sessionOf, setUp, wasFrozen } from "./testing/frozen-mount.ts";
 
 const writer = await bundleProgram(new URL("../group-snapshot/testing/ordered-writer.ts", import.meta.url));
 after(writer.remove);
@@ -47,13 +47,13 @@ async function whileWriting(t: TestContext, play: (stage: Stage) => Promise<void
 
 /** Who freezes this group has to wait until `letGo`. */
 async function occupy(t: TestContext, group: string): Promise<{ letGo(): Promise<void> }> {
-  const holder = spawn("flock", ["--exclusive", group, "sh", "-c", "echo held; read line"], {
+  const locker = spawn("flock", ["--exclusive", group, "sh", "-c", "echo locked; read line"], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const ended = once(holder, "exit");
-  await once(holder.stdout, "data");
+  const ended = once(locker, "exit");
+  await once(locker.stdout, "data");
   const letGo = async (): Promise<void> => {
-    holder.stdin.end();
+    locker.stdin.end();
     await ended;
   };
   t.after(letGo);
@@ -96,11 +96,11 @@ test("an agent killed when the control groups are still and no file system is fr
     await eventually("the end of the notes", async () => (await notes(state)).length === 0);
     assert.equal(await isStill(group), false);
     assert.equal(await wasFrozen(mount), false);
-    assert.deepEqual([...(await holders(group)), ...(await holders(mount))], []);
+    assert.deepEqual([...(await freezers(group)), ...(await freezers(mount))], []);
   }));
 
 for (const first of ["cgroup", "filesystem"] as const) {
-  test(`the holder of the ${first} killed while both are frozen: all go on in the end, and it is told`, (t) =>
+  test(`the process that froze the ${first} killed while both are frozen: all go on in the end, and that is reported`, (t) =>
     whileWriting(t, async ({ mount, state, group, targets, running }) => {
       const freezer = await new Freezes(state, silentLogger).arm(targets, 600);
       await freezer.freeze();
@@ -112,7 +112,7 @@ for (const first of ["cgroup", "filesystem"] as const) {
     }));
 }
 
-test("all that are frozen share one time, and what is held when the next one fails is let go", async () => {
+test("all that are frozen share one time, and what is frozen when the next one fails is thawed", async () => {
   const given: number[] = [];
   let thaws = 0;
   const step = (freeze: () => Promise<void>): Freezer => ({

@@ -3,7 +3,7 @@ import type { Freezer } from "../../host/freezer/freezer.ts";
 
 /**
  * One freeze of several that are begun one after the other, each when the one before is still, within a common time.
- * They are let go at the same time.
+ * They are thawed at the same time.
  */
 export function inOrder(steps: readonly Freezer[], maxSeconds: number): Freezer {
   const thaw = async (): Promise<boolean> => {

@@ -12,14 +12,14 @@ const frozen = failpoint("engine/freezes/frozen");
 const thawed = failpoint("engine/freezes/thawed");
 
 /**
- * Processes first: they come to their stop outside of the kernel, with nothing of a file system held, so whatever
+ * Processes first: they come to their stop outside of the kernel, with no lock of a file system held, so whatever
  * freezes a file system later need not wait for them. The other way round, one that writes to a frozen file system
  * waits in the kernel, and its group comes to a stop only when that is thawed.
  */
 const ORDER: readonly FreezeTarget["kind"][] = ["cgroup", "filesystem"];
 
 /**
- * Freezes that are noted on disk as long as they may last. The process that holds a freeze outlives us and undoes it,
+ * Freezes that are noted on disk as long as they may last. The process that froze outlives us and thaws,
  * but not when everything of ours is killed at once, as with a container: then the next agent finds the note. That
  * process removes the note with the freeze, so that nobody takes a later freeze of somebody else's for ours.
  */

@@ -50,7 +50,7 @@ async function prepare(context: AgentContext, group: GroupSnapshot, attempt: num
     deadlineSeconds,
   });
   const session = new Session(attempt, barrier, deadlineSeconds, () => sessions.expired(name));
-  // Seen by whoever removes members from now on; therefore the group is looked at once more.
+  // Seen by whoever removes members from now on; therefore the group is read once more.
   sessions.set(name, session);
   if (!(await isStill(context, group, attempt))) return sessions.drop(name);
   await session.prepare();
@@ -70,15 +70,15 @@ async function isStill(
   return same && now?.status?.state === group.status?.state && now?.status?.attempt === attempt;
 }
 
-/** Only about the attempt that the object is at: an old word must not overwrite what others go by now. */
+/** Only about the attempt that the object is at: an old report must not overwrite what others go by now. */
 async function report(
   { store, nodeID, signal }: AgentContext,
   name: string,
-  word: NodeBarrier,
+  latest: NodeBarrier,
 ): Promise<void> {
   const put = (group: GroupSnapshot): void => {
-    if (group.status?.attempt !== word.attempt) return;
-    group.status.nodes = { ...group.status.nodes, [nodeID]: word };
+    if (group.status?.attempt !== latest.attempt) return;
+    group.status.nodes = { ...group.status.nodes, [nodeID]: latest };
   };
   await mutate(
     store,
@@ -86,5 +86,5 @@ async function report(
     { name },
     { change: put, subresource: "status", signal, attempts: 100 },
   );
-  reported.get(word.phase)?.();
+  reported.get(latest.phase)?.();
 }

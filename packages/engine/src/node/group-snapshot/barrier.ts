@@ -6,10 +6,10 @@ import { FreezeError, type Freezer } from "../../host/freezer/freezer.ts";
 import type { Copy, GroupCopy, PreCopies } from "../../pools/group-copy.ts";
 import { settled } from "../../pools/reflink-copier.ts";
 import type { AgentContext } from "../context.ts";
-import { copyKey, type HeldCopies } from "../copy/copies.ts";
+import { copyKey, type LockedCopies } from "../copy/copies.ts";
 import { flushUses } from "../copy/flush-uses.ts";
 import type { OpenPool } from "../open-pools.ts";
-import { requireHeld } from "../require-held.ts";
+import { requireVolumeHere } from "../require-volume-here.ts";
 import type { BarrierReport, BarrierSteps } from "./barrier-steps.ts";
 import type { MemberUse, Quiesce } from "./choose-quiesce.ts";
 import { type LocatedMember, locate, readUses, requireLeases } from "./read-uses.ts";
@@ -17,7 +17,7 @@ import { steadyUses } from "./steady-uses.ts";
 
 const prepared = failpoint("engine/group-snapshot/prepared");
 const quiesced = failpoint("engine/group-snapshot/quiesced");
-const cutDone = failpoint("engine/group-snapshot/cut");
+const copied = failpoint("engine/group-snapshot/copied");
 const released = failpoint("engine/group-snapshot/released");
 const finished = failpoint("engine/group-snapshot/finished");
 const abandoned = failpoint("engine/group-snapshot/abandoned");
@@ -31,8 +31,8 @@ interface BarrierRequest {
 }
 
 /**
- * One node's part of a barrier: `prepare`, `quiesce`, `cut`, `release`, `finish`, in this order, each once; `abandon`
- * at any time instead of the next. Everything that may take long is in `prepare` and `finish`, outside of the pause.
+ * One node's part of a barrier: `prepare`, `quiesce`, `copy`, `release`, `finish`, in this order, each once; `abandon`
+ * at any time instead of the next. Everything that may take long is in `prepare` and `finish`, outside of the freeze.
  */
 export class Barrier implements BarrierSteps {
   readonly #context: AgentContext;
@@ -40,14 +40,14 @@ export class Barrier implements BarrierSteps {
   #members: LocatedMember[] = [];
   #uses: MemberUse[] = [];
   #quiesces: Quiesce[] = [];
-  #held: HeldCopies | undefined;
-  readonly #early = new Map<string, PreCopies>();
-  #cuts: GroupCopy[] = [];
+  #locked: LockedCopies | undefined;
+  readonly #preCopies = new Map<string, PreCopies>();
+  #copies: GroupCopy[] = [];
   #freezer: Freezer | undefined;
   #startTime = "";
   #endTime = "";
   #started = 0;
-  #pause = 0;
+  #frozenMs = 0;
   #covered = false;
 
   constructor(context: AgentContext, request: BarrierRequest) {
@@ -55,13 +55,13 @@ export class Barrier implements BarrierSteps {
     this.#request = request;
   }
 
-  /** Finds out whether everybody can be kept still, copies what takes long and writes out what is dirty. Holds nothing. Throws what stands in the way. */
+  /** Finds out whether everybody can be kept still, copies what takes long and writes out what is dirty. Locks and freezes nothing. Throws what stands in the way. */
   async prepare(): Promise<void> {
     const members = await locate(this.#context, this.#request.members);
     const { uses, quiesces } = await this.#steady(members);
     for (const [open, copies] of copiesByPool(members, uses, quiesces)) {
       const still = copies.filter((copy) => copy.still);
-      this.#early.set(open.name, await open.backend.copyEarly(still, this.#context.signal));
+      this.#preCopies.set(open.name, await open.backend.preCopy(still, this.#context.signal));
     }
     await flushUses(this.#context, uses);
     prepared();
@@ -69,16 +69,16 @@ export class Barrier implements BarrierSteps {
 
   /** From here on nobody writes, until `release` or the deadline. Throws, naming the members, when somebody goes on. */
   async quiesce(): Promise<void> {
-    const { cuts, freezes, host } = this.#context;
+    const { copies, freezes, host } = this.#context;
     const { members, deadlineSeconds } = this.#request;
-    this.#held = await cuts.hold(members.map(({ pool, volume }) => copyKey(pool, volume)));
-    // Asked once nobody else can be detaching them.
-    await Promise.all(members.map(({ volume }) => requireHeld(this.#context, volume)));
+    this.#locked = await copies.lock(members.map(({ pool, volume }) => copyKey(pool, volume)));
+    // Checked once nobody else can be detaching them.
+    await Promise.all(members.map(({ volume }) => requireVolumeHere(this.#context, volume)));
     this.#members = await locate(this.#context, members, "ABORTED");
     const { uses, quiesces } = await this.#steady(this.#members);
     this.#uses = uses;
     this.#quiesces = quiesces;
-    // An attempt that was killed may have made some of them; none has ever been said to be there.
+    // An attempt that was killed may have made some of them; none has ever been reported.
     await settled(this.#members.map(({ open, snapshot }) => open.backend.remove(snapshot)));
     await this.#begin();
     const targets = this.#quiesces.flatMap((quiesce) => quiesce.targets);
@@ -99,41 +99,41 @@ export class Barrier implements BarrierSteps {
 
   async #begin(): Promise<void> {
     for (const [open, copies] of copiesByPool(this.#members, this.#uses, this.#quiesces)) {
-      const early = this.#early.get(open.name);
-      this.#cuts.push(await open.backend.beginCut(copies, early));
-      await early?.drop();
+      const preCopies = this.#preCopies.get(open.name);
+      this.#copies.push(await open.backend.beginCopy(copies, preCopies));
+      await preCopies?.drop();
     }
   }
 
-  async cut(): Promise<void> {
-    await settled(this.#cuts.map((cut) => cut.cut()));
+  async copy(): Promise<void> {
+    await settled(this.#copies.map((each) => each.copy()));
     requireLeases(this.#context, this.#members, "ABORTED");
-    cutDone();
+    copied();
   }
 
-  /** Everybody goes on. Whether they had all been still until now is in the report. */
+  /** Everybody goes on. The report tells whether they had all been still until now. */
   async release(): Promise<void> {
     this.#covered = (await this.#freezer?.thaw()) ?? false;
-    this.#pause = performance.now() - this.#started;
+    this.#frozenMs = performance.now() - this.#started;
     this.#endTime = this.#context.host.clock.now().toISOString();
     released();
   }
 
-  /** Makes images of what was cut, on disk when this resolves. */
+  /** Makes images of what was copied, on disk when this resolves. */
   async finish(): Promise<BarrierReport> {
     if (!this.#covered) throw this.late();
     // One of the volumes has to leave the node: it leaves when this is over.
-    this.#held?.signal.throwIfAborted();
+    this.#locked?.signal.throwIfAborted();
     await this.#requireSameUses();
-    await settled(this.#cuts.map((cut) => cut.finish()));
+    await settled(this.#copies.map((each) => each.finish()));
     finished();
-    this.#held?.release();
+    this.#locked?.release();
     for (const { name } of new Set(this.#members.map(({ open }) => open))) this.#context.pools.touched(name);
     return {
       methods: Object.fromEntries(this.#quiesces.map(({ volume, method }) => [volume, method])),
       startTime: this.#startTime,
       endTime: this.#endTime,
-      pauseMilliseconds: Math.round(this.#pause * 1000) / 1000,
+      pauseMilliseconds: Math.round(this.#frozenMs * 1000) / 1000,
       heldThroughCut: this.#covered,
     };
   }
@@ -144,32 +144,32 @@ export class Barrier implements BarrierSteps {
       const thaw = this.#freezer?.thaw();
       // What was made goes also where somebody may still be frozen: nobody comes here again for it.
       await Promise.allSettled([thaw]);
-      const early = [...this.#early.values()].map((copies) => copies.drop());
-      await settled([thaw, ...early, ...this.#cuts.map((cut) => cut.abandon())]);
+      const dropped = [...this.#preCopies.values()].map((copies) => copies.drop());
+      await settled([thaw, ...dropped, ...this.#copies.map((each) => each.abandon())]);
       abandoned();
     } finally {
-      this.#held?.release();
+      this.#locked?.release();
     }
   }
 
   /** A member may have been taken into use meanwhile, or got a user whom nobody has stopped. */
   async #requireSameUses(): Promise<void> {
     const pools = new Set(this.#members.map(({ open }) => open.name));
-    const oneMoment = pools.size === 1 && this.#cuts.every(({ atomicity }) => atomicity === "one-moment");
+    const oneMoment = pools.size === 1 && this.#copies.every(({ atomicity }) => atomicity === "one-moment");
     if (this.#request.alone && oneMoment) return;
     const now = await readUses(this.#context, this.#members);
     const joined = this.#uses.find((before, index) => hasNewUser(before.use, now[index]?.use ?? before.use));
     if (joined === undefined) return;
-    throw new EngineError("ABORTED", `volume ${joined.volume} was taken into use during the cut`);
+    throw new EngineError("ABORTED", `volume ${joined.volume} was taken into use during the copy`);
   }
 
-  /** The failure of a cut that took longer than writers may wait. */
+  /** The failure of a copy that took longer than writers may wait. */
   late(): EngineError {
     const { deadlineSeconds, members } = this.#request;
     const names = members.map(({ volume }) => volume).join(", ");
-    const message = `the cut of ${names} was not done within ${deadlineSeconds} s`;
-    const held = this.#quiesces.some(({ targets }) => targets.length > 0);
-    if (!held) {
+    const message = `the copy of ${names} was not done within ${deadlineSeconds} s`;
+    const frozen = this.#quiesces.some(({ targets }) => targets.length > 0);
+    if (!frozen) {
       const hint = "raise the deadline, or snapshot when the pool has less to do";
       return new EngineError("FAILED_PRECONDITION", message, { hint });
     }
@@ -187,7 +187,7 @@ export class Barrier implements BarrierSteps {
   }
 }
 
-/** Who is kept still, or has no user, is not written to during the cut. */
+/** Who is kept still, or has no user, is not written to during the copy. */
 function copiesByPool(
   members: readonly LocatedMember[],
   uses: readonly MemberUse[],

@@ -20,7 +20,7 @@ const TABLE: [string, MemberUse["pool"], MemberUse["use"], MemberUse[], boolean,
   ["a mounted volume", XFS, mounted, [other], true, "freeze"],
   ["the only mounted volume, for what is not synced yet", XFS, mounted, [], true, "freeze"],
   ["a raw device in a control group", XFS, grouped, [other], true, "cgroup"],
-  ["the only raw device: its cut is atomic", XFS, loose, [], true, "none"],
+  ["the only raw device: its copy is atomic", XFS, loose, [], true, "none"],
   ["a raw device outside of a control group", XFS, loose, [other], true, "refused"],
   ["a volume in use where nobody sees", XFS, hidden, [other], true, "refused"],
   ["a mounted volume of a btrfs pool", BTRFS, mounted, [], true, "subvolume"],
@@ -57,7 +57,7 @@ for (const [what, pool, use, others, alone, expected] of TABLE) {
   });
 }
 
-test("no two members in use can be written to between their cuts, unless one operation cuts both", () => {
+test("no two members in use can be written to between their copies, unless one operation copies both", () => {
   covers("KEP-002");
   const use = fc.constantFrom(unused, mounted, grouped);
   const member = fc.record({ pool: fc.constantFrom(XFS, BTRFS, { ...BTRFS, name: "b2" }), use });

@@ -12,7 +12,7 @@ export interface MemberUse {
     | { as: "filesystem"; mount: string }
     /** A raw device that processes have open; their control groups, undefined where there is none of their own. */
     | { as: "device"; device: string; cgroups: readonly (string | undefined)[] }
-    /** In use in a way that cannot be reached from here, for people. */
+    /** In use in a way that cannot be reached from here, for messages. */
     | { as: "hidden"; where: string };
 }
 
@@ -24,9 +24,9 @@ export interface Quiesce {
 }
 
 /**
- * How every member is kept still during the cut. Pure. Members in use fall into domains, each of which is cut by one
+ * How every member is kept still during the copy. Pure. Members in use fall into domains, each of which is copied by one
  * atomic operation: all of a btrfs pool, or one image of an xfs pool. A single domain needs nobody to stop; with
- * several, nothing may be written from the first cut to the last. `alone`: no other node takes part. Throws
+ * several, nothing may be written from the first copy to the last. `alone`: no other node takes part. Throws
  * FAILED_PRECONDITION for a member that cannot be kept still.
  */
 export function chooseQuiesce(members: readonly MemberUse[], alone: boolean): Quiesce[] {

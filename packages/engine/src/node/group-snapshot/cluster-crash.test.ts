@@ -27,7 +27,7 @@ const PATIENTLY: readonly [Part, string][] = [
   ["agent", "reported-prepared"],
   ["agent", "quiesced"],
   ["agent", "reported-quiesced"],
-  ["agent", "cut"],
+  ["agent", "copied"],
   ["agent", "reported-cut"],
   ["agent", "released"],
   ["agent", "finished"],
@@ -39,20 +39,20 @@ const PATIENTLY: readonly [Part, string][] = [
   ["coordinator", "recorded-committed"],
 ];
 
-function backInTime(what: string, scene: Scene, part: Part, gap: string): void {
-  test(`${what}: ${part} killed at ${gap} and back in time, the group snapshot is finished, of one moment`, async (t) => {
-    const killing = { scene, part, gap, deadlineSeconds: PATIENT, meanwhile: async () => {} };
+function backInTime(what: string, scene: Scene, part: Part, failpoint: string): void {
+  test(`${what}: ${part} killed at ${failpoint} and back in time, the group snapshot is finished, of one moment`, async (t) => {
+    const killing = { scene, part, failpoint, deadlineSeconds: PATIENT, meanwhile: async () => {} };
     assert.equal(await kill(t, killing), "ready");
   });
 }
 
 type Phase = "done" | "failed";
 
-/** Where others wait, keeping still, for the one that was killed; `done`: where they have been told to go on. */
+/** Where others wait, keeping still, for the one that was killed; `done`: where they have been allowed to go on. */
 const ALONE: readonly [Part, string, Phase][] = [
   ["agent", "quiesced", "failed"],
   ["agent", "reported-quiesced", "failed"],
-  ["agent", "cut", "failed"],
+  ["agent", "copied", "failed"],
   ["agent", "reported-cut", "done"],
   ["coordinator", "recorded-quiescing", "failed"],
   ["coordinator", "recorded-cutting", "failed"],
@@ -70,19 +70,19 @@ async function untilPhase(
   );
 }
 
-function notBack(what: string, scene: Scene, [part, gap, phase]: [Part, string, Phase]): void {
-  test(`${what}: ${part} killed at ${gap} and not back, all writers go on by the deadline, the group is whole or nothing`, async (t) => {
+function notBack(what: string, scene: Scene, [part, failpoint, phase]: [Part, string, Phase]): void {
+  test(`${what}: ${part} killed at ${failpoint} and not back, all writers go on by the deadline, the group is whole or nothing`, async (t) => {
     const meanwhile = async (stage: Stage): Promise<void> => {
       await untilPhase(stage, part, phase);
       await writersGoOn(stage);
     };
-    const state = await kill(t, { scene, part, gap, deadlineSeconds: 10, meanwhile });
+    const state = await kill(t, { scene, part, failpoint, deadlineSeconds: 10, meanwhile });
     assert.equal(state, phase === "done" ? "ready" : "failed");
   });
 }
 
-/** Kills all processes that hold a freeze of this mount. */
-async function killHolders(mount: string): Promise<void> {
+/** Kills all processes that keep this mount frozen. */
+async function killFreezers(mount: string): Promise<void> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const killed = await Promise.all(
     pids.map(async (pid) => {
@@ -92,38 +92,38 @@ async function killHolders(mount: string): Promise<void> {
       return 1;
     }),
   );
-  assert.ok(killed.includes(1), "somebody held it");
+  assert.ok(killed.includes(1), "somebody had it frozen");
 }
 
 // Most of their time is spent in waiting for a deadline.
 describe("parts of a barrier that are killed", { concurrency: 4 }, () => {
   const cases: (() => void)[] = [
     ...PATIENTLY.map(
-      ([part, gap]) =>
+      ([part, failpoint]) =>
         () =>
-          backInTime("two nodes", XFS, part, gap),
+          backInTime("two nodes", XFS, part, failpoint),
     ),
     ...ALONE.map((killing) => () => notBack("two nodes", XFS, killing)),
     ...Object.entries(OTHERS).flatMap(([what, scene]) => [
-      ...["quiesced", "cut", "finished"].map(
-        (gap) => () => backInTime(`two nodes, ${what}`, scene, "agent", gap),
+      ...["quiesced", "copied", "finished"].map(
+        (failpoint) => () => backInTime(`two nodes, ${what}`, scene, "agent", failpoint),
       ),
       () => backInTime(`two nodes, ${what}`, scene, "coordinator", "recorded-cutting"),
-      () => notBack(`two nodes, ${what}`, scene, ["agent", "cut", "failed"]),
+      () => notBack(`two nodes, ${what}`, scene, ["agent", "copied", "failed"]),
       () => notBack(`two nodes, ${what}`, scene, ["coordinator", "recorded-cutting", "failed"]),
     ]),
   ];
   killEveryFailpoint(cases, { everyday: 1, full: 13 }, (declare) => declare());
 
-  test("two nodes: the holder of a freeze killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
+  test("two nodes: the freezing process killed inside the barrier, its agent lets the writers go on by the deadline, the group fails whole", async (t) => {
     const meanwhile = async (stage: Stage): Promise<void> => {
-      // The other node was told to cut as soon as both were still.
+      // The coordinator had the other node copy as soon as both were still.
       await untilPhase(stage, "agent", "quiesced", "cut");
-      await killHolders(dirname(stage.files[0] ?? ""));
+      await killFreezers(dirname(stage.files[0] ?? ""));
       await untilPhase(stage, "agent", "failed");
       await writersGoOn(stage);
     };
-    const killing = { scene: XFS, part: "agent", gap: "reported-quiesced", meanwhile } as const;
+    const killing = { scene: XFS, part: "agent", failpoint: "reported-quiesced", meanwhile } as const;
     assert.equal(await kill(t, { ...killing, deadlineSeconds: 10 }), "failed");
   });
 });

@@ -50,7 +50,7 @@ async function writersGoOn(dir: string): Promise<void> {
 function crash(type: PoolType, failpoint: string): void {
   test(`${type}: killed at ${failpoint}, writers go on, the next life ends the work and leaves nothing`, async (t) => {
     const dir = await scratch(t, host);
-    assert.equal(await live(dir, type, failpoint), "SIGKILL", "the gap was not passed");
+    assert.equal(await live(dir, type, failpoint), "SIGKILL", "the failpoint was not reached");
     await writersGoOn(dir);
     assert.equal(await live(dir, type, undefined), 0);
     const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
@@ -74,7 +74,7 @@ const names = failpointNames().filter(
   (name) => name.startsWith("engine/group-snapshot/") && !ELSEWHERE.test(name),
 );
 const onBtrfs = (name: string) =>
-  !FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|cut|released|finished)$/.test(name));
+  !FREEZING.test(name) && (SUBVOLUME.test(name) || /\/(quiesced|copied|released|finished)$/.test(name));
 const cases: [PoolType, string][] = [
   ...names.filter((name) => !SUBVOLUME.test(name)).map((name): [PoolType, string] => ["xfs", name]),
   ...names.filter(onBtrfs).map((name): [PoolType, string] => ["btrfs", name]),

@@ -19,7 +19,7 @@ export type GroupStep =
   | { do: "drop" }
   | { do: "prepare"; attempt: number }
   | { do: "quiesce" }
-  | { do: "cut" }
+  | { do: "copy" }
   | { do: "release" }
   /** All of it at once: no other node has to be waited for. */
   | { do: "run" }
@@ -36,27 +36,27 @@ export function decide({ group, nodeID, session }: GroupView): GroupStep {
   if (status === undefined || !wanted) return session === undefined ? REST : { do: "drop" };
   const { attempt } = status;
   if (session !== undefined && session.attempt !== attempt) return { do: "drop" };
-  const said = status.nodes?.[nodeID];
-  const told = said?.attempt === attempt ? said.phase : undefined;
-  if (told === "failed") return session === undefined ? REST : { do: "drop" };
-  if (told === "done") return REST;
-  if (session === undefined) return begin(attempt, told);
+  const latest = status.nodes?.[nodeID];
+  const reported = latest?.attempt === attempt ? latest.phase : undefined;
+  if (reported === "failed") return session === undefined ? REST : { do: "drop" };
+  if (reported === "done") return REST;
+  if (session === undefined) return begin(attempt, reported);
   if (session.phase === "begun") return REST;
-  if (session.phase !== told) return { do: "report", report: reportOf(session) };
-  return advance(state, told, nodes.length === 1);
+  if (session.phase !== reported) return { do: "report", report: reportOf(session) };
+  return advance(state, reported, nodes.length === 1);
 }
 
-/** Who finds a word of its own that it knows nothing of was stopped and has lost what it held. */
-function begin(attempt: number, told: NodeBarrier["phase"] | undefined): GroupStep {
-  if (told === undefined || told === "prepared") return { do: "prepare", attempt };
+/** An agent that finds a report of its own without a session was stopped, and has lost what it had frozen. */
+function begin(attempt: number, reported: NodeBarrier["phase"] | undefined): GroupStep {
+  if (reported === undefined || reported === "prepared") return { do: "prepare", attempt };
   const error = { code: "ABORTED", message: "the agent was stopped in the middle of the barrier" };
   return { do: "report", report: { attempt, phase: "failed", interrupted: true, error } };
 }
 
-function advance(state: string | undefined, told: NodeBarrier["phase"], alone: boolean): GroupStep {
-  if (state === "quiescing" && told === "prepared") return { do: alone ? "run" : "quiesce" };
-  if (state === "cutting" && told === "quiesced") return { do: "cut" };
-  if (state === "releasing" && told === "cut") return { do: "release" };
+function advance(state: string | undefined, reported: NodeBarrier["phase"], alone: boolean): GroupStep {
+  if (state === "quiescing" && reported === "prepared") return { do: alone ? "run" : "quiesce" };
+  if (state === "cutting" && reported === "quiesced") return { do: "copy" };
+  if (state === "releasing" && reported === "cut") return { do: "release" };
   return REST;
 }
 

@@ -55,7 +55,7 @@ for (const type of sample(["xfs", "btrfs"] as PoolType[], { everyday: 1 })) {
   });
 }
 
-test("a member whose file system is full is cut like any other", async (t) => {
+test("a member whose file system is full is copied like any other", async (t) => {
   const cluster = await Cluster.open(t, [{ name: "p", type: "xfs", node: "a" }]);
   const { store, host } = cluster;
   const files: string[] = [];

@@ -10,7 +10,7 @@ import { readGroup } from "./read.ts";
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
-/** Takes this node's part of group snapshots as far as it can go. Failures are told on the object. */
+/** Takes this node's part of group snapshots as far as it can go. Failures are reported on the object. */
 export function runGroups(context: AgentContext, { groups }: AgentInformers): Promise<void> {
   const reconciler = new Reconciler<GroupReading, ReturnType<typeof asOutcome<GroupStep>>>({
     name: "group-snapshot",

@@ -30,7 +30,11 @@ const COMMON_FAR: ClusterPool = { ...COMMON, node: "z" };
 const PATIENT = { deadlineSeconds: 60 };
 const ended = (group: GroupSnapshot): boolean => ["ready", "failed"].includes(group.status?.state ?? "");
 
-async function cutAndCheck(cluster: Cluster, running: Writer, group: GroupSnapshot): Promise<GroupSnapshot> {
+async function snapshotAndCheck(
+  cluster: Cluster,
+  running: Writer,
+  group: GroupSnapshot,
+): Promise<GroupSnapshot> {
   const { name } = group.metadata;
   const acknowledged = running.acknowledged();
   await cluster.store.create(GroupSnapshots, group);
@@ -80,7 +84,7 @@ for (const [what, pools, access, method] of sample(CASES, { everyday: 2, full: 7
         group.spec.members = pools.map(({ name }, index) => ({
           ...{ volume: `v-${index}`, snapshot: `s-${round}-${index}`, pool: name },
         }));
-        const { status } = await cutAndCheck(cluster, running, group);
+        const { status } = await snapshotAndCheck(cluster, running, group);
         assert.equal(status?.barrier?.method, method);
         const { startTime = "", endTime = "" } = status?.barrier ?? {};
         assert.ok(Date.parse(startTime) <= Date.parse(endTime));
@@ -97,7 +101,7 @@ for (const [what, pools, access, method] of sample(CASES, { everyday: 2, full: 7
 }
 
 test(
-  "a member of a shared pool that nobody has is cut by a node that takes it, and is nobody's afterwards",
+  "a member of a shared pool that nobody has is copied by a node that takes it, and is nobody's afterwards",
   everyday(),
   async (t) => {
     const cluster = await Cluster.open(t, [COMMON, COMMON_FAR]);
@@ -160,12 +164,12 @@ test(
   everyday(),
   async (t) => {
     const cluster = await Cluster.open(t, [XFS]);
-    const [file = "", held = ""] = [
+    const [file = "", mounted = ""] = [
       await useVolume(cluster, "v-1", "x", { access: "mounted" }),
       await useVolume(cluster, "v-2", "x", { access: "mounted" }),
     ];
     const running = await startWriter(writer.path, [file]);
-    const mount = join(held, "..");
+    const mount = join(mounted, "..");
     await cluster.host.exec.run("fsfreeze", ["--freeze", mount]);
     try {
       await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
@@ -187,7 +191,7 @@ test(
 );
 
 test(
-  "a writer of raw devices that somebody else has paused stays paused, and the reason says so",
+  "a writer of raw devices that somebody else has frozen stays frozen, and the reason says so",
   thorough(),
   async (t) => {
     covers("KEP-002");
@@ -198,20 +202,20 @@ test(
     ];
     const group = await controlGroup(t);
     const running = await startWriter(writer.path, files, group);
-    const paused = join(group, "cgroup.freeze");
+    const freezeFile = join(group, "cgroup.freeze");
     try {
-      await writeFile(paused, "1");
+      await writeFile(freezeFile, "1");
       await cluster.store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x" }));
       const { status } = await until(cluster.store, GroupSnapshots, "g-1", ended);
       assert.equal(status?.state, "failed");
       assert.match(status?.error?.message ?? "", /volume v-1, v-2 could not be kept still: .*it is frozen/);
       assert.match(status?.error?.message ?? "", /frozen by someone else: thaw it first/);
-      assert.equal(await readFile(paused, "utf8"), "1\n");
+      assert.equal(await readFile(freezeFile, "utf8"), "1\n");
       assert.deepEqual((await cluster.store.list(Snapshots)).items, []);
-      await writeFile(paused, "0");
+      await writeFile(freezeFile, "0");
       await running.goesOn();
     } finally {
-      await writeFile(paused, "0");
+      await writeFile(freezeFile, "0");
       await running.stop();
     }
   },
@@ -252,7 +256,7 @@ test(
 );
 
 test(
-  "a node whose agent is away before the barrier: nobody is stopped, and it is cut when the agent is back",
+  "a node whose agent is away before the barrier: nobody is stopped, and it is copied when the agent is back",
   thorough(),
   async (t) => {
     const cluster = await Cluster.open(t, [XFS, FAR]);

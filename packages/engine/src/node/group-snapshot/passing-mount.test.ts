@@ -53,17 +53,17 @@ test("a member that is mounted out of sight for a moment, as while a container s
   await mkdir(target);
   const container = await mountElsewhere(dir, device, target);
   t.after(() => container.end());
-  const { holders } = host.loops;
-  let looks = 0;
-  t.mock.method(host.loops, "holders", async (of: string) => {
-    const seen = await holders(of);
+  const { users } = host.loops;
+  let reads = 0;
+  t.mock.method(host.loops, "users", async (of: string) => {
+    const seen = await users(of);
     // The group has seen it; the container goes its way.
-    if (of === device && seen.length > 0 && ++looks === 1) await container.end();
+    if (of === device && seen.length > 0 && ++reads === 1) await container.end();
     return seen;
   });
   await store.create(GroupSnapshots, groupObject("g-1", ["v-1", "v-2"], { pool: "x", deadlineSeconds: 60 }));
   const { status } = await until(store, GroupSnapshots, "g-1", ended);
   assert.equal(status?.state, "ready", JSON.stringify(status));
-  assert.ok(looks >= 1, "the group met it");
+  assert.ok(reads >= 1, "the group met it");
   await gone(store, GroupSnapshots, "g-1");
 });

@@ -18,11 +18,11 @@ export interface LocatedMember extends GroupMember {
   image: Image;
 }
 
-/** Throws UNAVAILABLE for a pool that is not open yet, `unheld` without a lease, DATA_LOSS for an image that is gone. */
+/** Throws UNAVAILABLE for a pool that is not open yet, `withoutLease` without a lease, DATA_LOSS for an image that is gone. */
 export async function locate(
   context: AgentContext,
   members: readonly GroupMember[],
-  unheld: "UNAVAILABLE" | "ABORTED" = "UNAVAILABLE",
+  withoutLease: "UNAVAILABLE" | "ABORTED" = "UNAVAILABLE",
 ): Promise<LocatedMember[]> {
   const { pools } = context;
   return Promise.all(
@@ -33,13 +33,13 @@ export async function locate(
       if (image === undefined)
         throw new EngineError("DATA_LOSS", `the image of volume ${member.volume} is gone`);
       const located = { ...member, open, image };
-      requireLeases(context, [located], unheld);
+      requireLeases(context, [located], withoutLease);
       return located;
     }),
   );
 }
 
-/** An image of a shared pool is what it seems only to who holds its lease: somebody else may be writing to it. */
+/** An image of a shared pool is what it seems only to the holder of its lease: somebody else may be writing to it. */
 export function requireLeases(
   { sharing }: AgentContext,
   members: readonly LocatedMember[],
@@ -78,7 +78,7 @@ export async function readUses(
       );
       if (groups.length > 0)
         return { volume, pool, use: { as: "device", device: device.path, cgroups: groups } };
-      const [where] = (await host.loops.holders(device.path)).filter((holder) => !isNode(mounts, holder));
+      const [where] = (await host.loops.users(device.path)).filter((user) => !isNode(mounts, user));
       return { volume, pool, use: where === undefined ? { as: "unused" } : { as: "hidden", where } };
     }),
   );
@@ -102,8 +102,8 @@ const isMounted = (mounts: readonly MountEntry[], device: string): boolean =>
   mounts.some(({ source, fsType }) => source === device && fsType !== "devtmpfs");
 
 /** A block volume that is published but not open: only its node in /dev is bound to somewhere. */
-function isNode(mounts: readonly MountEntry[], holder: string): boolean {
-  return mounts.some(({ target, fsType }) => fsType === "devtmpfs" && holder === `mounted at ${target}`);
+function isNode(mounts: readonly MountEntry[], user: string): boolean {
+  return mounts.some(({ target, fsType }) => fsType === "devtmpfs" && user === `mounted at ${target}`);
 }
 
 function folderUse(mounts: readonly MountEntry[], { path }: Image): MemberUse["use"] {

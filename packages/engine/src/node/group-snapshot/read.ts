@@ -12,7 +12,7 @@ export async function readGroup(context: ReadContext, name: string): Promise<Gro
   return group === undefined && session === undefined ? undefined : { group, nodeID, session };
 }
 
-/** The members that this node is to cut: by what the coordinator has written down, as all nodes read it. */
+/** The members that this node is to copy: by what the coordinator has written down, as all nodes read it. */
 export function membersOf({ nodeID }: AgentContext, { spec, status }: GroupSnapshot): GroupMember[] {
   const own = new Set(status?.members?.flatMap((m) => (m.nodeID === nodeID ? [m.volume] : [])));
   return spec.members.filter(({ volume }) => own.has(volume));

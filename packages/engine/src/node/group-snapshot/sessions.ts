@@ -4,7 +4,7 @@ import type { BarrierReport, BarrierSteps } from "./barrier-steps.ts";
 
 type SessionPhase = NodeBarrier["phase"];
 
-/** A barrier under way in this process. What it has reached is told on the object, and lost with the process. */
+/** A barrier under way in this process. What it has reached is reported on the object, and lost with the process. */
 export class Session {
   readonly attempt: number;
   readonly #barrier: BarrierSteps;
@@ -34,8 +34,8 @@ export class Session {
     if (this.phase === "quiesced") this.#timer = setTimeout(() => void this.#expire(), this.#deadlineMs);
   }
 
-  async cut(): Promise<void> {
-    await this.#step("cut", () => this.#barrier.cut());
+  async copy(): Promise<void> {
+    await this.#step("cut", () => this.#barrier.copy());
   }
 
   async release(): Promise<void> {
@@ -48,16 +48,16 @@ export class Session {
   /** The whole barrier, when no other node has to be waited for. */
   async run(): Promise<void> {
     await this.quiesce();
-    if (this.phase === "quiesced") await this.cut();
+    if (this.phase === "quiesced") await this.copy();
     if (this.phase === "cut") await this.release();
   }
 
   /** Everybody goes on by then anyway; here it is found out, when no other step does. */
   async #expire(): Promise<void> {
-    // Whoever is still at a step of its own tells its own name when that is over.
+    // Whoever is still at a step of its own reports its own name when that is over.
     this.#expired = true;
     if (this.#busy || (this.phase !== "quiesced" && this.phase !== "cut")) return;
-    const late = this.phase === "quiesced" ? "come to a stop" : "cut their volumes";
+    const late = this.phase === "quiesced" ? "come to a stop" : "copy their volumes";
     await this.#fail(new EngineError("DEADLINE_EXCEEDED", `the other nodes did not ${late} in time`));
     this.#wake();
   }
@@ -83,7 +83,7 @@ export class Session {
     else if (this.#expired) await this.#fail(this.#barrier.late());
   }
 
-  /** Never rejects: what could not be undone is told with the failure, and nobody waits for a timer. */
+  /** Never rejects: what could not be undone is reported with the failure, and nobody waits for a timer. */
   async #fail(error: unknown): Promise<void> {
     const first = asRecorded(error);
     this.error = first;

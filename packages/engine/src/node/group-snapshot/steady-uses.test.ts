@@ -13,9 +13,9 @@ const open = member("v-2", { as: "device", device: "/dev/loop9", cgroups: [undef
 const closed = member("v-2", { as: "unused" });
 
 /** A clock that nobody waits for, and what was read so far. */
-function scripted(...answers: MemberUse[][]) {
-  let reads = 0;
-  const read = async () => answers[Math.min(reads++, answers.length - 1)] ?? [];
+function scripted(...reads: MemberUse[][]) {
+  let count = 0;
+  const read = async () => reads[Math.min(count++, reads.length - 1)] ?? [];
   return { read, reads: () => reads, clock: { sleep: async () => {} } };
 }
 

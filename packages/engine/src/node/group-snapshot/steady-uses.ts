@@ -8,7 +8,7 @@ const STEP_MS = 100;
 
 /**
  * What the members are used for and how they are kept still. mkfs, blkid and losetup have a device open in passing, and
- * so have those that outlive a killed Mooring: a user without a control group is looked at again before the member is
+ * so have those that outlive a killed Mooring: a user without a control group is read again before the member is
  * refused. So is a device whose user is out of sight: it may have been mounted after the mounts were listed, and a
  * container that is just starting has a copy of every mount until it has left the old root. Throws what `chooseQuiesce`
  * throws.

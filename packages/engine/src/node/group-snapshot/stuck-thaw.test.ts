@@ -17,8 +17,8 @@ async function inPieces(image: string): Promise<void> {
   await file.close();
 }
 
-/** All who hold the file system at this path frozen, as after the death of their container. */
-async function killHolders(mount: string): Promise<void> {
+/** Kills all that keep the file system at this path frozen, as the death of their container does. */
+async function killFreezers(mount: string): Promise<void> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const args = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
     if (!args.includes("mooring-freeze") || !args.includes(mount)) continue;
@@ -30,7 +30,7 @@ async function killHolders(mount: string): Promise<void> {
   }
 }
 
-test("a group that fails while a file system cannot be let go leaves none of its copies", async (t) => {
+test("a group that fails while a file system cannot be thawed leaves none of its copies", async (t) => {
   covers("KEP-002");
   const cluster = await Cluster.open(t, [{ name: "x", type: "xfs", node: "a" }]);
   const { store, host } = cluster;
@@ -49,7 +49,7 @@ test("a group that fails while a file system cannot be let go leaves none of its
   await playPrepared(store, { node: "z", volume: "v-2", snapshot: "s-2", group: "g-1" });
   await until(store, GroupSnapshots, "g-1", ({ status }) => status?.nodes?.["a"]?.phase === "quiesced");
   assert.equal((await images()).length, 2);
-  await killHolders(mount);
+  await killFreezers(mount);
   // What is frozen is not found at its path any more.
   const folder = dirname(mount);
   await rename(folder, `${folder}-moved`);

@@ -5,8 +5,8 @@ import { createHost } from "../../host/create-host.ts";
 import type { Exec } from "../../host/host.ts";
 import { Bench } from "../../testing/agent.ts";
 
-/** Reads of this image never end, whatever is sent to the program: as below a disk that does not answer any more. */
-function withoutAnswer(exec: Exec, image: string): Exec {
+/** Reads of this image never end, whatever is sent to the program: as below a disk that does not respond any more. */
+function withoutResponse(exec: Exec, image: string): Exec {
   const silent = (args: readonly string[]) => args.some((arg) => arg.endsWith(`/${image}.img`));
   return {
     run: (file, args, options) => exec.run(file, args, options),
@@ -15,9 +15,9 @@ function withoutAnswer(exec: Exec, image: string): Exec {
   };
 }
 
-test("a disk that does not answer is no fault, and keeps nobody from finding another one that fails", async (t) => {
+test("a disk that does not respond is no fault, and keeps nobody from finding another one that fails", async (t) => {
   const real = createHost();
-  const host = { ...real, exec: withoutAnswer(real.exec, "v-p-1") };
+  const host = { ...real, exec: withoutResponse(real.exec, "v-p-1") };
   const bench = await Bench.open(t, "xfs", { tickets: true, host });
   for (const name of ["v-p-1", "v-p-2"]) {
     await bench.createVolume(name);
@@ -26,7 +26,7 @@ test("a disk that does not answer is no fault, and keeps nobody from finding ano
   const attached = (name: string) => bench.volume(name, "attached", (v) => v.status?.device !== undefined);
   await attached("v-p-1");
   const { status } = await attached("v-p-2");
-  await real.loops.cutOff(status?.device ?? "");
+  await real.loops.fence(status?.device ?? "");
   await bench.volumeWhere("v-p-2", (v) => v.status?.salvage?.state === "Clean");
   assert.equal((await attached("v-p-1")).status?.salvage, undefined);
   for (const name of ["v-p-1", "v-p-2"]) await unpublish(bench, name);

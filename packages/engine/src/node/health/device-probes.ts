@@ -14,9 +14,9 @@ const AT_A_TIME = 4;
  * Looks at attached devices that no file system is mounted from here, some in every round. Reads the image behind a
  * device and not the device: whoever freezes or moves a volume wants nobody to have that open.
  */
-export class DeviceLooks {
+export class DeviceProbes {
   readonly #context: AgentContext;
-  /** Images that have not answered an earlier look yet. */
+  /** Images that have not responded to an earlier probe yet. */
   readonly #waiting = new Set<string>();
   #next = 0;
 
@@ -24,7 +24,7 @@ export class DeviceLooks {
     this.#context = context;
   }
 
-  /** Why devices of these volumes fail, by volume; undefined where one does not. Volumes not looked at are left out. */
+  /** Why devices of these volumes fail, by volume; undefined where one does not. Volumes not probed are left out. */
   async round(volumes: readonly Volume[]): Promise<Map<string, string | undefined>> {
     const start = volumes.length === 0 ? 0 : this.#next % volumes.length;
     const turn = [...volumes.slice(start), ...volumes.slice(0, start)].slice(0, MOST);
@@ -39,12 +39,12 @@ export class DeviceLooks {
   }
 
   async #faultOf(volume: Volume): Promise<string | undefined> {
-    const first = await this.#look(volume);
+    const first = await this.#probe(volume);
     if (first === undefined) return undefined;
-    // Devices are cut off on purpose when a volume moves, or its lease is lost: the record says so by now.
+    // Devices are fenced on purpose when a volume moves, or its lease is lost: by now that is recorded.
     const { store, signal } = this.#context;
     const now = await getIfAny(store, Volumes, { name: volume.metadata.name }, signal);
-    return now !== undefined && this.#isOurs(now) ? this.#look(now) : undefined;
+    return now !== undefined && this.#isOurs(now) ? this.#probe(now) : undefined;
   }
 
   #isOurs(volume: Volume): boolean {
@@ -55,18 +55,18 @@ export class DeviceLooks {
     return here && (!shared || sharing?.leases.holds(metadata.name) === true);
   }
 
-  async #look({ metadata: { name }, spec, status }: Volume): Promise<string | undefined> {
+  async #probe({ metadata: { name }, spec, status }: Volume): Promise<string | undefined> {
     const { host, pools } = this.#context;
     const pool = pools.get(spec.pool);
     const image = await pool?.backend.find(name).catch(() => undefined);
     const device = await host.loops.at(status?.device ?? "").catch(() => undefined);
     if (pool === undefined || image === undefined || device?.backingFile !== image.path) return undefined;
     const what = `device ${device.path} of volume ${name}`;
-    // Of a shared pool it may be withheld: from whom, and until when, its lease and its migration tell.
+    // Of a shared pool it may be withheld: from whom, and until when, its lease and its migration record.
     if (device.fenced === true) {
-      return pool.layout.shared === undefined ? `${what} is cut off from its image` : undefined;
+      return pool.layout.shared === undefined ? `${what} is fenced off from its image` : undefined;
     }
-    return (await this.#readFails(image.path)) ? `${what} answers with input/output errors` : undefined;
+    return (await this.#readFails(image.path)) ? `${what} fails with input/output errors` : undefined;
   }
 
   /** False also when nothing is known in time: a program that waits for a dead disk cannot even be killed. */

@@ -2,7 +2,7 @@ import { opendir } from "node:fs/promises";
 import type { FaultCause } from "../../api/faults.ts";
 import type { MountEntry } from "../../host/host.ts";
 
-/** What a look at an attached volume has found. */
+/** What a check of an attached volume has found. */
 export interface Fault {
   cause: Extract<FaultCause, "device" | "filesystem">;
   message: string;
@@ -19,7 +19,7 @@ export async function mountFault(mount: MountEntry): Promise<string | undefined>
   // Mounted for writing, but the kernel has taken that away.
   if (mount.superOptions.includes("ro") && mount.options.includes("rw"))
     return `${where} has become read-only`;
-  return (await readsFail(mount.target)) ? `${where} answers with input/output errors` : undefined;
+  return (await readsFail(mount.target)) ? `${where} fails with input/output errors` : undefined;
 }
 
 /** XFS shows nothing in its options once it is shut down, but every call fails. */

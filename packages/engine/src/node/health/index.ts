@@ -2,29 +2,29 @@ import type { Informer } from "@mooring/store";
 import type { Volume } from "../../api/volume.ts";
 import type { MountEntry } from "../../host/host.ts";
 import type { AgentContext } from "../context.ts";
-import { DeviceLooks } from "./device-probes.ts";
+import { DeviceProbes } from "./device-probes.ts";
 import { mountFault } from "./fault.ts";
 
-/** Looks at the volumes that are attached here, now and then until the signal: what fails under its users sends no event. */
+/** Checks the volumes that are attached here, now and then until the signal: what fails under its users sends no event. */
 export async function watchHealth(
   context: AgentContext,
   volumes: Informer<Volume>,
   ask: (name: string) => void,
 ): Promise<void> {
   const { host, healthMs, signal, logger } = context;
-  const devices = new DeviceLooks(context);
+  const devices = new DeviceProbes(context);
   while (!signal.aborted) {
     await host.clock.sleep(healthMs, signal).catch(() => {});
     if (signal.aborted) return;
-    await look(context, devices, volumes.list(), ask).catch((error: unknown) => {
-      logger.warn({ err: error }, "cannot look at the health of volumes");
+    await checkAll(context, devices, volumes.list(), ask).catch((error: unknown) => {
+      logger.warn({ err: error }, "cannot check the health of volumes");
     });
   }
 }
 
-async function look(
+async function checkAll(
   context: AgentContext,
-  devices: DeviceLooks,
+  devices: DeviceProbes,
   volumes: readonly Volume[],
   ask: (name: string) => void,
 ): Promise<void> {
@@ -34,7 +34,7 @@ async function look(
   );
   if (attached.length === 0) return;
   const mounts = await host.mounts.list();
-  const tell = async (volume: Volume): Promise<void> => {
+  const report = async (volume: Volume): Promise<void> => {
     const { name } = volume.metadata;
     const known = volume.status?.robustness === "faulted";
     if (!known && (faults.has(name) || (await isDamaged(context, volume)))) ask(name);
@@ -46,17 +46,17 @@ async function look(
       bare.push(volume);
       continue;
     }
-    await lookAtMount(context, volume.metadata.name, mount);
-    await tell(volume);
+    await checkMount(context, volume.metadata.name, mount);
+    await report(volume);
   }
   for (const [name, message] of await devices.round(bare)) {
     if (message === undefined) faults.delete(name);
     else faults.set(name, { cause: "device", message });
   }
-  for (const volume of bare) await tell(volume);
+  for (const volume of bare) await report(volume);
 }
 
-async function lookAtMount(
+async function checkMount(
   { faults }: AgentContext,
   name: string,
   mount: MountEntry | undefined,

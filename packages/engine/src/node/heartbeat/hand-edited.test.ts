@@ -74,9 +74,9 @@ test("what is in use on a node of a shared pool stays there, alone and served, w
     await store.create(Volumes, volumeObject(name, spec));
     await until(store, Volumes, name, ({ status }) => status?.state === "detached");
     await addTicket(store, name, { id: "w", type: "csi-attacher", nodeID: on }, { now: new Date() });
-    const held = await until(store, Volumes, name, ({ status }) => status?.state === "attached");
-    assert.equal(held.spec.nodeID, on);
-    devices.set(name, held.status?.device);
+    const opened = await until(store, Volumes, name, ({ status }) => status?.state === "attached");
+    assert.equal(opened.spec.nodeID, on);
+    devices.set(name, opened.status?.device);
     // One that would like to have it, were the node lost.
     await addTicket(store, name, { id: "x", type: "csi-attacher", nodeID: "node-2" }, { now: new Date() });
   }
@@ -86,8 +86,8 @@ test("what is in use on a node of a shared pool stays there, alone and served, w
   const places = Object.keys(volumes).map((name) => placesOf(t, store, name));
   await calledLost(store, on);
   for (const [name, device] of devices) {
-    const held = await until(store, Volumes, name, (v) => v.status?.state === "attached");
-    assert.deepEqual([held.spec.nodeID, held.status?.device], [on, device]);
+    const opened = await until(store, Volumes, name, (v) => v.status?.state === "attached");
+    assert.deepEqual([opened.spec.nodeID, opened.status?.device], [on, device]);
   }
   assert.equal((await serving()).status?.endpoint, status?.endpoint);
   assert.ok(places.every((of) => of().every((place) => place === on)));

@@ -1,10 +1,10 @@
 import { apiVersionOf, createInformer, defined, isAlreadyExists, isNotFound, mutate } from "@mooring/store";
 import { TOPOLOGY_NODE_KEY } from "../../api/names.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
-import { isSaid, nodeConditions } from "../../api/node-conditions.ts";
+import { isReported, nodeConditions } from "../../api/node-conditions.ts";
 import type { AgentContext } from "../context.ts";
 import { nodeAddresses } from "../share/address.ts";
-import { NodeInUse } from "./holder.ts";
+import { NodeInUse } from "./node-claim.ts";
 
 const HEARTBEAT_MS = 10_000;
 
@@ -44,7 +44,7 @@ export async function beat(context: AgentContext): Promise<void> {
   }
 }
 
-/** Where it comes from, for others: the one that it was told, as long as it has that. */
+/** Where it comes from, for others: the configured one, as long as it has that. */
 function ownAddress({ address }: AgentContext): string | undefined {
   const present = nodeAddresses();
   return present.find((each) => each === address) ?? present[0];
@@ -71,7 +71,7 @@ export async function keepBeating(context: AgentContext): Promise<void> {
   const own = createInformer(store, NodeAgents, { fieldSelector: `metadata.name=${nodeID}`, logger });
   const contradicted = new Contradiction();
   own.onChange((_old, agent) => {
-    if (!isSaid(agent?.status, "Ready")) contradicted.happens();
+    if (!isReported(agent?.status, "Ready")) contradicted.happens();
   });
   const watching = own.run(signal);
   await beatUntilEnd(context, contradicted);
@@ -99,8 +99,8 @@ class Contradiction {
 async function beatUntilEnd(context: AgentContext, contradicted: Contradiction): Promise<void> {
   const { host, signal, logger } = context;
   while (!signal.aborted) {
-    const early = AbortSignal.any([signal, contradicted.signal]);
-    await host.clock.sleep(HEARTBEAT_MS, early).catch(() => {});
+    const wake = AbortSignal.any([signal, contradicted.signal]);
+    await host.clock.sleep(HEARTBEAT_MS, wake).catch(() => {});
     if (signal.aborted) return;
     contradicted.reset();
     await beat(context).catch((error: unknown) => {
@@ -111,12 +111,12 @@ async function beatUntilEnd(context: AgentContext, contradicted: Contradiction):
   }
 }
 
-/** The last word of an agent that has closed everything: nobody has to wait for this node any more. */
-export async function sayGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
+/** The last report of an agent that has closed everything: nobody has to wait for this node any more. */
+export async function reportGone({ store, nodeID, host, claim, logger }: AgentContext): Promise<void> {
   const said = {
     state: "Gone",
     reason: "AgentStopped",
-    message: "the agent was stopped and holds no device",
+    message: "the agent was stopped and has no device open",
   } as const;
   const put = (agent: NodeAgent): NodeAgent => {
     claim.check(agent.status);

@@ -11,7 +11,7 @@ import { leakedMounts } from "./mounts.ts";
 import { strayPools } from "./pools.ts";
 import type { KnownPool } from "./records.ts";
 
-/** Where leaks are looked for; nothing is changed. */
+/** Where leaks are searched for; nothing is changed. */
 export interface FindLeaksOptions {
   store: ObjectStore;
   host: Host;
@@ -25,7 +25,7 @@ export interface FindLeaksOptions {
 
 /**
  * Compares what is on this machine with what the objects say. Reads only, needs no open pool, and may run beside an
- * agent: what changes meanwhile is looked at a second time before it is called a leak.
+ * agent: what changes meanwhile is read a second time before it is called a leak.
  */
 export async function findLeaks(options: FindLeaksOptions): Promise<Leak[]> {
   const { store, host, stateDir, nodeID, explains } = options;

@@ -61,13 +61,13 @@ function expected(
   const whole = [...volumes.values()].filter(
     ({ spec, status }) => spec.pool === pool && status?.size !== undefined && status.state !== "deleting",
   );
-  const cut = [...snapshots.values()].filter(
+  const made = [...snapshots.values()].filter(
     ({ spec, status, metadata }) =>
       spec.pool === pool && status?.creationTime !== undefined && metadata.deletionTimestamp === undefined,
   );
   return [
     ...whole.map((volume) => ({ kind: "Volume" as const, id: volume.metadata.name })),
-    ...cut.map((snapshot) => ({ kind: "Snapshot" as const, id: snapshot.metadata.name })),
+    ...made.map((snapshot) => ({ kind: "Snapshot" as const, id: snapshot.metadata.name })),
   ];
 }
 

@@ -16,7 +16,7 @@ export async function strayPools(stateDir: string, pools: readonly KnownPool[]):
     .map((folder) => ({
       kind: "pool-without-record" as const,
       subject: folder,
-      message: `${folder} looks like a pool, but no Pool object names it`,
+      message: `${folder} seems to be a pool, but no Pool object names it`,
       fix: `create a Pool with spec.path ${folder}, or remove the folder if nobody needs the data`,
     }));
 }

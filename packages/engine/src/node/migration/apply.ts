@@ -9,7 +9,7 @@ import type { MigrationReading } from "./read.ts";
 
 const after = {
   "withhold-device": failpoint("engine/migration/device-withheld"),
-  "cut-off": failpoint("engine/migration/device-cut-off"),
+  fence: failpoint("engine/migration/device-fenced"),
   "drop-device": failpoint("engine/migration/device-dropped"),
   "close-source": failpoint("engine/migration/source-closed"),
   "hand-over": failpoint("engine/migration/lease-handed-over"),
@@ -33,7 +33,7 @@ export async function applyMigrationStep(
   step: ActiveStep,
   view: MigrationReading,
 ): Promise<void> {
-  const { host, cuts, sharing, signal } = context;
+  const { host, copies, sharing, signal } = context;
   const { volume, file, path } = view;
   const { name } = volume.metadata;
   switch (step.do) {
@@ -43,15 +43,15 @@ export async function applyMigrationStep(
     case "withhold-device":
       await host.loops.attachWithheld(file);
       break;
-    case "cut-off":
-      await host.loops.cutOff(path);
+    case "fence":
+      await host.loops.fence(path);
       break;
     case "drop-device":
       await host.loops.detach(path, { lastUser: true });
       break;
     case "close-source":
       // A copy that is being made of it ends first; refused while a workload still has it open.
-      await cuts.without(copyKey(volume.spec.pool, name), () => host.loops.detach(path));
+      await copies.without(copyKey(volume.spec.pool, name), () => host.loops.detach(path));
       break;
     case "hand-over":
       await sharing?.leases.handOver(name, step.to, signal);
@@ -60,8 +60,8 @@ export async function applyMigrationStep(
       await takeLease(context, volume);
       break;
     case "activate-device":
-      // Not in the middle of a cut: a device that comes to life then would be written to unseen.
-      await cuts.after(copyKey(volume.spec.pool, name), () => activate(context, name, path));
+      // Not in the middle of a copy: a device that comes to life then would be written to unseen.
+      await copies.after(copyKey(volume.spec.pool, name), () => activate(context, name, path));
   }
   after[step.do]();
 }

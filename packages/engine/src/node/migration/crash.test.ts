@@ -18,37 +18,37 @@ interface Killing {
   /** Whose agent dies: the source is a, the target b. */
   node: "a" | "b";
   /** `engine/migration/...`, or of the volume's ordinary work on the way. */
-  gap: string;
+  failpoint: string;
   way: Way;
   fate: Fate;
 }
 
-const SOURCE_GAPS = ["source-closed", "lease-handed-over"] as const;
+const SOURCE_FAILPOINTS = ["source-closed", "lease-handed-over"] as const;
 const PREPARING = ["device-withheld", "recorded-target-ready"] as const;
 const MOVING = ["lease-taken", "device-protected", "device-activated", "recorded-moved"] as const;
 const LEAVING = ["device-dropped", "recorded-target-closed"] as const;
 /** Passed only after a restart of the machine, by a node that takes over, or by one that was too late. */
-const ELSEWHERE = /device-cut-off|recorded-target-(lost|gone)/;
+const ELSEWHERE = /device-fenced|recorded-target-(lost|gone)/;
 
 const FATES: readonly Fate[] = ["comes back", "is lost"];
 const KILLINGS: readonly Killing[] = FATES.flatMap((fate) => [
-  ...SOURCE_GAPS.map((gap) => ({ node: "a" as const, gap, way: "confirm" as const, fate })),
-  ...PREPARING.flatMap((gap) =>
-    (["confirm", "roll back"] as const).map((way) => ({ node: "b" as const, gap, way, fate })),
+  ...SOURCE_FAILPOINTS.map((failpoint) => ({ node: "a" as const, failpoint, way: "confirm" as const, fate })),
+  ...PREPARING.flatMap((failpoint) =>
+    (["confirm", "roll back"] as const).map((way) => ({ node: "b" as const, failpoint, way, fate })),
   ),
-  ...MOVING.map((gap) => ({ node: "b" as const, gap, way: "confirm" as const, fate })),
-  ...LEAVING.map((gap) => ({ node: "b" as const, gap, way: "roll back" as const, fate })),
+  ...MOVING.map((failpoint) => ({ node: "b" as const, failpoint, way: "confirm" as const, fate })),
+  ...LEAVING.map((failpoint) => ({ node: "b" as const, failpoint, way: "roll back" as const, fate })),
 ]);
 
-/** After this time the gap will not be come by any more. */
+/** After this time the failpoint will not be reached any more. */
 const PATIENCE_MS = 120_000;
 
-async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<void> {
+async function kill(t: TestContext, { node, failpoint, way, fate }: Killing): Promise<void> {
   const stage = await Stage.open(t);
   // Before anything is attached: an agent that is away for too long loses its lease.
   const { url } = await startTestApiServer(t, stage.store);
   await stage.stopNode(node);
-  const mortal = await stage.startMortal(node, program.path, url, `engine/migration/${gap}`);
+  const mortal = await stage.startMortal(node, program.path, url, `engine/migration/${failpoint}`);
   const died = once(mortal, "exit", { signal: AbortSignal.timeout(PATIENCE_MS) });
   died.catch(() => {});
   await stage.ask("a");
@@ -56,14 +56,14 @@ async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<
   const [first] = writers;
   await first?.progress(20);
   await stage.ask("b");
-  if (PREPARING.every((name) => name !== gap)) await stage.ready("b");
+  if (PREPARING.every((name) => name !== failpoint)) await stage.ready("b");
   else await died;
   // In the target's preparation the source goes on, whatever has become of the target.
   await first?.progress(5);
   const leaves = way === "confirm" ? "a" : "b";
   if (leaves === "a") await first?.stop();
   await stage.leave(leaves);
-  assert.deepEqual(await died, [null, "SIGKILL"], "the gap was not passed");
+  assert.deepEqual(await died, [null, "SIGKILL"], "the failpoint was not reached");
 
   const lost = fate === "is lost" ? node : "";
   if (lost === "") await stage.startNode(node);
@@ -85,7 +85,7 @@ async function kill(t: TestContext, { node, gap, way, fate }: Killing): Promise<
   await stage.detached();
 }
 
-/** A machine that is lost takes the devices along that were cut off; the others are its guard's. */
+/** A machine that is lost takes the devices along that were fenced; the others are its guard's. */
 async function lose(stage: Stage, node: string): Promise<void> {
   for (const { path, fenced } of await stage.devices(node)) {
     if (fenced === true) await stage.host.loops.detach(path, { lastUser: true });
@@ -127,18 +127,20 @@ async function settle(stage: Stage, device: string, writers: readonly BlockWrite
 }
 
 killEveryFailpoint(KILLINGS, { everyday: 1, full: 6 }, (killing) => {
-  const { node, gap, way, fate } = killing;
+  const { node, failpoint, way, fate } = killing;
   const who = node === "a" ? "source" : "target";
-  test(`${way}: the ${who}'s agent is killed at ${gap} and ${fate}: one writer at a time, nothing lost`, (t) =>
+  test(`${way}: the ${who}'s agent is killed at ${failpoint} and ${fate}: one writer at a time, nothing lost`, (t) =>
     kill(t, killing));
 });
 
-test("every gap of a migration has its killing here, or is one that only a loss comes by", () => {
-  const met = new Set(KILLINGS.map(({ gap }) => gap));
+test("every failpoint of a migration has its killing here, or is one that only a loss reaches", () => {
+  const met = new Set(KILLINGS.map(({ failpoint }) => failpoint));
   const names = failpointNames().filter((name) => name.startsWith("engine/migration/"));
-  const left = names.map((name) => name.replace("engine/migration/", "")).filter((gap) => !met.has(gap));
+  const left = names
+    .map((name) => name.replace("engine/migration/", ""))
+    .filter((failpoint) => !met.has(failpoint));
   assert.deepEqual(
-    left.filter((gap) => !ELSEWHERE.test(gap)),
+    left.filter((failpoint) => !ELSEWHERE.test(failpoint)),
     [],
   );
 });

@@ -6,14 +6,14 @@ export interface MigrationView {
   volume: Pick<Volume, "spec" | "status">;
   /** This node. */
   nodeID: string;
-  /** What this node has: `withheld` is open but cut off from the data, `stale` one of a file that was replaced. */
+  /** What this node has: `withheld` is open but fenced from the data, `stale` one of a file that was replaced. */
   device: "none" | "withheld" | "open" | "stale";
   /** `/dev/loop3`; empty: none. */
   path: string;
   lease: MigrationLease;
   /** This node's agent deals with the volume, apart from the migration. */
-  concerned: boolean;
-  /** The agent of the node in `status.currentMigrationNodeID` answers. */
+  responsible: boolean;
+  /** The agent of the node in `status.currentMigrationNodeID` responds. */
   targetReady: boolean;
 }
 
@@ -25,19 +25,19 @@ export interface MigrationLease {
   ours: boolean;
   /** Nobody has it, and it is not meant for another node. */
   free: boolean;
-  /** The last holder was not seen to let go: the image has to be replaced before it is used. */
+  /** The last lease holder was not seen to close it: the image has to be replaced before it is used. */
   unclean: boolean;
 }
 
 /** What a node writes to the volume of its part of a migration. */
 export type MigrationRecord =
-  /** The target's device is open, and cut off. */
+  /** The target's device is open, and fenced. */
   | "target-ready"
   /** It is not there any more: after a restart of the machine. */
   | "target-lost"
   /** The target has closed it. */
   | "target-closed"
-  /** The target does not answer, and what it had open was cut off from the start. */
+  /** The target does not respond, and what it had open was fenced from the start. */
   | "target-gone"
   /** The target has the volume. */
   | "moved";
@@ -45,7 +45,7 @@ export type MigrationRecord =
 /** One step of a node's part of a live migration (decision 0012). */
 export type MigrationStep =
   | { do: "withhold-device" }
-  | { do: "cut-off" }
+  | { do: "fence" }
   | { do: "drop-device" }
   | { do: "close-source" }
   | { do: "hand-over"; to: string }
@@ -66,7 +66,7 @@ export function decideMigration(view: MigrationView): MigrationStep | undefined 
   const { nodeID: wanted = "", migrationNodeID = "" } = volume.spec;
   const { currentMigrationNodeID = "", ownerID } = volume.status ?? {};
   if (isMoving(volume)) {
-    if (wanted === nodeID) return becomeHolder(view);
+    if (wanted === nodeID) return takeOver(view);
     if (ownerID === nodeID) return giveAway(view, wanted);
     return undefined;
   }
@@ -83,7 +83,7 @@ function prepare({ volume, nodeID, device, path }: MigrationView): MigrationStep
   const said = currentMigrationNodeID === nodeID;
   switch (device) {
     case "open":
-      return { do: "cut-off" };
+      return { do: "fence" };
     case "stale":
       return { do: "drop-device" };
     case "none":
@@ -94,9 +94,9 @@ function prepare({ volume, nodeID, device, path }: MigrationView): MigrationStep
 }
 
 /** The target, once the source's workload has gone. */
-function becomeHolder({ device, lease }: MigrationView): MigrationStep | undefined {
+function takeOver({ device, lease }: MigrationView): MigrationStep | undefined {
   if (!lease.held) return lease.ours || lease.free ? { do: "take-lease" } : undefined;
-  // A holder that was lost: as after any other loss.
+  // A lease holder that was lost: as after any other loss.
   if (lease.unclean) return undefined;
   switch (device) {
     // The machine has restarted since it said that it is ready, and nobody else has the volume any more.
@@ -119,16 +119,16 @@ function giveAway({ device, lease }: MigrationView, to: string): MigrationStep {
 
 /** The target, after a roll-back or a detach. Nothing has ever gone through a device that is withheld. */
 function leave({ device }: MigrationView): MigrationStep {
-  if (device === "open") return { do: "cut-off" };
+  if (device === "open") return { do: "fence" };
   return device === "none" ? { do: "record", what: "target-closed" } : { do: "drop-device" };
 }
 
 /** Whoever has the volume's lease, for a target that cannot do it itself. */
-function clearAway({ volume, concerned, lease, targetReady }: MigrationView): MigrationStep | undefined {
+function clearAway({ volume, responsible, lease, targetReady }: MigrationView): MigrationStep | undefined {
   const { migrationNodeID = "" } = volume.spec;
   const { currentMigrationNodeID: target = "" } = volume.status ?? {};
   const gone = target !== "" && target !== migrationNodeID && !targetReady;
-  if (!gone || !concerned) return undefined;
+  if (!gone || !responsible) return undefined;
   if (lease.held) return { do: "record", what: "target-gone" };
   return lease.ours || lease.free ? { do: "take-lease" } : undefined;
 }

@@ -22,8 +22,8 @@ test("a workload moves: both nodes have a device, one of them works, and nothing
   // A virtual machine that waits to take over has the device open already.
   const waiting = await open(device, "rs+");
   await assert.rejects(waiting.write(Buffer.alloc(4096, 1), 0, 4096, 0), "the target can write");
-  const early = waiting.read(Buffer.alloc(4096), 0, 4096, 0);
-  await assert.rejects(early, "the target can read what the source is still changing");
+  const read = waiting.read(Buffer.alloc(4096), 0, 4096, 0);
+  await assert.rejects(read, "the target can read what the source is still changing");
 
   await first.progress(20);
   await first.stop();
@@ -44,8 +44,8 @@ test("a workload moves: both nodes have a device, one of them works, and nothing
   await stage.leave("b");
   await stage.detached();
   assert.deepEqual(await stage.devices("b"), []);
-  const told = new Set((await stage.store.list(Events)).items.map(({ reason }) => reason));
-  for (const reason of ["MigrationStarted", "MigrationConfirmed"]) assert.ok(told.has(reason), reason);
+  const emitted = new Set((await stage.store.list(Events)).items.map(({ reason }) => reason));
+  for (const reason of ["MigrationStarted", "MigrationConfirmed"]) assert.ok(emitted.has(reason), reason);
 });
 
 test("a workload that does not come over leaves the first one as it was, also again and again", async (t) => {

@@ -35,7 +35,7 @@ export async function readMigration(
   return {
     ...{ volume, nodeID, file, device: deviceOf(loop), path: loop?.path ?? "" },
     lease: await leaseOf(sharing, volume, signal),
-    concerned: isResponsible(responsibilityIn(context, pool, volume)),
+    responsible: isResponsible(responsibilityIn(context, pool, volume)),
     targetReady: sharing.agents.get(target)?.status?.state === "Ready",
   };
 }

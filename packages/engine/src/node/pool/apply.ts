@@ -12,7 +12,7 @@ import type { AgentContext } from "../context.ts";
 import { news } from "./conditions.ts";
 import { limitsOf, type PoolStep, type PoolView } from "./decide.ts";
 import { layoutOf } from "./layout-of.ts";
-import { tellVolumes } from "./tell-volumes.ts";
+import { reportToVolumes } from "./report-to-volumes.ts";
 
 const after = {
   "add-finalizer": failpoint("engine/pool/finalizer-added"),
@@ -22,7 +22,7 @@ const after = {
   limit: () => {},
   enlarge: failpoint("engine/pool/enlarged"),
   "record-usage": failpoint("engine/pool/usage-recorded"),
-  "tell-volumes": failpoint("engine/pool/volumes-told"),
+  "report-to-volumes": failpoint("engine/pool/reported-to-volumes"),
   remove: failpoint("engine/pool/removed"),
 };
 
@@ -61,8 +61,8 @@ export async function applyPoolStep(
       }
       break;
     }
-    case "tell-volumes":
-      await tellVolumes(context, pool, step.names);
+    case "report-to-volumes":
+      await reportToVolumes(context, pool, step.names);
       break;
     case "remove":
       await remove(context, name);

@@ -2,7 +2,7 @@ import type { Condition } from "@mooring/store";
 import type { PoolStatus } from "../../api/pool.ts";
 import type { PoolUsage } from "../../pools/backend.ts";
 
-/** Parts of a pool that are used when people are told. */
+/** Parts of a pool at which its conditions change. */
 const ALERTS = [
   { reason: "AlmostFull", from: 0.95 },
   { reason: "FillingUp", from: 0.85 },
@@ -26,7 +26,7 @@ export function openConditions(
   ];
 }
 
-/** What a small pool keeps for itself is more than a twentieth of it: held, it is full whatever the parts say. */
+/** What a small pool keeps for itself is more than a twentieth of it: with its writers held it is full whatever the parts are. */
 function spaceLow({ totalBytes, freeBytes }: PoolUsage, held: boolean): State {
   const used = held ? 1 : totalBytes === 0 ? 0 : (totalBytes - freeBytes) / totalBytes;
   const alert = ALERTS.find(({ from }) => used >= from);

@@ -19,7 +19,7 @@ export interface PoolView {
   /** Its writers are held. */
   held?: boolean;
   /** Volumes whose records say something else about that. */
-  untold?: readonly string[];
+  unreported?: readonly string[];
   /** There is something of the pool on the disk. */
   onDisk: boolean;
   /** Ids of the images that are in the pool. */
@@ -38,15 +38,15 @@ export type PoolStep =
   | { do: "limit"; limits: PoolLimits }
   | { do: "enlarge"; size: number }
   | { do: "record-usage"; status: PoolStatus }
-  | { do: "tell-volumes"; names: readonly string[] }
+  | { do: "report-to-volumes"; names: readonly string[] }
   | { do: "remove" };
 
 /** The next step for a pool of this node. Pure. */
 export function decide(view: PoolView): PoolStep {
-  const { pool, usage, untold = [] } = view;
-  const held = hasFinalizer(pool, ENGINE_FINALIZER);
-  if (isDeleting(pool)) return held ? deletion(view) : REST;
-  if (!held) return { do: "add-finalizer" };
+  const { pool, usage, unreported = [] } = view;
+  const protectedByUs = hasFinalizer(pool, ENGINE_FINALIZER);
+  if (isDeleting(pool)) return protectedByUs ? deletion(view) : REST;
+  if (!protectedByUs) return { do: "add-finalizer" };
   if (usage === undefined) return { do: "open" };
   const limits = limitsOf(pool);
   if (!sameLimits(view.limits, limits)) return { do: "limit", limits };
@@ -55,7 +55,7 @@ export function decide(view: PoolView): PoolStep {
     return { do: "enlarge", size };
   const status = readyStatus(view, usage);
   if (status !== undefined) return { do: "record-usage", status };
-  return untold.length === 0 ? REST : { do: "tell-volumes", names: untold };
+  return unreported.length === 0 ? REST : { do: "report-to-volumes", names: unreported };
 }
 
 /** The limits that the pool's object asks for. */
@@ -78,14 +78,10 @@ function deletion({ pool, usage, onDisk, images, records }: PoolView): PoolStep 
   }
   if (images.length > 0) {
     const message = `pool ${name} has images that no record explains: ${images.slice(0, 5).join(", ")}`;
-    return fail(
-      "FAILED_PRECONDITION",
-      message,
-      "look at them, then remove them by hand; see: mooring doctor",
-    );
+    return fail("FAILED_PRECONDITION", message, "check them, then remove them by hand; see: mooring doctor");
   }
   if (usage === undefined && !onDisk) return { do: "remove-finalizer" };
-  // Opened once more if need be: only an open pool can tell that it is empty.
+  // Opened once more if need be: only an open pool can be read as empty.
   return usage === undefined ? { do: "open" } : { do: "remove" };
 }
 

@@ -11,7 +11,7 @@ import { reportNotReady } from "./report-not-ready.ts";
 import { watchUsage } from "./watch-usage.ts";
 
 const USAGE_EVERY_MS = 30_000;
-/** Usage is looked at this long after the last change in a pool, so that many at once cost one write. */
+/** Usage is read this long after the last change in a pool, so that many at once cost one write. */
 const USAGE_DELAY_MS = 250;
 
 type Step = ReturnType<typeof asOutcome<PoolStep>>;

@@ -9,7 +9,7 @@ import { absent } from "../../pools/file-images.ts";
 import type { AgentContext } from "../context.ts";
 import type { PoolView } from "./decide.ts";
 import { isPoolHere, layoutOf } from "./layout-of.ts";
-import { saidOfWriters, untoldVolumes } from "./tell-volumes.ts";
+import { unreportedVolumes, writersReport } from "./report-to-volumes.ts";
 
 interface PoolSources {
   pools: Informer<Pool>;
@@ -18,7 +18,7 @@ interface PoolSources {
   snapshots: Informer<Snapshot>;
 }
 
-/** Looked at once for each time a pool is worked on: others write to the disk, so it would never be the same twice. */
+/** Read once for each time a pool is worked on: others write to the disk, so it would never be the same twice. */
 export class UsageOnce {
   readonly #usages = new Map<string, PoolUsage>();
 
@@ -34,8 +34,8 @@ export class UsageOnce {
 }
 
 /**
- * A pool as its object and the disk say. What is used of it changes all the time, and each node that has it says so:
- * that is looked at every now and then, and noted is the rest.
+ * A pool as its object and the disk say. What is used of it changes all the time, and each node that has it reports it:
+ * that is read every now and then, and noted is the rest.
  */
 export async function readPool(
   context: AgentContext,
@@ -50,11 +50,11 @@ export async function readPool(
   const backend = context.pools.get(name)?.backend;
   const deleting = pool.metadata.deletionTimestamp !== undefined;
   const { backing, images } = layoutOf(context, pool);
-  const held = (await backend?.held()) === true;
-  const told = reader.over(volumes, saidOfWriters).byIndex("pool", name);
-  const untold = backing === undefined ? [] : untoldVolumes(told, held);
+  const held = (await backend?.writersHeld()) === true;
+  const reported = reader.over(volumes, writersReport).byIndex("pool", name);
+  const unreported = backing === undefined ? [] : unreportedVolumes(reported, held);
   return {
-    ...{ pool, nodeID, held, untold },
+    ...{ pool, nodeID, held, unreported },
     onDisk: existsSync(backing?.file ?? images),
     usage: await usage.of(name, backend),
     limits: backend?.limits,

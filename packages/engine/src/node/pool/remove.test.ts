@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Pools } from "../../api/pool.ts";
 import { Bench, POOL } from "../../testing/agent.ts";
 
-test("a removal that was cut off half-way is ended, and leaves no folder", async (t) => {
+test("a removal that was interrupted half-way is ended, and leaves no folder", async (t) => {
   const bench = await Bench.open(t, "directory");
   const folder = join(bench.stateDir, "pools", POOL);
   await bench.stop();
@@ -17,7 +17,7 @@ test("a removal that was cut off half-way is ended, and leaves no folder", async
   assert.equal(existsSync(folder), false);
 });
 
-test("what a person has put into a pool's folder stays", async (t) => {
+test("what an operator has put into a pool's folder stays", async (t) => {
   const bench = await Bench.open(t, "directory");
   const folder = join(bench.stateDir, "pools", POOL);
   await mkdir(join(folder, "mine"));

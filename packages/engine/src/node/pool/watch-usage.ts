@@ -4,7 +4,7 @@ import { openConditions, sameConditions } from "./conditions.ts";
 import { layoutOf } from "./layout-of.ts";
 
 const LOOK_EVERY_MS = 1000;
-/** A change of this part of the pool is told at once; less with the next regular look. */
+/** A change of this part of the pool is reported at once; less with the next regular read. */
 const NOTABLE = 0.005;
 
 /**
@@ -22,7 +22,7 @@ export async function watchUsage(
       try {
         if (await hasChanged(context, name)) changed(name);
       } catch (error) {
-        if (!signal.aborted) logger.warn({ err: error, pool: name }, "cannot look at a pool");
+        if (!signal.aborted) logger.warn({ err: error, pool: name }, "cannot read a pool");
       }
     }
     await host.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
@@ -38,7 +38,7 @@ async function hasChanged(
   if (pool === undefined || backend === undefined || isShared(pool) || !backend.isOpen) return false;
   if (layoutOf(context, pool).backing === undefined) return false;
   await backend.watch();
-  const [usage, held] = await Promise.all([backend.usage(), backend.held()]);
+  const [usage, held] = await Promise.all([backend.usage(), backend.writersHeld()]);
   const { status } = pool;
   const conditions = openConditions(status, usage, held, host.clock.now());
   const difference = Math.abs((status?.freeBytes ?? 0) - usage.freeBytes);

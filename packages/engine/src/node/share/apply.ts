@@ -124,10 +124,10 @@ async function noteOffline({ store, signal }: AgentContext, name: string): Promi
 
 async function start(
   { host, signal, admitted }: AgentContext,
-  { name, layout, address, told, clients }: ShareReading,
+  { name, layout, address, recorded, clients }: ShareReading,
 ): Promise<void> {
   await mkdir(layout.recovery, { recursive: true, mode: 0o700 });
-  const socket = { address, port: await choosePort(address, told.port) };
+  const socket = { address, port: await choosePort(address, recorded.port) };
   await writeConfig(layout, serverConfig(layout, name, socket, clients));
   configured();
   await startServer(layout, socket, host.clock, signal);
@@ -135,16 +135,16 @@ async function start(
 }
 
 /**
- * Told without a restart, which would hold up those who are in for its grace period. An agent that is killed before the server
- * was told does it again: what it has told is known to this life of it only.
+ * Without a restart, which would make those who are in wait for its grace period. An agent that is killed before the server
+ * has it does it again: what the server was sent is known to this life of the agent only.
  */
 async function admit(
   { admitted }: AgentContext,
-  { name, layout, told, clients }: ShareReading,
+  { name, layout, recorded, clients }: ShareReading,
 ): Promise<void> {
-  const { address, port } = told;
+  const { address, port } = recorded;
   if (address === undefined || port === undefined)
-    throw new EngineError("ABORTED", "the server was told nothing");
+    throw new EngineError("ABORTED", "the server has no recorded address");
   await writeConfig(layout, serverConfig(layout, name, { address, port }, clients));
   configured();
   await rereadConfig(layout);

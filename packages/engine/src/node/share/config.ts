@@ -15,9 +15,9 @@ export interface ServerSocket {
 const GRACE_SECONDS = 20;
 
 /**
- * What one server is told: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
+ * The configuration of one server: NFS version 4 over TCP, one file system, below the name of its volume. Attributes and folders
  * are read anew each time: programs on the serving node itself write to the same file system past the server, and their
- * changes have to be seen at once. Users are told by their numbers, so that nodes need no common list of them. It has no
+ * changes have to be seen at once. Users go by their numbers, so that nodes need no common list of them. It has no
  * passwords, so it listens on the one address that nodes are given and not on every network that the machine is in, and
  * lets in `clients` only: IPv4 addresses.
  */
@@ -75,7 +75,7 @@ LOG {
 `;
 }
 
-/** What the server that was started last was told; undefined: none was, or it was told nothing of the kind. */
+/** What the server that was started last was configured with; undefined: none was started, or nothing of the kind. */
 export async function recordedSocket({ config }: ShareLayout): Promise<Partial<ServerSocket>> {
   const text = (await readFile(config, "utf8").catch(absent)) ?? "";
   const address = /^ {2}Bind_addr = ([0-9.]+);$/m.exec(text)?.[1];

@@ -3,7 +3,7 @@ import type { Volume } from "../../api/volume.ts";
 import { type EndStep, fail, REST } from "../../end-step.ts";
 import type { ServerSocket } from "./config.ts";
 
-/** Looks in a row that a server may stay silent before it is ended and started again. */
+/** Probes in a row that a server may stay silent before it is ended and started again. */
 const MOST_SILENCES = 3;
 
 /** Everything that a decision about serving a volume may depend on. */
@@ -16,15 +16,15 @@ export interface ShareView {
   device: { path: string; sizeBytes: number; fenced?: boolean } | undefined;
   /** Source of what is mounted where the share has its file system. */
   mounted: string | undefined;
-  /** The server's processes, and where they were told to listen. */
+  /** The server's processes, and where they were configured to listen. */
   servers: number;
-  told: Partial<ServerSocket>;
+  recorded: Partial<ServerSocket>;
   /** Where a server is to listen now. */
   address: string;
-  /** Whom it is to let in, and whom this life of the agent has told it to. */
+  /** Whom it is to let in, and whom this life of the agent has had it let in. */
   clients: readonly string[];
   admitted: string | undefined;
-  /** How many looks in a row the server has not answered. */
+  /** How many probes in a row the server has not answered. */
   silences: number;
   /** There is something in the state folder. */
   folder: boolean;
@@ -62,7 +62,7 @@ function isWanted({ nodeID, share, volume, device }: ShareView): boolean {
 }
 
 function serve(view: ShareView): ShareStep {
-  const { nodeID, device, mounted, servers, silences, share, endpoint, told, address, healthMs } = view;
+  const { nodeID, device, mounted, servers, silences, share, endpoint, recorded, address, healthMs } = view;
   if (device === undefined) return fail("UNAVAILABLE", "the volume has no device");
   // Told before it comes back, however soon that is: those who use it have lost it.
   if (servers === 0 && share?.status?.state === "running" && share.status.nodeID === nodeID)
@@ -71,7 +71,7 @@ function serve(view: ShareView): ShareStep {
   if (mounted !== undefined && mounted !== device.path)
     return servers > 0 ? { do: "end" } : { do: "unmount" };
   if (mounted === undefined) return servers > 0 ? { do: "end" } : { do: "mount" };
-  const astray = servers === 1 && told.address !== address;
+  const astray = servers === 1 && recorded.address !== address;
   if (servers > 1 || astray || silences >= MOST_SILENCES) return { do: "end" };
   if (servers === 0) return { do: "start" };
   if (view.admitted !== view.clients.join()) return { do: "admit" };
@@ -80,14 +80,14 @@ function serve(view: ShareView): ShareStep {
   return record(view, { state: "running", nodeID, endpoint, size }) ?? { do: "rest", afterMs: healthMs };
 }
 
-/** First the server, then the mount, then what it was told: a folder that is left says that there may be more. */
+/** First the server, then the mount, then its configuration: a folder that is left says that there may be more. */
 function stop(view: ShareView): ShareStep {
   const { nodeID, share, mounted, servers, folder } = view;
   if (servers > 0) return { do: "end" };
   if (mounted !== undefined) return { do: "unmount" };
-  const told = share?.status;
+  const latest = share?.status;
   // What went wrong for those who have left is no news to those who come next.
-  const ours = told?.nodeID === nodeID && (told.state !== "stopped" || told.error !== undefined);
+  const ours = latest?.nodeID === nodeID && (latest.state !== "stopped" || latest.error !== undefined);
   if (ours) return record(view, { state: "stopped", nodeID }) ?? REST;
   const over = share === undefined || share.spec.nodeID !== nodeID;
   return folder && over ? { do: "remove-folder" } : REST;

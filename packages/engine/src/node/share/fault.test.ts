@@ -16,7 +16,7 @@ const BOTH = ["csi-w", "csi-other"];
 const EXT4 = { ...XFS, fsType: "ext4", size: 64 * MIB } as const;
 
 for (const spec of sample([XFS, EXT4], { everyday: 1 })) {
-  test(`${spec.fsType}: a served file system that fails is taken from its server, mended through a ticket, and served again where its clients know it`, async (t) => {
+  test(`${spec.fsType}: a served file system that fails is taken from its server, repaired through a ticket, and served again where its clients know it`, async (t) => {
     covers("LHA-055", "LHA-057", "LHA-059");
     const bench = await served(t, spec);
     await bench.ask(NAME, "csi-other", "another-node");
@@ -30,25 +30,25 @@ for (const spec of sample([XFS, EXT4], { everyday: 1 })) {
       bench,
       ({ status }) => status?.state === "stopped" && status.endpoint === undefined,
     );
-    const told = until(bench.store, VolumeAttachments, NAME, (a) =>
+    const reported = until(bench.store, VolumeAttachments, NAME, (a) =>
       BOTH.every((id) => {
         const result = ticketStatus(a, id)?.conditions[0];
         return result?.reason === "ShareNotReady" && result.message?.includes(`file system at ${mount}`);
       }),
     );
-    const held = bench.ticketsUntil(NAME, (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
+    const tickets = bench.ticketsUntil(NAME, (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
     const faulted = bench.volumeWhere(NAME, (v) => v.status?.robustness === "faulted");
     await bench.host.exec.run("xfs_io", ["-x", "-c", "shutdown -f", mount]);
     const broken = await faulted;
     assert.equal(broken.status?.salvage?.cause, "filesystem");
-    await Promise.all([stopped, told]);
-    assert.ok((await held).includes(`${SALVAGE} salvage-controller ${NODE}`));
+    await Promise.all([stopped, reported]);
+    assert.ok((await tickets).includes(`${SALVAGE} salvage-controller ${NODE}`));
     assert.equal(await running(bench), endpoint, "clients find it again by themselves");
     const healed = await bench.volume(NAME, "attached", (v) => v.status?.robustness === "healthy");
     const { salvage, remountRequestedAt = "", frontendDisabled } = healed.status ?? {};
     assert.match(salvage?.state ?? "", /Clean|Repaired/);
     assert.equal(frontendDisabled, false);
-    assert.ok(remountRequestedAt >= (salvage?.finishedAt ?? "none"), "whoever has files open is told");
+    assert.ok(remountRequestedAt >= (salvage?.finishedAt ?? "none"), "whoever has files open is notified");
     assert.ok(
       !(await findServers(layout(bench))).includes(server),
       "nothing of the server that had the failure",

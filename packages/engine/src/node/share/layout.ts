@@ -17,7 +17,7 @@ export interface ShareLayout {
 /** Nothing that could mean something in the server's configuration. */
 const PLAIN = /^[A-Za-z0-9/._-]+$/;
 
-/** Throws FAILED_PRECONDITION for a state folder whose path the server could not be told. */
+/** Throws FAILED_PRECONDITION for a state folder whose path cannot be in the server's configuration. */
 export function shareLayout(stateDir: string, volume: string): ShareLayout {
   const folder = join(stateDir, "shares", volume);
   if (!PLAIN.test(folder)) {

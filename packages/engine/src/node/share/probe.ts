@@ -17,7 +17,7 @@ export async function answers({ address, port }: ServerSocket, milliseconds: num
   try {
     await once(socket, "connect", { signal });
     socket.write(nullCall());
-    return isReply(await firstWords(socket, signal));
+    return isReply(await readReply(socket, signal));
   } catch {
     return false;
   } finally {
@@ -27,17 +27,17 @@ export async function answers({ address, port }: ServerSocket, milliseconds: num
 
 /** xid, CALL, RPC version 2, program, version, procedure 0, no credentials, no verifier. */
 function nullCall(): Buffer {
-  const words = [XID, 0, 2, NFS_PROGRAM, NFS_VERSION, 0, 0, 0, 0, 0];
-  const call = Buffer.alloc(4 + words.length * 4);
-  call.writeUInt32BE((LAST_FRAGMENT | (words.length * 4)) >>> 0);
-  for (const [index, word] of words.entries()) call.writeUInt32BE(word >>> 0, 4 + index * 4);
+  const fields = [XID, 0, 2, NFS_PROGRAM, NFS_VERSION, 0, 0, 0, 0, 0];
+  const call = Buffer.alloc(4 + fields.length * 4);
+  call.writeUInt32BE((LAST_FRAGMENT | (fields.length * 4)) >>> 0);
+  for (const [index, field] of fields.entries()) call.writeUInt32BE(field >>> 0, 4 + index * 4);
   return call;
 }
 
 /** Length, xid, REPLY, accepted. */
 const REPLY_BYTES = 16;
 
-async function firstWords(socket: Socket, signal: AbortSignal): Promise<Buffer> {
+async function readReply(socket: Socket, signal: AbortSignal): Promise<Buffer> {
   let read: Buffer = Buffer.alloc(0);
   while (read.length < REPLY_BYTES) {
     const [chunk]: Buffer[] = await once(socket, "data", { signal });

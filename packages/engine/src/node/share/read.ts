@@ -31,29 +31,29 @@ export async function readShare(
   const layout = shareLayout(stateDir, checkImageId(name));
   const share = await getIfAny(store, ShareManagers, { name }, signal);
   const folder = await exists(layout.folder);
-  if (!folder && !concerns(share, nodeID)) return undefined;
+  if (!folder && !isOurs(share, nodeID)) return undefined;
   const volume = await getIfAny(store, Volumes, { name }, signal);
   const pids = folder ? await findServers(layout) : [];
-  const told = await recordedSocket(layout);
-  const address = chooseAddress(told.address, nodeAddresses(), context.address);
+  const recorded = await recordedSocket(layout);
+  const address = chooseAddress(recorded.address, nodeAddresses(), context.address);
   const mounted = (await host.mounts.at(layout.mount)).at(-1)?.source;
   return {
-    ...{ name, layout, nodeID, share, volume, mounted, folder, told, address, healthMs },
-    // Not noted: a NodeAgent changes with every heartbeat, and each look at the server asks again.
+    ...{ name, layout, nodeID, share, volume, mounted, folder, recorded, address, healthMs },
+    // Not noted: a NodeAgent changes with every heartbeat, and each probe of the server reads again.
     clients: await clientsOf(context.store, address, share?.spec.users ?? [], signal),
     admitted: context.admitted.get(name),
     device: await deviceOf(context, volume),
     servers: pids.length,
-    silences: await silencesOf(context, name, pids.length > 0 ? told : {}),
-    endpoint: `nfs://${address}:${told.port ?? 0}/${name}`,
+    silences: await silencesOf(context, name, pids.length > 0 ? recorded : {}),
+    endpoint: `nfs://${address}:${recorded.port ?? 0}/${name}`,
   };
 }
 
-function concerns(share: ShareManager | undefined, nodeID: string): boolean {
+function isOurs(share: ShareManager | undefined, nodeID: string): boolean {
   return share?.spec.nodeID === nodeID || share?.status?.nodeID === nodeID;
 }
 
-/** Counted over several looks, each its time after the one before: a busy machine may be late once. */
+/** Counted over several probes, each its time after the one before: a busy machine may be late once. */
 async function silencesOf(
   { silences, healthMs }: AgentContext,
   name: string,

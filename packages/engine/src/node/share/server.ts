@@ -12,7 +12,7 @@ import { answers } from "./probe.ts";
 const PROGRAM = "ganesha.nfsd";
 const FILE_SYSTEMS = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib64"];
 const START_MS = 60_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 const PROBE_MS = 2000;
 /** What is under way is written in this time, or not at all. */
 const KILL_AFTER_MS = 10_000;
@@ -55,7 +55,7 @@ export async function startServer(
         hint: `see ${layout.log}`,
       });
     }
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(POLL_MS, signal);
   }
 }
 
@@ -89,15 +89,15 @@ export async function rereadConfig(layout: ShareLayout): Promise<void> {
 /** Ends the server's processes, gently first. Resolves when they are gone. */
 export async function endServer(layout: ShareLayout, clock: Clock): Promise<void> {
   const gentle = clock.sinceBoot() + KILL_AFTER_MS;
-  for (let told = new Set<number>(); ; ) {
+  for (let signalled = new Set<number>(); ; ) {
     const pids = await findServers(layout);
     if (pids.length === 0) return;
     for (const pid of pids) {
       const hard = clock.sinceBoot() > gentle;
-      if (hard || !told.has(pid)) kill(pid, hard ? "SIGKILL" : "SIGTERM");
+      if (hard || !signalled.has(pid)) kill(pid, hard ? "SIGKILL" : "SIGTERM");
     }
-    told = new Set([...told, ...pids]);
-    await clock.sleep(LOOK_MS);
+    signalled = new Set([...signalled, ...pids]);
+    await clock.sleep(POLL_MS);
   }
 }
 

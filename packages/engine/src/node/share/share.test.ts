@@ -128,8 +128,8 @@ test(
     const put = (share: ShareManager): ShareManager => ({ ...share, status: lost });
     await mutate(bench.store, ShareManagers, { name: NAME }, { change: put, subresource: "status" });
     await bench.volumeWhere(NAME, ({ status }) => status?.remountRequestedAt !== undefined);
-    const told = AbortSignal.timeout(60_000);
-    for await (const { object } of bench.store.watch(Events, { signal: told })) {
+    const deadline = AbortSignal.timeout(60_000);
+    for await (const { object } of bench.store.watch(Events, { signal: deadline })) {
       if (object.reason !== "ShareMoved") continue;
       assert.match(
         object.message ?? "",
@@ -174,9 +174,9 @@ test(
   },
 );
 
-test("a served volume grows, and is cut, while it is in use", everyday(), async (t) => {
+test("a served volume grows, and is copied, while it is in use", everyday(), async (t) => {
   const bench = await served(t);
-  await write(bench, "f", "before the cut");
+  await write(bench, "f", "before the copy");
   await bench.createSnapshot("s-p-1", NAME);
   await bench.snapshot("s-p-1");
   await write(bench, "g", "after it");
@@ -196,7 +196,7 @@ test("a served volume grows, and is cut, while it is in use", everyday(), async 
   const at = join(bench.dir, "copy");
   await bench.host.exec.run("mkdir", [at]);
   await bench.host.mounts.mount({ source: copy, target: at, fsType: "xfs", options: ["nouuid"] });
-  assert.equal(await readFile(join(at, "f"), "utf8"), "before the cut");
+  assert.equal(await readFile(join(at, "f"), "utf8"), "before the copy");
   await assert.rejects(access(join(at, "g")), { code: "ENOENT" });
   await bench.host.mounts.unmount(at);
   await over(bench);
@@ -218,7 +218,7 @@ test("a volume that is deleted while it is served waits for its users", thorough
 });
 
 test(
-  "where the server is not installed, the tickets say what to install; who comes later is not told what is over",
+  "where the server is not installed, the tickets say what to install; who comes later gets no reason that is over",
   thorough(),
   async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
@@ -227,8 +227,10 @@ test(
     await bench.volume(NAME, "detached");
     await bench.ask(NAME);
     await bench.ticketsUntil(NAME, (a) => {
-      const told = ticketStatus(a, "csi-w")?.conditions[0];
-      return told?.reason === "ShareNotReady" && /apt-get install nfs-ganesha-vfs/.test(told.message ?? "");
+      const result = ticketStatus(a, "csi-w")?.conditions[0];
+      return (
+        result?.reason === "ShareNotReady" && /apt-get install nfs-ganesha-vfs/.test(result.message ?? "")
+      );
     });
     await bench.drop(NAME);
     await share(bench, ({ status }) => status?.state === "stopped" && status.error === undefined);
@@ -240,7 +242,7 @@ test(
 );
 
 test(
-  "a server listens where other nodes look for it and nowhere else; one that listens elsewhere is replaced",
+  "a server listens where other nodes connect to it and nowhere else; one that listens elsewhere is replaced",
   thorough(),
   async (t) => {
     const bench = await served(t);
@@ -276,7 +278,7 @@ test("a server keeps the address that its clients know, as long as the node has 
 });
 
 test(
-  "where a server listens is read back from what it was told, and from nothing else",
+  "where a server listens is read back from its configuration, and from nothing else",
   everyday(),
   async (t) => {
     const bench = await Bench.open(t, "xfs");

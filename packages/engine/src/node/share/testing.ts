@@ -48,7 +48,7 @@ export async function read(bench: Bench, file: string): Promise<string> {
   return stdout;
 }
 
-/** As soon as the server answers for the file: those who had files open come first, for a while. */
+/** As soon as the server serves the file: those who had files open come first, for a while. */
 export async function readPatiently(bench: Bench, file: string): Promise<string> {
   const patient = ["60", "sh", "-c", 'until nfs-cat "$1"; do sleep 0.5; done', "sh", await url(bench, file)];
   return (await bench.host.exec.run("timeout", patient)).stdout;

@@ -16,26 +16,26 @@ const host = createHost();
 const child = await bundleProgram(new URL("../../testing/lease-crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** A life of a node; `cut off`: killed with the volume in use, and its guard has come to the end. */
-type Life = { node: "a" | "b"; ends: "cut off" | "at the gap" | "well" };
+/** A life of a node; `fenced`: killed with the volume in use, and its guard has come to the end. */
+type Life = { node: "a" | "b"; ends: "fenced" | "at the failpoint" | "well" };
 
-/** The lives that end in the gap, and the ones that put everything in order. */
-const STORIES: readonly { gap: string; when: string; lives: readonly Life[] }[] = [
-  { gap: "engine/volume/lease-taken", when: "first use", lives: alone() },
-  { gap: "engine/volume/recorded-let-go", when: "first use", lives: alone() },
-  { gap: "engine/volume/finalizer-removed", when: "last use", lives: alone() },
+/** The lives that end at the failpoint, and the ones that put everything in order. */
+const STORIES: readonly { failpoint: string; when: string; lives: readonly Life[] }[] = [
+  { failpoint: "engine/volume/lease-taken", when: "first use", lives: alone() },
+  { failpoint: "engine/volume/recorded-released", when: "first use", lives: alone() },
+  { failpoint: "engine/volume/finalizer-removed", when: "last use", lives: alone() },
   {
-    gap: "engine/volume/device-dropped",
+    failpoint: "engine/volume/device-dropped",
     when: "coming back",
-    lives: [{ node: "a", ends: "cut off" }, ...alone()],
+    lives: [{ node: "a", ends: "fenced" }, ...alone()],
   },
-  { gap: "engine/volume/lease-taken", when: "takeover", lives: takeover() },
-  { gap: "engine/volume/image-renewed", when: "takeover", lives: takeover() },
+  { failpoint: "engine/volume/lease-taken", when: "takeover", lives: takeover() },
+  { failpoint: "engine/volume/image-renewed", when: "takeover", lives: takeover() },
 ];
 
 function alone(): Life[] {
   return [
-    { node: "a", ends: "at the gap" },
+    { node: "a", ends: "at the failpoint" },
     { node: "a", ends: "well" },
   ];
 }
@@ -43,21 +43,21 @@ function alone(): Life[] {
 /** The node that was lost comes back when another one has used up what it had. */
 function takeover(): Life[] {
   return [
-    { node: "a", ends: "cut off" },
-    { node: "b", ends: "at the gap" },
+    { node: "a", ends: "fenced" },
+    { node: "b", ends: "at the failpoint" },
     { node: "b", ends: "well" },
     { node: "a", ends: "well" },
   ];
 }
 
-const EXITS = { "cut off": "SIGKILL", "at the gap": "SIGKILL", well: 0 } as const;
+const EXITS = { fenced: "SIGKILL", "at the failpoint": "SIGKILL", well: 0 } as const;
 
-async function live(dir: string, { node, ends }: Life, gap: string): Promise<void> {
+async function live(dir: string, { node, ends }: Life, failpoint: string): Promise<void> {
   const { MOORING_FAILPOINT: _, ...env } = process.env;
-  const args = [child.path, dir, node, ...(ends === "cut off" ? ["dies"] : [])];
+  const args = [child.path, dir, node, ...(ends === "fenced" ? ["dies"] : [])];
   const life = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "inherit"],
-    env: ends === "at the gap" ? { ...env, MOORING_FAILPOINT: gap } : env,
+    env: ends === "at the failpoint" ? { ...env, MOORING_FAILPOINT: failpoint } : env,
   });
   const [code, signal] = await once(life, "exit");
   assert.equal(signal ?? code, EXITS[ends], `node ${node} did not end ${ends}`);
@@ -101,13 +101,13 @@ async function assertNothingLeft(dir: string, nodes: ReadonlySet<string>): Promi
   await eventually("the guards to end", async () => (await guards(dir)).length === 0);
 }
 
-async function tell(t: TestContext, gap: string, lives: readonly Life[]): Promise<void> {
+async function liveAll(t: TestContext, failpoint: string, lives: readonly Life[]): Promise<void> {
   const dir = await scratch(t, host);
   await sharedFolder(dir);
   for (const life of lives) {
-    await live(dir, life, gap);
-    if (life.ends !== "cut off") continue;
-    await eventually("the guard to cut the device off", async () => {
+    await live(dir, life, failpoint);
+    if (life.ends !== "fenced") continue;
+    await eventually("the guard to fence the device", async () => {
       const left = await devices(join(dir, life.node));
       return left.length === 1 && left[0]?.fenced === true;
     });
@@ -116,15 +116,15 @@ async function tell(t: TestContext, gap: string, lives: readonly Life[]): Promis
   await cleanUp(host, dir);
 }
 
-killEveryFailpoint(STORIES, { everyday: 1 }, ({ gap, when, lives }) => {
-  test(`shared pool, ${when}: killed at ${gap}, the next lives end the work and leave nothing`, (t) =>
-    tell(t, gap, lives));
+killEveryFailpoint(STORIES, { everyday: 1 }, ({ failpoint, when, lives }) => {
+  test(`shared pool, ${when}: killed at ${failpoint}, the next lives end the work and leave nothing`, (t) =>
+    liveAll(t, failpoint, lives));
 });
 
-test("every gap that only shared pools come through has its story here", () => {
-  const told = STORIES.map(({ gap }) => gap);
+test("every failpoint that only shared pools reach has its story here", () => {
+  const covered = STORIES.map(({ failpoint }) => failpoint);
   assert.deepEqual(
-    OF_LEASES.filter((gap) => !told.includes(gap)),
+    OF_LEASES.filter((failpoint) => !covered.includes(failpoint)),
     [],
   );
 });

@@ -29,19 +29,19 @@ export async function openSharing(
   const watch = new LeaseWatch(store, clock, logger);
   const agents = createInformer(store, NodeAgents, { logger });
   const listeners = new Set<(image: string) => void>();
-  const tell = (image: string): void => {
+  const report = (image: string): void => {
     for (const listener of listeners) listener(image);
   };
   const leases = new ImageLeases({
     ...{ store, nodeID, watch, guard, clock, logger },
     identity: `${nodeID}_${incarnation(stateDir)}`,
     times: { ...LEASE_TIMES, ...times },
-    onLost: tell,
+    onLost: report,
   });
   // A holder gives its lease back a moment after the record that brings the next one here.
   watch.informer.onChange((_old, lease) => {
     const image = lease?.metadata.labels?.[LEASE_IMAGE_LABEL];
-    if (image !== undefined && (lease?.spec?.holderIdentity ?? "") === "") tell(image);
+    if (image !== undefined && (lease?.spec?.holderIdentity ?? "") === "") report(image);
   });
   const sharing: Sharing = {
     pools: new Set(pools.filter(({ shared }) => shared).map(({ name }) => name)),

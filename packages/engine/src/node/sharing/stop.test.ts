@@ -58,13 +58,13 @@ async function survivor(t: TestContext): Promise<Survivor> {
   };
 }
 
-/** Nobody may have the volume before this node's device is cut off, and the guard sees to that. */
+/** Nobody may have the volume before this node's device is fenced, and the guard sees to that. */
 async function assertStillGuarded({ store, device }: Survivor): Promise<void> {
   const { status } = await store.get(NodeAgents, { name: "a" });
   assert.equal(status?.state, "Ready");
   assert.equal(status.conditions?.find(({ type }) => type === "Fenced")?.status, "False");
   assert.notEqual(await device(), undefined);
-  await eventually("the device to be cut off", async () => (await device())?.fenced === true);
+  await eventually("the device to be fenced", async () => (await device())?.fenced === true);
 }
 
 function bound(target: object, name: string | symbol): unknown {
@@ -72,7 +72,7 @@ function bound(target: object, name: string | symbol): unknown {
   return typeof value === "function" ? value.bind(target) : value;
 }
 
-test("an agent that is stopped while it starts does not say that its node holds no device", async (t) => {
+test("an agent that is stopped while it starts does not report that its node has no device open", async (t) => {
   const node = await survivor(t);
   const stop = new AbortController();
   // The first thing that it does once it has claimed its node, and before it knows its pools.
@@ -89,7 +89,7 @@ test("an agent that is stopped while it starts does not say that its node holds 
   await assertStillGuarded(node);
 });
 
-test("an agent whose shared pool did not open does not say that its node holds no device", async (t) => {
+test("an agent whose shared pool did not open does not report that its node has no device open", async (t) => {
   const node = await survivor(t);
   await host.mounts.unmount(node.shared);
   const stop = new AbortController();

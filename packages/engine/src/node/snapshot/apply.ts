@@ -4,13 +4,13 @@ import { Snapshots } from "../../api/snapshot.ts";
 import type { EndStep } from "../../end-step.ts";
 import { EngineError } from "../../errors.ts";
 import type { AgentContext } from "../context.ts";
-import { cut } from "../copy/copy.ts";
+import { copyImage } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
-import { requireHeld } from "../require-held.ts";
+import { requireVolumeHere } from "../require-volume-here.ts";
 import type { SnapshotStep, SnapshotView } from "./decide.ts";
 
 const recorded = {
-  cutting: failpoint("engine/snapshot/recorded-cutting"),
+  copying: failpoint("engine/snapshot/recorded-copying"),
   ready: failpoint("engine/snapshot/recorded-ready"),
   lost: failpoint("engine/snapshot/recorded-lost"),
   settled: failpoint("engine/snapshot/recorded-settled"),
@@ -18,7 +18,7 @@ const recorded = {
 const after = {
   "add-finalizer": failpoint("engine/snapshot/finalizer-added"),
   "remove-finalizer": failpoint("engine/snapshot/finalizer-removed"),
-  cut: failpoint("engine/snapshot/cut"),
+  copy: failpoint("engine/snapshot/copied"),
   "remove-image": failpoint("engine/snapshot/image-removed"),
 };
 
@@ -44,11 +44,11 @@ export async function applySnapshotStep(
     case "remove-finalizer":
       await removeFinalizer(store, { resource: Snapshots, key: { name } }, ENGINE_FINALIZER, signal);
       break;
-    case "cut":
-      await cut(context, openPool(context, snapshot.spec.pool), {
+    case "copy":
+      await copyImage(context, openPool(context, snapshot.spec.pool), {
         source: snapshot.spec.volume,
         id: name,
-        stillHeld: () => requireHeld(context, snapshot.spec.volume),
+        requireSource: () => requireVolumeHere(context, snapshot.spec.volume),
       });
       pools.touched(snapshot.spec.pool);
       break;

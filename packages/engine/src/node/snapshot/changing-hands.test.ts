@@ -40,7 +40,7 @@ test("a ready snapshot that is deleted while its volume changes hands goes with 
 
   const reads = countReads(store, (resource, name) => resource === Snapshots && name === "s-p-1");
   await store.delete(Snapshots, { name: "s-p-1" });
-  // Both agents, and the data service that holds volumes for snapshots.
+  // Both agents, and the data service that writes tickets for snapshots.
   await reads.reach(3);
   await give("");
   await waitFor(
@@ -57,9 +57,9 @@ function countReads(store: SharedNodes["store"], matches: (resource: Resource, n
   const get = store.get.bind(store);
   let count = 0;
   store.get = async <T extends KubeObject>(resource: Resource<T>, key: ObjectKey): Promise<T> => {
-    const answer = await get(resource, key);
+    const found = await get(resource, key);
     if (matches(resource as Resource, key.name)) setImmediate(() => (count += 1));
-    return answer;
+    return found;
   };
   return {
     async reach(least: number): Promise<void> {

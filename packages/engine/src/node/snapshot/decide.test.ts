@@ -28,10 +28,10 @@ function volumeWith(
   size: number | undefined,
   formatted: string | undefined,
   pool: string,
-  held: boolean,
+  attached: boolean,
 ): Volume {
-  const volume = volumeObject("v-p-1", { pool, nodeID: held ? "n" : "" });
-  volume.status = held ? { state: "attached", currentNodeID: "n" } : { state: "detached" };
+  const volume = volumeObject("v-p-1", { pool, nodeID: attached ? "n" : "" });
+  volume.status = attached ? { state: "attached", currentNodeID: "n" } : { state: "detached" };
   if (size !== undefined) volume.status.size = size;
   if (formatted !== undefined) volume.status.formatted = formatted;
   return volume;
@@ -50,9 +50,9 @@ const views: fc.Arbitrary<SnapshotView> = fc
           size: fc.constantFrom(undefined, 4096),
           formatted: fc.constantFrom(undefined, "ext4"),
           pool: fc.constantFrom("p", "q"),
-          held: fc.boolean(),
+          attached: fc.boolean(),
         })
-        .map(({ size, formatted, pool, held }) => volumeWith(size, formatted, pool, held)),
+        .map(({ size, formatted, pool, attached }) => volumeWith(size, formatted, pool, attached)),
       { nil: undefined },
     ),
   })
@@ -75,7 +75,7 @@ function perform(view: SnapshotView, step: SnapshotStep): SnapshotView | undefin
       };
     case "record":
       return { ...view, snapshot: { ...snapshot, status: step.status } };
-    case "cut":
+    case "copy":
       return { ...view, image: { size: 4096, createdAt: CUT } };
     case "remove-image":
       return { ...view, image: undefined };
@@ -93,7 +93,7 @@ test("a snapshot ends ready with its image and one point in time, or says why no
         assert.ok(steps < 10, "no rest");
         const step = decide(view);
         // Cut once, at the time that is then recorded; never to replace what was lost.
-        if (step.do === "cut") assert.equal(view.snapshot.status?.creationTime, undefined);
+        if (step.do === "copy") assert.equal(view.snapshot.status?.creationTime, undefined);
         if (step.do === "remove-image") assert.ok(view.snapshot.metadata.deletionTimestamp);
         if (step.do === "remove-finalizer") assert.equal(view.image, undefined);
         if (step.do === "record" && time !== undefined) assert.equal(step.status.creationTime, time);
@@ -114,30 +114,30 @@ test("a snapshot ends ready with its image and one point in time, or says why no
   );
 });
 
-/** Not cut, and nothing failed: then only because nobody holds the volume here. */
+/** Not copied, and nothing failed: then only because no ticket keeps the volume here. */
 function isWaiting({ volume, image }: SnapshotView): void {
   assert.ok(volume?.status?.state === "detached" && image === undefined);
 }
 
-test("a snapshot is cut only while its volume is held here, and not before its time after a failure", () => {
+test("a snapshot is made only while its volume is attached here, and not before its backoff after a failure is over", () => {
   const failed = snapshotObject("s-p-1", "v-p-1");
   failed.metadata.finalizers = [ENGINE_FINALIZER];
   const failedAt = new Date(CUT.getTime() - 500).toISOString();
   failed.status = { readyToUse: false, ownerID: "n", failures: 1, failedAt };
   const base = { snapshot: failed, nodeID: "n", poolOpen: true, image: undefined, now: CUT };
-  const held = volumeWith(4096, undefined, "p", true);
-  assert.deepEqual(decide({ ...base, volume: held }), { do: "rest", afterMs: 500 });
+  const attached = volumeWith(4096, undefined, "p", true);
+  assert.deepEqual(decide({ ...base, volume: attached }), { do: "rest", afterMs: 500 });
   const later = new Date(CUT.getTime() + 500);
-  assert.equal(decide({ ...base, volume: held, now: later }).do, "cut");
+  assert.equal(decide({ ...base, volume: attached, now: later }).do, "copy");
   assert.equal(decide({ ...base, volume: volumeWith(4096, undefined, "p", false), now: later }).do, "rest");
-  const leaving = { ...held, spec: { ...held.spec, nodeID: "" } };
+  const leaving = { ...attached, spec: { ...attached.spec, nodeID: "" } };
   assert.equal(decide({ ...base, volume: leaving, now: later }).do, "rest");
 });
 
-test("the file system of the source is on record before the cut", () => {
+test("the file system of the source is on record before the copy", () => {
   fc.assert(
     fc.property(views, (view) => {
-      if (decide(view).do !== "cut") return;
+      if (decide(view).do !== "copy") return;
       assert.equal(view.snapshot.status?.formatted, view.volume?.status?.formatted);
     }),
     { numRuns: 3000 },

@@ -5,7 +5,7 @@ import { pendingRestore } from "../../api/pending.ts";
 import type { Snapshot, SnapshotStatus } from "../../api/snapshot.ts";
 import type { Volume } from "../../api/volume.ts";
 import { type EndStep, fail, REST } from "../../end-step.ts";
-import { isHeldOn } from "../../tickets/exposure.ts";
+import { isAttachedTo } from "../../tickets/exposure.ts";
 
 /** Everything that a decision about a snapshot may depend on. */
 export interface SnapshotView {
@@ -15,7 +15,7 @@ export interface SnapshotView {
   poolOpen: boolean;
   /** The snapshot's own image and when it was made. */
   image: { size: number; createdAt: Date } | undefined;
-  /** The volume to cut; undefined when there is none. */
+  /** The volume to copy; undefined when there is none. */
   volume: Volume | undefined;
   now: Date;
   /** The group that it is a member of. */
@@ -31,7 +31,7 @@ export interface SnapshotView {
     | undefined;
 }
 
-type SnapshotRecord = "cutting" | "ready" | "lost" | "settled";
+type SnapshotRecord = "copying" | "ready" | "lost" | "settled";
 
 /** One step for a snapshot whose volume this node is responsible for. */
 export type SnapshotStep =
@@ -39,7 +39,7 @@ export type SnapshotStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
   | { do: "record"; what: SnapshotRecord; status: SnapshotStatus }
-  | { do: "cut" }
+  | { do: "copy" }
   | { do: "remove-image" };
 
 /** The next step for a snapshot of this node. Pure. */
@@ -50,9 +50,9 @@ export function decide(view: SnapshotView): SnapshotStep {
   if (!poolOpen) return fail("UNAVAILABLE", `pool ${snapshot.spec.pool} is not open on this node`);
   if (deleting) return deletion(view);
   const { status } = snapshot;
-  if (status?.creationTime !== undefined) return afterCut(view, status);
+  if (status?.creationTime !== undefined) return afterCopy(view, status);
   if (view.group !== undefined && view.group.creationTime === undefined) return member(view);
-  return image === undefined ? beforeCut(view) : record("ready", view);
+  return image === undefined ? beforeCopy(view) : record("ready", view);
 }
 
 /** A member alone cannot go: the others would be no group any more. */
@@ -71,13 +71,13 @@ function deletion({ snapshot, image, group, volume }: SnapshotView): SnapshotSte
   return image === undefined ? { do: "remove-finalizer" } : { do: "remove-image" };
 }
 
-/** It is cut by its group, for all members at once; an image without the group's word means nothing yet. */
+/** Its group copies it, with all members at once; an image that the group has not reported means nothing yet. */
 function member(view: SnapshotView): SnapshotStep {
-  const step = beforeCut(view);
-  return step.do === "cut" ? REST : step;
+  const step = beforeCopy(view);
+  return step.do === "copy" ? REST : step;
 }
 
-function beforeCut(view: SnapshotView): SnapshotStep {
+function beforeCopy(view: SnapshotView): SnapshotStep {
   const { snapshot, volume, group } = view;
   const { name } = snapshot.metadata;
   if (group?.creationTime !== undefined) return lost(view);
@@ -94,17 +94,17 @@ function beforeCut(view: SnapshotView): SnapshotStep {
     return fail("FAILED_PRECONDITION", `volume ${snapshot.spec.volume} is faulted: ${why}`);
   }
   // A ticket brings the volume here, and nothing moves it while it is copied.
-  if (!isHeldOn(volume, view.nodeID)) return REST;
+  if (!isAttachedTo(volume, view.nodeID)) return REST;
   const afterMs = untilRetry(snapshot.status ?? {}, view.now);
   if (afterMs > 0) return { do: "rest", afterMs };
-  // Before the cut: the volume may be gone when the cut is recorded, and nobody may ever format the copy.
+  // Before the copy: the volume may be gone when the copy is recorded, and nobody may ever format the copy.
   const { formatted } = volume.status;
   const known = snapshot.status !== undefined && snapshot.status.formatted === formatted;
-  return known && snapshot.status?.ownerID !== undefined ? { do: "cut" } : record("cutting", view);
+  return known && snapshot.status?.ownerID !== undefined ? { do: "copy" } : record("copying", view);
 }
 
 /** The point in time is set once; the image it names can only be there or be lost. */
-function afterCut(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
+function afterCopy(view: SnapshotView, status: SnapshotStatus): SnapshotStep {
   if (view.image === undefined) return status.readyToUse ? record("lost", view) : lost(view);
   if (!status.readyToUse) return record("ready", view);
   return status.error === undefined && status.ownerID === view.nodeID ? REST : record("settled", view);
@@ -118,15 +118,15 @@ const NEW: SnapshotStatus = { readyToUse: false };
 
 function record(what: SnapshotRecord, view: SnapshotView): SnapshotStep {
   const { error: _, failures, failedAt, ...before } = view.snapshot.status ?? NEW;
-  // Only success ends the count: the record before a cut says nothing about how the cut will go.
-  const counted = what === "cutting" && failures !== undefined && failedAt !== undefined;
+  // Only success ends the count: the record before a copy does not tell how the copy will go.
+  const counted = what === "copying" && failures !== undefined && failedAt !== undefined;
   const status = { ...before, ...(counted ? { failures, failedAt } : {}), ownerID: view.nodeID };
   return { do: "record", what, status: NEXT[what](status, view) };
 }
 
 const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: SnapshotView) => SnapshotStatus>> =
   {
-    cutting: ({ formatted: _, ...status }, { volume }) => {
+    copying: ({ formatted: _, ...status }, { volume }) => {
       const formatted = volume?.status?.formatted;
       return {
         ...status,
@@ -134,7 +134,7 @@ const NEXT: Readonly<Record<SnapshotRecord, (status: SnapshotStatus, view: Snaps
         ...(formatted === undefined ? {} : { formatted }),
       };
     },
-    // The image's own time: the same after a kill between the cut and this record.
+    // The image's own time: the same after a kill between the copy and this record.
     ready: (status, { image, group }) => ({
       ...status,
       readyToUse: true,

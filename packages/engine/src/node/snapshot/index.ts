@@ -12,7 +12,7 @@ import { readSnapshot } from "./read.ts";
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
 
-/** Takes the snapshots of this node as far as they can go: cuts them, and removes their images. */
+/** Takes the snapshots of this node as far as they can go: makes them, and removes their images. */
 export function runSnapshots(
   context: AgentContext,
   { snapshots, volumes, pools, groups }: AgentInformers,

@@ -34,9 +34,9 @@ export async function readSnapshot(context: ReadContext, name: string): Promise<
 }
 
 function isWhole({ metadata, status }: Snapshot): boolean {
-  const held = metadata.finalizers?.includes(ENGINE_FINALIZER) === true;
+  const protectedByUs = metadata.finalizers?.includes(ENGINE_FINALIZER) === true;
   const going = metadata.deletionTimestamp !== undefined;
-  return held && !going && status?.readyToUse === true && status.error === undefined;
+  return protectedByUs && !going && status?.readyToUse === true && status.error === undefined;
 }
 
 async function groupOf(
@@ -52,7 +52,7 @@ async function groupOf(
   return { underWay, going, ...(creationTime === undefined ? {} : { creationTime }) };
 }
 
-/** In a shared pool the node that has the source cuts it, because a file system in use is frozen for it. */
+/** In a shared pool the node that has the source copies it, because a file system in use is frozen for it. */
 function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undefined): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(snapshot.spec.pool);
@@ -62,7 +62,7 @@ function isOurs(context: ReadContext, snapshot: Snapshot, volume: Volume | undef
   return isResponsible(responsibilityIn(context, pool, volume ?? { spec: {} }));
 }
 
-/** The file is made by the cut and never written again. */
+/** The copy makes the file, and nobody writes to it again. */
 async function madeAt(path: string): Promise<Date> {
   const { birthtime, mtime } = await stat(path);
   // File systems without birth times say 1970.

@@ -5,9 +5,9 @@ import { EngineError } from "../../errors.ts";
 import type { Image } from "../../pools/image.ts";
 import type { AgentContext } from "../context.ts";
 import { copyKey } from "../copy/copies.ts";
-import { cut } from "../copy/copy.ts";
+import { copyImage } from "../copy/copy.ts";
 import type { OpenPool } from "../open-pools.ts";
-import { requireHeld } from "../require-held.ts";
+import { requireVolumeHere } from "../require-volume-here.ts";
 import { endShare } from "../share/index.ts";
 import { takeLease } from "../sharing/take-lease.ts";
 import { deviceUsers } from "./device-users.ts";
@@ -31,7 +31,7 @@ const RECORDS: readonly VolumeRecord[] = [
   "recovered",
   "size",
   "settled",
-  "let-go",
+  "released",
 ];
 const recorded = new Map(RECORDS.map((what) => [what, failpoint(`engine/volume/recorded-${what}`)]));
 const after = {
@@ -62,10 +62,10 @@ export async function applyVolumeStep(
     case "record": {
       const write = () => store.updateStatus(Volumes, { ...volume, status: step.status }, { signal });
       // A copy that is being made of the volume ends before the volume is said to have left.
-      if (step.what === "detached") await context.cuts.without(copyKey(volume.spec.pool, name), write);
+      if (step.what === "detached") await context.copies.without(copyKey(volume.spec.pool, name), write);
       else await write();
       recorded.get(step.what)?.();
-      // What the last look at its health found was about a device that is gone.
+      // What the last health check found was about a device that is gone.
       if (step.what === "detached") context.faults.delete(name);
       if (step.what === "faulted") {
         context.events.event(volume, "Warning", "Faulted", step.status.error?.message ?? "");
@@ -96,7 +96,7 @@ export async function applyVolumeStep(
     case "remove-finalizer":
       await removeFinalizer(store, { resource: Volumes, key: { name } }, ENGINE_FINALIZER, signal);
       break;
-    case "mend":
+    case "repair":
     case "restore-image":
     case "grow-filesystem":
       await applyJob(context, step, view, openPool(view));
@@ -135,9 +135,9 @@ async function changeData(
     case "open-device":
       // A folder is its own device.
       if (!pool.backend.block) return;
-      if (await pool.backend.held()) throw poolHeld(pool);
-      // Not in the middle of a cut: a device that appears then would be written to unseen.
-      await context.cuts.after(copyKey(pool.name, name), () =>
+      if (await pool.backend.writersHeld()) throw poolFrozen(pool);
+      // Not in the middle of a copy: a device that appears then would be written to unseen.
+      await context.copies.after(copyKey(pool.name, name), () =>
         openDevice(context, name, present(file), view.lease !== undefined),
       );
       return;
@@ -153,7 +153,7 @@ async function changeData(
       if (device !== undefined) await host.loops.refresh(device.path);
       return;
     case "close-device":
-      await context.cuts.without(copyKey(pool.name, name), () => closeDevice(context, view, pool));
+      await context.copies.without(copyKey(pool.name, name), () => closeDevice(context, view, pool));
       return;
     case "remove-image":
       await pool.backend.remove(name);
@@ -178,9 +178,9 @@ async function createImage(context: AgentContext, { volume }: VolumeReading, poo
   const { name } = volume.metadata;
   const { source, size } = volume.spec;
   if (source === undefined) return pool.backend.create(name, size, context.signal);
-  if (source.kind === "Snapshot") return cut(context, pool, { source: source.name, id: name, size });
-  const stillHeld = () => requireHeld(context, source.name);
-  return cut(context, pool, { source: source.name, id: name, size, stillHeld });
+  if (source.kind === "Snapshot") return copyImage(context, pool, { source: source.name, id: name, size });
+  const requireSource = () => requireVolumeHere(context, source.name);
+  return copyImage(context, pool, { source: source.name, id: name, size, requireSource });
 }
 
 async function closeDevice(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
@@ -197,7 +197,7 @@ async function closeDevice(context: AgentContext, view: VolumeReading, pool: Ope
 }
 
 /** Opening the image for writing would wait in the kernel. */
-function poolHeld({ name }: OpenPool): EngineError {
+function poolFrozen({ name }: OpenPool): EngineError {
   return new EngineError("UNAVAILABLE", `pool ${name} is full: its writers are held until there is room`, {
     hint: "delete volumes or snapshots in it, or make the pool larger",
   });

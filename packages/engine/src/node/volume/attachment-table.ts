@@ -6,7 +6,7 @@ export type Place = "nowhere" | "here" | "elsewhere";
 /** The states in which a volume's device is opened and closed. */
 export type AttachmentState = Exclude<VolumeState, "creating" | "deleting">;
 
-/** What the attachment machine does next. `keep`: hold the device open; `rest`: hold it closed. */
+/** What the attachment machine does next. `keep`: keep the device open; `rest`: keep it closed. */
 export type AttachmentAction = "begin-attach" | "open" | "keep" | "begin-detach" | "close" | "rest";
 
 type Row = Readonly<Record<AttachmentState, AttachmentAction>>;

@@ -56,9 +56,9 @@ const views: fc.Arbitrary<VolumeView> = fc
     ),
     source: fc.constantFrom<VolumeView["source"]>(
       { state: "none" },
-      { state: "ready", held: true, formatted: "xfs" },
-      { state: "ready", held: true },
-      { state: "ready", held: false },
+      { state: "ready", here: true, formatted: "xfs" },
+      { state: "ready", here: true },
+      { state: "ready", here: false },
       { state: "waiting", message: "w" },
       { state: "missing", message: "m" },
       { state: "unfit", message: "u" },
@@ -152,7 +152,7 @@ test("whatever the volume was, it comes to where it is wanted, or an error says 
       if (view.volume.metadata.deletionTimestamp !== undefined && !hasFinalizer(volume, ENGINE_FINALIZER))
         return;
       assert.equal(end.do, "rest");
-      if (view.source.state === "ready" && !view.source.held && image === undefined) return;
+      if (view.source.state === "ready" && !view.source.here && image === undefined) return;
       assert.ok(image !== undefined);
       if (nodeID === NODE) {
         assert.equal(volume.status?.state, "attached");
@@ -211,7 +211,7 @@ test("data is never made anew, nor removed under a user or without a deletion", 
   );
 });
 
-test("a volume that is held on this node stays while it is being deleted", () => {
+test("a volume that is attached to this node stays while it is being deleted", () => {
   fc.assert(
     fc.property(views, (start) => {
       if (start.volume.spec.nodeID !== NODE || start.volume.status?.state !== "attached") return;
@@ -225,7 +225,7 @@ test("a volume that is held on this node stays while it is being deleted", () =>
   );
 });
 
-test("an image that is gone or was cut opens no device, is not made whole again, and makes no volume healthy", () => {
+test("an image that is gone or was truncated opens no device, is not made whole again, and makes no volume healthy", () => {
   fc.assert(
     fc.property(views, (start) => {
       for (const [view, step] of run(start).trail) {

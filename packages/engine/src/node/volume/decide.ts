@@ -18,8 +18,8 @@ export function decide(view: VolumeView): VolumeStep {
 }
 
 /**
- * Of a shared pool's volume nothing is changed without its lease, and nothing is opened that its last holder may
- * still write to. Whoever needs it no more lets go: first in the record, then (when this rests) of the lease.
+ * Of a shared pool's volume nothing is changed without its lease, and nothing is opened that its last lease holder may
+ * still write to. A node that needs it no more releases it: first in the record, then (when this rests) the lease.
  */
 function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   const { volume, nodeID, device } = view;
@@ -30,22 +30,22 @@ function sharedStep(view: VolumeView, lease: LeaseState): VolumeStep {
   }
   if (lease.unguarded === true) return { do: "guard-device" };
   if (lease.takenFrom !== undefined) return { do: "renew-image" };
-  // Cut off when an earlier lease was lost; what is mounted from it fails until it is unmounted.
+  // Fenced when an earlier lease was lost; what is mounted from it fails until it is unmounted.
   if (device?.fenced === true) return { do: "drop-device" };
-  // Another node has put a new file in the image's place while nothing here could cut the device off. What it shows, and
+  // Another node has put a new file in the image's place while nothing here could fence the device. What it shows, and
   // takes, is nobody's any more: its users must hear of it, and nothing may be mounted from it again.
   if (device?.deleted === true && view.image !== undefined) return { do: "drop-device" };
   // Whoever has the lease and the device is the owner, whatever a hand-written status says.
   if (device !== undefined && ownerID !== nodeID) return record("settled", view);
   const step = ownStep(view);
   const unneeded = state === "detached" && (volume.spec.nodeID ?? "") !== nodeID && ownerID !== "";
-  return step.do === "rest" && unneeded ? record("let-go", view) : step;
+  return step.do === "rest" && unneeded ? record("released", view) : step;
 }
 
 function ownStep(view: VolumeView): VolumeStep {
   const { volume, pool } = view;
-  const held = hasFinalizer(volume, ENGINE_FINALIZER);
-  if (!held) return isDeleting(volume) ? REST : { do: "add-finalizer" };
+  const protectedByUs = hasFinalizer(volume, ENGINE_FINALIZER);
+  if (!protectedByUs) return isDeleting(volume) ? REST : { do: "add-finalizer" };
   if (pool === undefined) return fail("UNAVAILABLE", `pool ${volume.spec.pool} is not open on this node`);
   return (
     deletion(view) ??
@@ -59,7 +59,7 @@ function ownStep(view: VolumeView): VolumeStep {
   );
 }
 
-/** Users first, then data, then the record. A volume that tickets still hold on a node stays as it is. */
+/** Users first, then data, then the record. A volume that tickets still keep on a node stays as it is. */
 function deletion(view: VolumeView): VolumeStep | undefined {
   const { volume, image, device } = view;
   if (!isDeleting(volume)) return undefined;
@@ -101,7 +101,7 @@ function fromSource({ source }: VolumeView): VolumeStep {
     case "none":
       return { do: "create-image" };
     case "ready":
-      return source.held ? { do: "create-image" } : REST;
+      return source.here ? { do: "create-image" } : REST;
     case "waiting":
       return fail("UNAVAILABLE", source.message);
     case "missing":
@@ -111,7 +111,7 @@ function fromSource({ source }: VolumeView): VolumeStep {
   }
 }
 
-/** A lost or cut image is reported and never replaced by a new, empty one. */
+/** A lost or truncated image is reported and never replaced by a new, empty one. */
 function damage(view: VolumeView): VolumeStep | undefined {
   const said = view.volume.status?.robustness === "faulted";
   const faulted = isFaulted(view.volume);
@@ -194,7 +194,7 @@ function job(view: VolumeView): VolumeStep | undefined {
 
 function growth(view: VolumeView): VolumeStep | undefined {
   const { volume, image, device } = view;
-  // Growing a cut image would hide that its end is lost.
+  // Growing a truncated image would hide that its end is lost.
   if (image === undefined || damageOf(view) !== undefined) return undefined;
   if (image.size < volume.spec.size && !isDeleting(volume)) return { do: "grow-image" };
   if (device !== undefined && device.sizeBytes < image.size) return { do: "refresh-device" };

@@ -59,7 +59,7 @@ async function format(
   const wanted = supported(volume.spec.fsType ?? "xfs");
   let found = await probe(exec, device, signal);
   if (found.kind === "data" && volume.metadata.annotations?.[FORMATTING] !== undefined) {
-    // An mkfs of ours was cut off. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
+    // An mkfs of ours was interrupted. A discarded image reads as zeros again; a running mkfs keeps the device to itself.
     await exec.run("blkdiscard", [device], { uninterruptible: true });
     found = await probe(exec, device, signal);
   }

@@ -9,7 +9,7 @@ import { applyMigrationStep } from "../migration/apply.ts";
 import { decideMigration, type MigrationStep } from "../migration/decide.ts";
 import { type MigrationReading, readMigration } from "../migration/read.ts";
 import { openPoolTopic, readContext } from "../read-context.ts";
-import { LeaseHeld } from "../sharing/take-lease.ts";
+import { LeaseHeldElsewhere } from "../sharing/take-lease.ts";
 import { applyVolumeStep } from "./apply.ts";
 import { decide } from "./decide.ts";
 import { readVolume, type VolumeReading } from "./read.ts";
@@ -18,11 +18,11 @@ import type { VolumeStep } from "./view.ts";
 
 /** Short, because what is waited for most often, the end of a mount, sends no event. */
 const BACKOFF = { maxMs: 10_000 };
-/** A lease that is given back tells by itself; one that runs out has to be looked at. */
+/** A lease that is given back is an event; one that runs out has to be read again. */
 const LEASE_RETRY_MS = 2000;
 const BLANK: VolumeStatus = { state: "creating", robustness: "unknown" };
 
-/** A migration's part comes first; what is to be done apart from it is not looked at while it has something to do. */
+/** A migration's part comes first; what is to be done apart from it waits while it has something to do. */
 type Reading = { migration: MigrationReading; step: MovingStep } | { volume: VolumeReading };
 type MovingStep = Exclude<NonNullable<MigrationStep>, { do: "wait" }>;
 type Step =
@@ -30,7 +30,7 @@ type Step =
   | { do: "change"; step: VolumeChange; reading: VolumeReading };
 type VolumeChange = Parameters<typeof applyVolumeStep>[1];
 
-/** Takes the volumes of this node as far as they can go, and looks after the health of those that are attached. */
+/** Takes the volumes of this node as far as they can go, and watches the health of those that are attached. */
 export function runVolumes(
   context: AgentContext,
   { volumes, snapshots, attachments, pools }: AgentInformers,
@@ -65,7 +65,7 @@ export function runVolumes(
     },
     ended: (name) => letGo(context, name),
     waitsFor: (error) =>
-      error instanceof LeaseHeld
+      error instanceof LeaseHeldElsewhere
         ? { do: "wait", afterMs: Math.min(LEASE_RETRY_MS, error.retryAfterMs) }
         : undefined,
     failed: (name, error) => reportFailure(context, { resource: Volumes, name }, error, { blank: BLANK }),

@@ -7,7 +7,7 @@ import { folderUsers } from "../../pools/folder-users.ts";
 import type { Image } from "../../pools/image.ts";
 import { isImageId } from "../../pools/image-id.ts";
 import { getAttachment } from "../../tickets/attachment-object.ts";
-import { isHeldOn } from "../../tickets/exposure.ts";
+import { isAttachedTo } from "../../tickets/exposure.ts";
 import { isMoving } from "../../tickets/migration-phase.ts";
 import type { OpenPool } from "../open-pools.ts";
 import type { ReadContext } from "../read-context.ts";
@@ -26,7 +26,7 @@ export async function readVolume(context: ReadContext, name: string): Promise<Vo
   const { store, nodeID, host, signal } = context;
   const volume = await getIfAny(store, Volumes, { name }, signal);
   if (volume === undefined) return undefined;
-  if (!isOurs(context, await whereItIsMade(context, volume)) && !(await holdsOpen(context, volume))) {
+  if (!isOurs(context, await whereItIsMade(context, volume)) && !(await hasItOpen(context, volume))) {
     return undefined;
   }
   const open = context.pools.get(volume.spec.pool);
@@ -55,7 +55,7 @@ function isDoubtful({ spec, status }: Volume, nodeID: string): boolean {
 }
 
 /** Of a shared pool: this node has the lease and the device, whatever the record says of the owner. */
-async function holdsOpen({ host, pools, sharing }: ReadContext, volume: Volume): Promise<boolean> {
+async function hasItOpen({ host, pools, sharing }: ReadContext, volume: Volume): Promise<boolean> {
   // Confirmed since the migration's own steps were last taken: they come again, and give it away in their order.
   if (isMoving(volume)) return false;
   const { metadata, spec } = volume;
@@ -65,7 +65,7 @@ async function holdsOpen({ host, pools, sharing }: ReadContext, volume: Volume):
   return device !== undefined && device.fenced !== true;
 }
 
-/** Tickets matter to an agent only where they hold the volume out of reach of workloads. */
+/** Tickets matter to an agent only where they keep the volume out of reach of workloads. */
 async function jobsOf({ store, nodeID, signal }: ReadContext, volume: Volume): Promise<AttacherType[]> {
   const { disableFrontend = false, nodeID: wanted } = volume.spec;
   if (!disableFrontend || wanted !== nodeID) return [];
@@ -87,7 +87,7 @@ async function leaseOf(
   return unguarded ? { ...lease, unguarded } : lease;
 }
 
-/** In a shared pool a copy is made where its source is held, because a file system in use is frozen for it. */
+/** In a shared pool a copy is made where its source is attached, because a file system in use is frozen for it. */
 async function whereItIsMade({ store, poolObjects, signal }: ReadContext, volume: Volume): Promise<Volume> {
   const { source, pool } = volume.spec;
   const made = volume.status?.size !== undefined || volume.metadata.deletionTimestamp !== undefined;
@@ -101,11 +101,11 @@ function isOurs(context: ReadContext, volume: Volume): boolean {
   const { poolObjects, nodeID } = context;
   const pool = poolObjects.get(volume.spec.pool);
   if (pool !== undefined && isShared(pool)) {
-    const concerned = isResponsible(responsibilityIn(context, pool, volume));
-    if (!isMoving(volume)) return concerned;
+    const responsible = isResponsible(responsibilityIn(context, pool, volume));
+    if (!isMoving(volume)) return responsible;
     // The migration's own steps do what can be done; what is left is to recover from a loss, on the target.
     const held = context.sharing?.leases.holds(volume.metadata.name) === true;
-    return volume.spec.nodeID === nodeID && (concerned || held);
+    return volume.spec.nodeID === nodeID && (responsible || held);
   }
   return (pool?.spec.nodeID ?? volume.status?.ownerID) === nodeID;
 }
@@ -157,8 +157,8 @@ async function sourceOf(context: ReadContext, volume: Volume): Promise<SourceVie
   }
   if (!isWhole(object)) return { state: "waiting", message: `the source, ${kind} ${name}, is not ready yet` };
   const formatted = object.status?.formatted;
-  const held = kind === "Snapshot" || isHeldOn(object as Volume, context.nodeID);
-  return { state: "ready", held, ...(formatted === undefined ? {} : { formatted }) };
+  const here = kind === "Snapshot" || isAttachedTo(object as Volume, context.nodeID);
+  return { state: "ready", here, ...(formatted === undefined ? {} : { formatted }) };
 }
 
 function isWhole({ status }: Volume | Snapshot): boolean {

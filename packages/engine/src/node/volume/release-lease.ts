@@ -34,13 +34,13 @@ export async function letGo(
 
 /**
  * A device that shows nothing of the image any more goes away with its last user. One whose file others have replaced
- * while nothing could cut it off here is cut off first: its users would go on writing into a file without a name.
+ * while nothing could fence it here is fenced first: its users would go on writing into a file without a name.
  */
 export async function dropDevice(
   { host, sharing }: Pick<AgentContext, "host" | "sharing">,
   name: string,
   { path, deleted, fenced }: Pick<LoopDevice, "path" | "deleted" | "fenced">,
 ): Promise<void> {
-  if (deleted === true && fenced !== true) await sharing?.leases.cutOff(name, path);
+  if (deleted === true && fenced !== true) await sharing?.leases.fence(name, path);
   await host.loops.detach(path, { lastUser: true });
 }

@@ -8,7 +8,7 @@ const READY: Record<string, NodeState> = { a: "Ready", b: "Ready" };
 /** owner, wanted, states of the nodes -> whose agent deals with the volume. */
 const TABLE: readonly [string, string, string, Record<string, NodeState>, string | undefined][] = [
   ["nobody has it, nobody wants it", "", "", READY, "a"],
-  ["the first node does not answer", "", "", { ...READY, a: "Suspect" }, "b"],
+  ["the first node does not respond", "", "", { ...READY, a: "Suspect" }, "b"],
   ["it is wanted somewhere", "", "b", READY, "b"],
   ["a node has it", "b", "b", READY, "b"],
   ["a node has it and is to give it up", "b", "", READY, "b"],
@@ -20,7 +20,7 @@ const TABLE: readonly [string, string, string, Record<string, NodeState>, string
 ];
 
 for (const [name, ownerID, nodeID, states, wanted] of TABLE) {
-  test(`a shared volume concerns ${wanted ?? "nobody"}: ${name}`, () => {
+  test(`the agent of ${wanted ?? "no node"} is responsible for a shared volume: ${name}`, () => {
     const agents = new Map(Object.entries(states).map(([id, state]) => [id, node(id, state)]));
     const volume = { spec: { nodeID }, status: { ownerID } };
     assert.equal(responsibleNode({ volume, nodeID: "a", poolNodes: ["a", "b"], agents }), wanted);

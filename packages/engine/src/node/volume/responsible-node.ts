@@ -15,7 +15,7 @@ export interface ResponsibilityView {
 }
 
 /**
- * Whose agent a shared pool's volume concerns now: that of the node which has it; else of the node that is to have it;
+ * The node whose agent is responsible for a shared pool's volume now: the node which has it; else of the node that is to have it;
  * else of one that all agree on, for what has to be done anywhere. A node that is fenced has nothing any more. Agents
  * whose pictures differ may both think that it is them; the lease decides then. Pure.
  */

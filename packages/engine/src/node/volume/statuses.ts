@@ -83,11 +83,11 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
       robustness: "faulted",
       error: { code: "DATA_LOSS", message: salvage.message },
       salvage,
-      // Whoever has it mounted has to let go of it before anything can be done.
+      // Whoever has it mounted has to unmount it before anything can be done.
       ...(status.state === "attached" ? { remountRequestedAt: faultedAt } : {}),
     });
   },
-  // Where only the word was wrong, the volume is in use as before.
+  // Where only the record was wrong, the volume is in use as before.
   recovered: (status) => {
     const found = status.state !== "attached" || status.salvage?.cause === "image-lost";
     return change(status, { robustness: found ? "unknown" : "healthy" }, ["error"]);
@@ -95,7 +95,7 @@ const NEXT: Readonly<Record<VolumeRecord, (status: VolumeStatus, view: VolumeVie
   size: (status, { image }) =>
     change(status, { size: image?.size ?? 0, ...expansion(status, image?.size ?? 0) }, ["error"]),
   settled: (status) => change(status, {}, ["error"]),
-  "let-go": (status) => change(status, { ownerID: "" }, ["error"]),
+  released: (status) => change(status, { ownerID: "" }, ["error"]),
 };
 
 /** The step that writes what has become of a volume. */

@@ -6,8 +6,8 @@ import type { Fault } from "../health/fault.ts";
 /** Where a new volume's bytes come from, as far as is known now. */
 export type SourceView =
   | { state: "none" }
-  /** `held`: no volume, or one that this node has and keeps; otherwise a ticket for it is on its way. */
-  | { state: "ready"; held: boolean; formatted?: string }
+  /** `here`: no volume, or one that this node has and keeps; otherwise a ticket for it is on its way. */
+  | { state: "ready"; here: boolean; formatted?: string }
   /** Not yet. */
   | { state: "waiting"; message: string }
   | { state: "missing"; message: string }
@@ -25,12 +25,12 @@ export interface VolumeView {
   image: { size: number } | undefined;
   /** What workloads could open now: a loop device, or the folder of a `directory` volume in use. */
   device: { path: string; sizeBytes: number; fenced?: boolean; deleted?: boolean } | undefined;
-  /** Somebody has it mounted. Only known where a record that cannot be true has to be told from one that can. */
+  /** Somebody has it mounted. Only known where a record that cannot be true has to be distinguished from one that can. */
   inUse?: boolean;
   source: SourceView;
   /** Why the device, or the file system mounted from it, has failed under its users; undefined when it has not. */
   fault: Fault | undefined;
-  /** Kinds of jobs that hold the volume on this node, while it is out of reach of workloads. */
+  /** Kinds of jobs with tickets for the volume on this node, while it is out of reach of workloads. */
   jobs: readonly AttacherType[];
   /** Only for volumes of a shared pool. */
   lease?: LeaseState;
@@ -40,13 +40,13 @@ export interface VolumeView {
 /** What this node has of the lease of a shared pool's image. */
 export interface LeaseState {
   held: boolean;
-  /** The last holder was not seen to let go: it may still write into the file that it has open. */
+  /** The last lease holder was not seen to close it: it may still write into the file that it has open. */
   takenFrom: string | undefined;
   /** The device is open, and nothing sees to it that it ends with the lease: an earlier process has opened it. */
   unguarded?: boolean;
 }
 
-/** What a status write says happened; the gaps that crash tests stop in are named after them. */
+/** What a status write says happened; the failpoints of crash tests are named after them. */
 export type VolumeRecord =
   | "creating"
   | "created"
@@ -60,14 +60,14 @@ export type VolumeRecord =
   | "recovered"
   | "size"
   | "settled"
-  | "let-go";
+  | "released";
 
 /** What a job has come for: done while no workload can reach the device. */
 export type JobStep =
   /** The bytes of a snapshot in place of the volume's own. */
   | { do: "restore-image" }
   /** A check, and a repair, of what has failed. */
-  | { do: "mend" }
+  | { do: "repair" }
   /** A file system that cannot grow while it is mounted. */
   | { do: "grow-filesystem" };
 

@@ -2,15 +2,15 @@
  * Holds the writers of a pool before it is full. It outlives the agent that started it: workloads go on when an agent is
  * killed, and nobody else would stop their writes. argv: the pool's folder, its type, and the levels `hold` and `resume`.
  *
- * What is held is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,
+ * What is frozen is the pool's own file system (FIFREEZE): every write of every loop device in it waits in the kernel,
  * whoever made it (a mounted file system, a pod or a bare process on a raw device) and none of them fails. Dirty pages
- * stay where they are and need no room. The sooner the pool could be full, the more often it looks, at most every 2 ms.
+ * stay where they are and need no room. The sooner the pool could be full, the more often it reads, at most every 2 ms.
  *
  * Two processes: one works under flock(2) on `keeper.lock`, the other waits for that lock. When the worker is killed
- * the kernel gives the lock to the other, which looks at the pool as it is and starts a new second one.
+ * the kernel gives the lock to the other, which reads the pool as it is and starts a new second one.
  *
- * `keeper.state` tells STATE PID FREE. It is overwritten in place, which works on a full disk, and its absence ends the
- * keeper. A lock on `keeper.window` asks a held pool to open for a moment, for work that makes room: writers come in as
+ * `keeper.state` has STATE PID FREE. It is overwritten in place, which works on a full disk, and its absence ends the
+ * keeper. A lock on `keeper.window` asks a frozen pool to thaw for a moment, for work that makes room: writers come in as
  * well then, so the window shuts when half of what was left is used, and the ballast goes first. When the pool's file has
  * become larger, the keeper itself grows the file system.
  *
@@ -52,7 +52,7 @@ sub room {
   return ($available * $size, $blocks * $size);
 }
 
-# btrfs counts what has been written only when it commits, half a minute later. What it has set aside it tells at once.
+# btrfs counts what has been written only when it commits, half a minute later. What it has set aside it reports at once.
 my $uuid;
 sub number { my ($path) = @_; open(my $f, '<', $path) or return 0; my $line = <$f> // 0; $line + 0 }
 sub btrfs_room {
@@ -116,7 +116,7 @@ sub start_growing {
 }
 
 my $device = 0;
-# Never anything but the pool: what is opened is looked at before it is frozen, and cannot be unmounted meanwhile.
+# Never anything but the pool: what is opened is checked before it is frozen, and cannot be unmounted meanwhile.
 sub freeze {
   if (!$root) {
     sysopen($root, $mount, O_RDONLY | O_DIRECTORY) or return 0;
@@ -208,7 +208,7 @@ while (1) {
   my $free = free();
   defined $free or leave();
 
-  # How fast it has filled lately: what may still come between the look and the end of the freeze.
+  # How fast it has filled lately: what may still come between the read and the end of the freeze.
   my $now = time;
   if ($state eq 'open') {
     $peak *= exp(($then - $now) / 5) if $now > $then;

@@ -38,7 +38,7 @@ async function kept(t: TestContext, type: "xfs" | "btrfs"): Promise<Kept> {
 }
 
 for (const type of ["xfs", "btrfs"] as const) {
-  test(`a ${type} pool holds a bare process on a raw device, and lets it go on when there is room`, async (t) => {
+  test(`a ${type} pool freezes a bare process on a raw device, and lets it go on when there is room`, async (t) => {
     const { folder, pool, keeper, mount } = await kept(t, type);
     const image = await pool.create("v-raw", 1024 * MIB);
     const other = await pool.create("v-other", 200 * MIB);
@@ -46,11 +46,11 @@ for (const type of ["xfs", "btrfs"] as const) {
     const device = (await host.loops.attach(image.path)).path;
     const writer = spawn("dd", ["if=/dev/urandom", `of=${device}`, "bs=1M", "count=420", "oflag=direct"]);
     const ended = once(writer, "exit");
-    await eventually("the writers to be held", async () => (await keeper.state()) === "held");
+    await eventually("the writers to be frozen", async () => (await keeper.state()) === "held");
     assert.equal(writer.exitCode, null);
     await keeper.window(() => pool.remove("v-other"));
     await eventually(
-      "the writer to be held again, or to go on",
+      "the writer to be frozen again, or to go on",
       async () => (await keeper.state()) !== "window",
     );
     await truncate(join(folder, "pool.img"), 1024 * MIB);

@@ -16,8 +16,8 @@ type KeeperState = "absent" | "open" | "held" | "window" | "stuck";
 
 const STATE = /^(open|held|window|stuck) (\d+) (\d+) *\n$/;
 const PATIENCE_MS = 30_000;
-const LOOK_MS = 10;
-/** Work that takes longer may be waiting for a held pool. */
+const POLL_MS = 10;
+/** Work that takes longer may be waiting for a frozen pool. */
 const SUSPICIOUS_MS = 100;
 const PATIENT_MS = 5000;
 
@@ -33,7 +33,7 @@ export class PoolKeeper {
     this.#type = type;
   }
 
-  /** Starts one for the mounted pool unless one is there. Resolves when it has looked at the pool for the first time. */
+  /** Starts one for the mounted pool unless one is there. Resolves when it has read the pool for the first time. */
   async ensure(levels: KeeperLevels): Promise<void> {
     if ((await this.state()) !== "absent") return;
     await this.#makeFiles();
@@ -65,7 +65,7 @@ export class PoolKeeper {
     return state === "held" || state === "stuck" || state === "window";
   }
 
-  /** Ends the keeper of a pool that nobody uses any more; a held pool is thawed. */
+  /** Ends the keeper of a pool that nobody uses any more; a frozen pool is thawed. */
   async stop(): Promise<void> {
     const text = await readFile(join(this.#folder, "keeper.state"), "utf8").catch(absent);
     const pid = STATE.exec(text ?? "")?.[2] ?? "";
@@ -80,13 +80,13 @@ export class PoolKeeper {
   }
 
   /**
-   * Does work that makes room, also in a held pool: its writers go on meanwhile, as far as there is room for what they
+   * Does work that makes room, also in a frozen pool: its writers go on meanwhile, as far as there is room for what they
    * write. Throws UNAVAILABLE when nothing is left for that, unless the work is itself the way out (`mayBeStuck`).
    */
   async window<T>(work: () => Promise<T>, { mayBeStuck = false } = {}): Promise<T> {
     if (!mayBeStuck && (await this.state()) === "stuck") throw nothingLeft();
     let window: Promise<FileHandle> | undefined;
-    // Asked for when the work waits in the kernel, so that it is first when the pool opens. A hold may also come while
+    // Asked for when the work waits in the kernel, so that it is first when the pool opens. A freeze may also come while
     // the work is under way. What the keeper does by itself (growing) is not to be disturbed.
     const ask = async (): Promise<void> => {
       if (window === undefined && (await this.isHeld())) window = this.#ask();
@@ -139,7 +139,7 @@ export class PoolKeeper {
       if (this.#host.clock.sinceBoot() > deadline) {
         throw new EngineError("UNAVAILABLE", `waited ${PATIENCE_MS / 1000} s for ${what}`);
       }
-      await this.#host.clock.sleep(LOOK_MS);
+      await this.#host.clock.sleep(POLL_MS);
     }
   }
 }

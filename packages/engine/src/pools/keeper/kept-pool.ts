@@ -7,11 +7,11 @@ import type { PoolLayout } from "../layout.ts";
 import { PoolKeeper } from "./keeper.ts";
 import { keeperLevels } from "./levels.ts";
 
-/** What a held pool does not do: it takes room, or waits in the kernel with one of our few threads. */
-const TAKES_ROOM = ["create", "clone", "copyEarly", "beginCut", "replace", "grow", "renew"] as const;
+/** What a frozen pool does not do: it takes room, or waits in the kernel with one of our few threads. */
+const TAKES_ROOM = ["create", "clone", "preCopy", "beginCopy", "replace", "grow", "renew"] as const;
 
 const GROW_ATTEMPTS = 40;
-const GROW_PAUSE_MS = 250;
+const GROW_RETRY_MS = 250;
 
 /** A pool whose writers are held before it is full, also while this process is not there. Only for local block pools. */
 export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): PoolBackend {
@@ -47,20 +47,20 @@ export function keptPool(pool: PoolBackend, host: Host, layout: PoolLayout): Poo
   return overriding(pool, {
     open: () => (pool.isOpen ? watch() : open()),
     ...{ close, watch, enlarge },
-    held: () => keeper.isHeld(),
+    writersHeld: () => keeper.isHeld(),
     remove: (id: string) => keeper.window(() => pool.remove(id)),
     ...refusals(pool, keeper, folder),
   });
 }
 
-/** The keeper of a held pool grows it as well: one of both is told to wait. */
+/** The keeper of a frozen pool grows it as well: one of both is made to wait. */
 async function unlessBusy(host: Host, work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
       if (attempt === GROW_ATTEMPTS || !/in progress/.test(String(error))) throw error;
-      await host.clock.sleep(GROW_PAUSE_MS);
+      await host.clock.sleep(GROW_RETRY_MS);
     }
   }
 }
@@ -69,7 +69,7 @@ function refusals(pool: PoolBackend, keeper: PoolKeeper, folder: string): Partia
   const refusing = TAKES_ROOM.map((name) => {
     const call = async (...args: unknown[]): Promise<unknown> => {
       if (await keeper.isHeld()) throw held(folder);
-      // It may be held while this is under way.
+      // It may be frozen while this is under way.
       return keeper.window(() => Reflect.apply(pool[name], pool, args));
     };
     return [name, call];

@@ -1,8 +1,8 @@
 const MIB = 1024 * 1024;
 /** Part of the pool that is left when its writers are held. */
-const HOLD_FRACTION = 1 / 32;
-const LEAST_HOLD = 64 * MIB;
-const MOST_HOLD = 512 * MIB;
+const FREEZE_FRACTION = 1 / 32;
+const LEAST_FREE = 64 * MIB;
+const MOST_FREE = 512 * MIB;
 
 /** Bytes at which a pool's keeper acts. */
 export interface KeeperLevels {
@@ -10,16 +10,16 @@ export interface KeeperLevels {
   hold: number;
   /** They go on when this is free. Above `hold`, so that a little room does not make them stop and go. */
   resume: number;
-  /** Bytes kept in a file that a held pool gives up for its own work (removing images, growing). */
+  /** Bytes kept in a file that a frozen pool gives up for its own work (removing images, growing). */
   ballast: number;
 }
 
 /**
- * Levels for a pool of so many bytes. `hold` is what the fastest disks write between two looks of a keeper on a busy
+ * Levels for a pool of so many bytes. `hold` is what the fastest disks write between two reads of a keeper on a busy
  * machine; a very small pool keeps less of itself.
  */
 export function keeperLevels(totalBytes: number): KeeperLevels {
-  const wanted = Math.min(MOST_HOLD, Math.max(LEAST_HOLD, totalBytes * HOLD_FRACTION));
+  const wanted = Math.min(MOST_FREE, Math.max(LEAST_FREE, totalBytes * FREEZE_FRACTION));
   const hold = Math.floor(Math.min(wanted, totalBytes / 8));
   return { hold, resume: hold + Math.floor(hold / 2), ballast: Math.floor(hold / 2) };
 }

@@ -270,7 +270,7 @@ test("whatever agents and the coordinator do, killed at any time: no cut while s
           return;
         }
         if (next.do === "quiesce") Object.assign(agent, { phase: "quiesced", still: true });
-        if (next.do === "cut") {
+        if (next.do === "copy") {
           agent.phase = "cut";
           if (cluster.nodes.every((n) => agents.get(n)?.still === true)) good.set(node, agent.attempt);
         }

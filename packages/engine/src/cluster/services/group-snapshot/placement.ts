@@ -1,5 +1,5 @@
 import type { GroupMember, GroupSnapshotStatus } from "../../../api/group-snapshot.ts";
-import { isHeldOn } from "../../../tickets/exposure.ts";
+import { isAttachedTo } from "../../../tickets/exposure.ts";
 import type { CoordinatorView } from "./view.ts";
 
 type Members = NonNullable<GroupSnapshotStatus["members"]>;
@@ -9,7 +9,7 @@ function nodeOf({ poolNodes, sharedPools, volumes }: CoordinatorView, { pool, vo
   if (!sharedPools.has(pool)) return poolNodes.get(pool) ?? "";
   const found = volumes.get(volume);
   const { currentNodeID = "" } = found?.status ?? {};
-  return found !== undefined && isHeldOn(found, currentNodeID) ? currentNodeID : "";
+  return found !== undefined && isAttachedTo(found, currentNodeID) ? currentNodeID : "";
 }
 
 /** Every member with the node that is to cut it, as things are now. */
@@ -31,7 +31,7 @@ export function nodesOf(members: Members): string[] {
 export function isHeld(view: CoordinatorView): boolean {
   return placement(view).every(({ volume: name, nodeID }) => {
     const volume = view.volumes.get(name);
-    return volume !== undefined && isHeldOn(volume, nodeID);
+    return volume !== undefined && isAttachedTo(volume, nodeID);
   });
 }
 

@@ -1,5 +1,5 @@
 import { EngineError } from "../../../errors.ts";
-import { isHeldOn } from "../../../tickets/exposure.ts";
+import { isAttachedTo } from "../../../tickets/exposure.ts";
 import { placement } from "./placement.ts";
 import type { CoordinatorView } from "./view.ts";
 
@@ -32,7 +32,7 @@ function latecomers(view: CoordinatorView): Placed[] {
   return placement(view).filter(({ volume: name, snapshot, nodeID }) => {
     const volume = view.volumes.get(name);
     const word = nodes[nodeID];
-    const held = volume !== undefined && isHeldOn(volume, nodeID);
+    const held = volume !== undefined && isAttachedTo(volume, nodeID);
     const recorded = view.snapshots.get(snapshot)?.status?.ownerID !== undefined;
     return !(held && recorded && word?.attempt === attempt && word?.phase === "prepared");
   });

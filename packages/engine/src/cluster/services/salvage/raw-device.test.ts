@@ -57,10 +57,10 @@ test("a raw device that fails under its workload is detached, read through by a 
   const device = await workload(bench);
   const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
   const broken = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
-  await bench.host.loops.cutOff(device);
+  await bench.host.loops.fence(device);
   const { salvage: fault, remountRequestedAt: toldAt = "" } = (await broken).status ?? {};
   assert.deepEqual([fault?.cause, fault?.state], ["device", "Faulted"]);
-  assert.match(fault?.message ?? "", /cut off/);
+  assert.match(fault?.message ?? "", /fenced off/);
   assert.deepEqual((await tickets).sort(), [
     `csi-w csi-attacher ${NODE}`,
     `${SALVAGE} salvage-controller ${NODE}`,

@@ -31,7 +31,7 @@ async function shutDown(bench: Bench, target: string): Promise<void> {
     return;
   }
   // It knows no shutdown: nothing gets through to its device any more, and it gives up with its next write.
-  await bench.host.loops.cutOff(mount.source);
+  await bench.host.loops.fence(mount.source);
   await writeFile(join(target, "late"), "lost", { flush: true }).catch(() => {});
 }
 

@@ -19,13 +19,13 @@ export async function setUp(t: Hooks): Promise<{ mount: string; state: string }>
 
 export const notes = (state: string): Promise<string[]> => readdir(join(state, "freezes"));
 
-/** Tells, and lets everybody go on. */
+/** Whether it was; lets everybody go on. */
 export async function wasFrozen(mount: string): Promise<boolean> {
   return (await host.exec.try("fsfreeze", ["--unfreeze", mount])).exitCode === 0;
 }
 
-/** Processes that hold a freeze of this path. */
-export async function holders(path: string): Promise<number[]> {
+/** Processes that keep this path frozen. */
+export async function freezers(path: string): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
@@ -36,9 +36,9 @@ export async function holders(path: string): Promise<number[]> {
   return found.filter((pid) => pid !== 0);
 }
 
-/** The group of processes that all holders of one freeze are in. */
+/** The group of processes that all processes of one freeze are in. */
 export async function sessionOf(mount: string): Promise<number> {
-  const [first = 0] = await holders(mount);
+  const [first = 0] = await freezers(mount);
   assert.ok(first > 0);
   return Number((await host.exec.run("ps", ["-o", "pgid=", "-p", String(first)])).stdout.trim());
 }

@@ -40,7 +40,7 @@ export interface Stage {
 export interface Killing {
   scene: Scene;
   part: Part;
-  gap: string;
+  failpoint: string;
   deadlineSeconds: number;
   /** Between the death and the new life. */
   meanwhile(stage: Stage): Promise<unknown>;
@@ -62,14 +62,14 @@ const stop = (cluster: Cluster, part: Part): Promise<void> =>
 const start = (cluster: Cluster, part: Part): Promise<void> =>
   part === "agent" ? cluster.startNode("z") : cluster.startCoordinator();
 
-/** The part, in a process that dies in the gap. */
-async function startMortal({ cluster, scene }: Stage, { part, gap }: Killing, url: string) {
+/** The part, in a process that dies at the failpoint. */
+async function startMortal({ cluster, scene }: Stage, { part, failpoint }: Killing, url: string) {
   const { name, type, shared } = scene.far;
   const pool = [name, type, ...(shared === true ? [cluster.sharedFolder(name)] : [])];
   const args = part === "agent" ? ["agent", url, join(cluster.dir, "z"), "z", ...pool] : [part, url];
   const life: ChildProcess = spawn(process.execPath, [child.path, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, MOORING_FAILPOINT: `engine/group-snapshot/${gap}` },
+    env: { ...process.env, MOORING_FAILPOINT: `engine/group-snapshot/${failpoint}` },
   });
   assert.ok(life.stdout);
   await Promise.race([once(life.stdout, "data"), once(life, "exit")]);
@@ -121,7 +121,7 @@ async function requireWhole(stage: Stage, acknowledged: number): Promise<string>
   return ended.status?.state ?? "";
 }
 
-/** Notes of freezes; whoever holds one removes it a moment after the writers go on. */
+/** Notes of freezes; whoever froze removes it a moment after the writers go on. */
 async function notesLeft(folder: string): Promise<string[]> {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -144,7 +144,7 @@ export async function kill(t: TestContext, killing: Killing): Promise<string> {
   try {
     const acknowledged = running.acknowledged();
     await cluster.store.create(GroupSnapshots, group(scene, deadlineSeconds));
-    assert.deepEqual(await died, [null, "SIGKILL"], "the gap was not passed");
+    assert.deepEqual(await died, [null, "SIGKILL"], "the failpoint was not reached");
     await meanwhile(stage);
     await start(cluster, part);
     return await requireWhole(stage, acknowledged);

@@ -137,7 +137,7 @@ export function groupStory(stage: GroupStage): (() => Promise<unknown>)[] {
     async () => {
       for (const name of MOUNTED) await writeFile(join(mount(name), "after"), "goes on", { flush: true });
     },
-    // One that cannot be made: somebody else holds a member's file system.
+    // One that cannot be made: somebody else has frozen a member's file system.
     async () => {
       await writeFile(join(dir, FROZEN_BY_OTHERS), "");
       await host.exec.try("fsfreeze", ["--freeze", mount("v-p-2")]);

@@ -20,7 +20,7 @@ import { startAgent } from "../../index.ts";
 export const VOLUME = "v-p-1";
 /** Short, so that a takeover is; long enough for an agent that was killed to be back in time on a busy machine. */
 const LEASES = { durationMs: 16_000, safetyMs: 4000 };
-/** And looks at devices so often that every state of a migration is looked at. */
+/** And checks devices so often that every state of a migration is checked. */
 export const OFTEN = { leases: LEASES, healthMs: 50 };
 
 /** Nodes a and b that share a pool, the arbiter, and one migratable volume; taken apart after the test. */
@@ -81,11 +81,11 @@ export class Stage {
     await agent?.done;
   }
 
-  /** The node's agent in a process of its own that dies in the gap, by a server for this stage's store. */
-  async startMortal(nodeID: string, program: string, url: string, gap: string): Promise<ChildProcess> {
+  /** The node's agent in a process of its own that dies at the failpoint, by a server for this stage's store. */
+  async startMortal(nodeID: string, program: string, url: string, failpoint: string): Promise<ChildProcess> {
     const mortal = spawn(process.execPath, [program, url, this.dir, nodeID], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, MOORING_FAILPOINT: gap },
+      env: { ...process.env, MOORING_FAILPOINT: failpoint },
     });
     this.#mortals.push(mortal);
     if (mortal.stdout !== null) await Promise.race([once(mortal.stdout, "data"), once(mortal, "exit")]);
@@ -141,7 +141,7 @@ export class Stage {
     return status?.migrationDevice ?? "";
   }
 
-  /** Also sees that no device that was cut off on purpose was taken for a broken one. */
+  /** Also sees that no device that was fenced on purpose was taken for a broken one. */
   async detached(): Promise<Volume> {
     const volume = await this.volume(
       ({ spec, status }) =>

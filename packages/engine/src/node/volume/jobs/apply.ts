@@ -11,7 +11,7 @@ import { copyKey } from "../../copy/copies.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
 import type { JobStep } from "../view.ts";
-import { mend } from "./repair.ts";
+import { repair } from "./repair.ts";
 
 const swapped = failpoint("engine/volume/image-restored");
 const restored = failpoint("engine/volume/restore-recorded");
@@ -23,7 +23,7 @@ type Work = (context: AgentContext, view: VolumeReading, pool: OpenPool) => Prom
 /** Every job can be done again from its start: a kill before its record only repeats it. */
 const WORK: Readonly<Record<JobStep["do"], Work>> = {
   "restore-image": restoreImage,
-  mend,
+  repair,
   "grow-filesystem": growFilesystem,
 };
 
@@ -63,13 +63,13 @@ async function swap(
   { pool, name }: { pool: OpenPool; name: string },
   restore: VolumeRestore,
 ): Promise<void> {
-  const { host, store, signal, cuts } = context;
+  const { host, store, signal, copies } = context;
   const { name: id } = volume.metadata;
   const snapshot = await store.get(Snapshots, { name }, signal);
   if (snapshot.status?.readyToUse !== true) {
     throw new EngineError("UNAVAILABLE", `snapshot ${name} is not ready to use`);
   }
-  await cuts.without(copyKey(pool.name, id), async () => {
+  await copies.without(copyKey(pool.name, id), async () => {
     if (pool.backend.block && device !== undefined) await host.loops.detach(device.path);
     const image = await pool.backend.replace(name, id, volume.status?.size ?? 0, signal);
     swapped();

@@ -5,19 +5,19 @@ import { pendingSalvage } from "../../../api/salvage.ts";
 import type { EndStep } from "../../../end-step.ts";
 import type { JobStep, VolumeView } from "../view.ts";
 
-/** What the holder of a ticket has come for, when it is due. */
+/** The job that a ticket is for, when it is due. */
 type Job = (view: VolumeView) => JobStep | EndStep | undefined;
 
-/** In the order in which they are done when several hold the volume: new bytes first, then what depends on them. */
+/** In the order in which they are done when several have tickets: new bytes first, then what depends on them. */
 const JOBS: readonly [AttacherType, Job][] = [
   ["volume-restore-controller", restore],
-  ["salvage-controller", mend],
+  ["salvage-controller", repair],
   ["volume-expansion-controller", expansion],
 ];
 
 /**
  * The work that a volume was opened for, while no workload can reach its device. Nothing happens without the ticket of
- * the service that asked for it: others may hold the volume at the same time.
+ * the service that asked for it: others may have tickets of the volume at the same time.
  */
 export function jobStep(view: VolumeView): JobStep | EndStep | undefined {
   for (const [type, job] of JOBS) {
@@ -43,10 +43,10 @@ export function isAboutToRepair(view: VolumeView): boolean {
   );
 }
 
-function mend(view: VolumeView): JobStep | EndStep | undefined {
+function repair(view: VolumeView): JobStep | EndStep | undefined {
   const fault = pendingSalvage(view.volume);
   if (fault === undefined || view.device === undefined) return undefined;
-  return due(untilRetry(fault, view.now), { do: "mend" });
+  return due(untilRetry(fault, view.now), { do: "repair" });
 }
 
 function restore(view: VolumeView): JobStep | EndStep | undefined {

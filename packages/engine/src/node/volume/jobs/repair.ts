@@ -6,24 +6,24 @@ import { hasConsent, pendingSalvage } from "../../../api/salvage.ts";
 import { type VolumeStatus, Volumes } from "../../../api/volume.ts";
 import { asRecorded, EngineError } from "../../../errors.ts";
 import { repairBlocks } from "../../../host/blocks.ts";
-import { FILESYSTEM_TYPES, type Mended, repairFilesystem } from "../../../host/filesystems.ts";
+import { FILESYSTEM_TYPES, type RepairResult, repairFilesystem } from "../../../host/filesystems.ts";
 import type { AgentContext } from "../../context.ts";
 import type { OpenPool } from "../../open-pools.ts";
 import type { VolumeReading } from "../read.ts";
 import { howToConsent } from "./consent.ts";
 
-const mended = failpoint("engine/volume/mended");
-const recorded = failpoint("engine/volume/mending-recorded");
+const repaired = failpoint("engine/volume/repaired");
+const recorded = failpoint("engine/volume/repair-recorded");
 
-/** Checks, and repairs as far as that is allowed, what has failed; then says what became of the data. */
-export async function mend(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
+/** Checks, and repairs as far as that is allowed, what has failed; then reports what became of the data. */
+export async function repair(context: AgentContext, view: VolumeReading, pool: OpenPool): Promise<void> {
   const fault = pendingSalvage(view.volume);
   if (fault === undefined || view.device === undefined) return;
   const finishedAt = context.host.clock.now().toISOString();
   try {
     const found = await check(context, view, pool, fault);
-    mended();
-    await conclude(context, view, fault, { mended: found, finishedAt });
+    repaired();
+    await conclude(context, view, fault, { found, finishedAt });
     recorded();
   } catch (error) {
     if (isConflict(error)) throw error;
@@ -40,7 +40,7 @@ async function check(
   { volume, device, file }: VolumeReading,
   pool: OpenPool,
   { cause }: VolumeSalvage,
-): Promise<Mended> {
+): Promise<RepairResult> {
   const { name } = volume.metadata;
   const { size = 0, formatted } = volume.status ?? {};
   const consent = hasConsent(volume);
@@ -55,12 +55,12 @@ async function check(
     throw new EngineError("FAILED_PRECONDITION", `nobody here can check ${formatted}`);
   }
   if (type === undefined) {
-    const cut = cause === "image-cut";
+    const truncated = cause === "image-cut";
     const image = file?.path ?? "";
     const found = await repairBlocks({ exec: host.exec, device: path, image, size, consent, signal });
-    return cut && found.outcome === "clean" ? { ...found, outcome: "repaired" } : found;
+    return truncated && found.outcome === "clean" ? { ...found, outcome: "repaired" } : found;
   }
-  const scratch = join(pool.layout.folder, `mending-${name}`);
+  const scratch = join(pool.layout.folder, `repairing-${name}`);
   return repairFilesystem({
     ...{ exec: host.exec, mounts: host.mounts, device: path, type },
     consent,
@@ -72,7 +72,7 @@ async function conclude(
   context: AgentContext,
   view: VolumeReading,
   fault: VolumeSalvage,
-  { mended: { outcome, report }, finishedAt }: { mended: Mended; finishedAt: string },
+  { found: { outcome, report }, finishedAt }: { found: RepairResult; finishedAt: string },
 ): Promise<void> {
   const { volume } = view;
   const { failures: _, failedAt: __, ...rest } = fault;
@@ -92,7 +92,7 @@ async function conclude(
     ...{ message: report, finishedAt },
     ...(dataLoss ? { dataLoss } : {}),
   };
-  // What the last look found was before this.
+  // What the last health check found was before this.
   context.faults.delete(name);
   // Whatever a workload still has from before the fault is dead.
   await write(context, view, { salvage, robustness: "unknown", remountRequestedAt: finishedAt });

@@ -7,7 +7,7 @@ export interface Fill {
   writer: "synced" | "lazy" | "direct";
   /** `apart`: in namespaces of its own, as a pod is. */
   user: "bare" | "apart";
-  /** What is killed (kill -9) while the writer is held. */
+  /** What is killed (kill -9) while the writer is frozen. */
   kill: "nothing" | "keeper" | "both";
   room: "grow" | "remove-volume" | "remove-snapshot";
 }
@@ -72,13 +72,13 @@ export const FILLS: readonly Fill[] = ["xfs", "btrfs"].flatMap((pool) =>
   ROWS.trim()
     .split("\n")
     .map((line) => {
-      const words = line.split(/ +/);
-      const row = Object.fromEntries(KINDS.map((kind, index) => [kind, words[index]]));
+      const cells = line.split(/ +/);
+      const row = Object.fromEntries(KINDS.map((kind, index) => [kind, cells[index]]));
       return { ...row, pool } as Fill;
     }),
 );
 
-/** The row in words, as its test is called. */
+/** The row as its test is called. */
 export function fillName({ pool, on, writer, user, kill, room }: Fill): string {
   const killed = kill === "nothing" ? "" : `, ${kill} killed`;
   return `${writer} writer, ${user}, on ${on} in ${pool}${killed}, then ${room}`;

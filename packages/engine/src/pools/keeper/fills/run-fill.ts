@@ -38,9 +38,9 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const writer = start(scene, target);
   // What nobody syncs would stay in memory for half a minute.
   const syncs = fill.writer === "lazy" && fill.on !== "raw" ? syncSoon(writer, scene.mount) : undefined;
-  await eventually("the writer to be held", () => pool.held());
+  await eventually("the writer to be frozen", () => pool.writersHeld());
   await killKeepers(scene);
-  assert.equal(await pool.held(), true, "after the kill");
+  assert.equal(await pool.writersHeld(), true, "after the kill");
   await assert.rejects(pool.create("v-more", MIB), /writers are held/);
   await makeRoom(scene);
   await within(writer.ended, "the writer to end");
@@ -49,7 +49,7 @@ export async function runFill(t: Hooks, host: Host, fill: Fill): Promise<void> {
   const again = await attach(scene, false);
   await host.exec.run("perl", ["-e", WRITER_PROGRAM, "check", again, String(scene.count), "lazy"]);
   await detach(scene, again);
-  await eventually("the writers to go on", async () => !(await pool.held()));
+  await eventually("the writers to go on", async () => !(await pool.writersHeld()));
   await pool.close();
 }
 
@@ -153,13 +153,13 @@ async function killKeepers({ fill, folder, pool }: Scene): Promise<void> {
   const pids = fill.kill === "both" ? await keepers(folder) : [worker];
   for (const pid of pids) process.kill(pid, "SIGKILL");
   if (fill.kill === "both") {
-    // The agent's part, which looks every second.
+    // The agent's part, which reads every second.
     await eventually("the keepers to end", async () => (await keepers(folder)).length === 0);
     await pool.watch();
   }
   await eventually("another keeper to go on", async () => {
     const now = await readFile(join(folder, "keeper.state"), "utf8");
-    return Number(now.split(" ")[1]) !== worker && (await pool.held());
+    return Number(now.split(" ")[1]) !== worker && (await pool.writersHeld());
   });
 }
 

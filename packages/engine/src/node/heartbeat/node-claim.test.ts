@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { apiVersionOf, LocalStore, mutate, ResourceRegistry, silentLogger } from "@mooring/store";
 import { ENGINE_KINDS } from "../../api/kinds.ts";
 import { type NodeAgent, NodeAgents } from "../../api/node-agent.ts";
-import { claimNode, NodeInUse } from "./holder.ts";
+import { claimNode, NodeInUse } from "./node-claim.ts";
 
 const NODE = "node-1";
 

@@ -7,7 +7,7 @@ const ELSEWHERE = "mounted in another mount namespace, or claimed exclusively";
 const ELSEWHERE_MS = 1000;
 
 /** Who keeps a bound device from being detached; empty when nobody does. */
-export async function holdersOf(device: string, mounts: Mounts): Promise<string[]> {
+export async function usersOf(device: string, mounts: Mounts): Promise<string[]> {
   const entries = await mounts.list();
   const node = `/${basename(device)}`;
   const mounted = entries
@@ -18,10 +18,10 @@ export async function holdersOf(device: string, mounts: Mounts): Promise<string[
 }
 
 /** Containers that are just starting have copies of all mounts, until they have left the old root. */
-export async function holdersThatStay(holders: () => Promise<string[]>, clock: Clock): Promise<string[]> {
+export async function usersThatStay(read: () => Promise<string[]>, clock: Clock): Promise<string[]> {
   const deadline = clock.now().getTime() + ELSEWHERE_MS;
   for (;;) {
-    const users = await holders();
+    const users = await read();
     if (users[0] !== ELSEWHERE || clock.now().getTime() > deadline) return users;
     await clock.sleep(50);
   }

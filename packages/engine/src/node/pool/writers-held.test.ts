@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Events, mutate } from "@mooring/store";
 import { eventually } from "@mooring/store/testing";
-import { heldMessage, Pools, spaceLow } from "../../api/pool.ts";
+import { Pools, spaceLow, writersHeldMessage } from "../../api/pool.ts";
 import { Snapshots } from "../../api/snapshot.ts";
 import { Bench, POOL, until } from "../../testing/agent.ts";
 import { GIB, MIB } from "../../testing/scratch.ts";
 
 const FULL = { poolSize: 512 * MIB, overcommit: 4, holdWriters: true };
 
-test("a full pool says that it holds its writers, also after a restart, and lets them go on when it grows", async (t) => {
+test("a full pool reports that it holds its writers, also after a restart, and lets them go on when it grows", async (t) => {
   const bench = await Bench.open(t, "xfs", FULL);
   await bench.createVolume("v-p-1", { size: GIB, volumeMode: "Block" });
   await bench.volume("v-p-1", "detached");
@@ -20,16 +20,16 @@ test("a full pool says that it holds its writers, also after a restart, and lets
   const writer = spawn("dd", ["if=/dev/zero", `of=${status?.device}`, "bs=1M", "count=480", "oflag=direct"]);
   const ended = once(writer, "exit");
   try {
-    const held = await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) !== undefined);
-    assert.match(heldMessage(held) ?? "", /writes to its volumes wait/);
+    const held = await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) !== undefined);
+    assert.match(writersHeldMessage(held) ?? "", /writes to its volumes wait/);
     assert.ok(spaceLow(held) !== undefined);
-    const told = (wanted: string) =>
+    const reported = (wanted: string) =>
       bench.volumeWhere("v-p-1", (volume) =>
         (volume.status?.conditions ?? []).some(
-          ({ type, status: said }) => type === "WritersHeld" && said === wanted,
+          ({ type, status: reported }) => type === "WritersHeld" && reported === wanted,
         ),
       );
-    await told("True");
+    await reported("True");
     await bench.createVolume("v-p-2", { size: MIB, volumeMode: "Block" });
     const refused = await bench.volumeWhere("v-p-2", (volume) => volume.status?.error !== undefined);
     assert.match(refused.status?.error?.message ?? "", /held until there is room|in reserve/);
@@ -45,10 +45,10 @@ test("a full pool says that it holds its writers, also after a restart, and lets
       bench.store,
       Pools,
       POOL,
-      (pool) => heldMessage(pool) === undefined && (pool.status?.totalBytes ?? 0) > 900 * MIB,
+      (pool) => writersHeldMessage(pool) === undefined && (pool.status?.totalBytes ?? 0) > 900 * MIB,
     );
     assert.equal(after.status?.ready, true);
-    await told("False");
+    await reported("False");
     await bench.volume("v-p-2", "detached");
     await eventually("an event of each change, once", async () => {
       const events = (await bench.store.list(Events)).items.filter(
@@ -62,7 +62,7 @@ test("a full pool says that it holds its writers, also after a restart, and lets
   }
 });
 
-test("a held pool gives up a snapshot, and its writers go on with the room", async (t) => {
+test("a pool that holds its writers gives up a snapshot, and its writers go on with the room", async (t) => {
   const bench = await Bench.open(t, "xfs", FULL);
   const write = (device: string | undefined, count: number) =>
     spawn("dd", ["if=/dev/zero", `of=${device}`, "bs=1M", `count=${count}`, "oflag=direct", "conv=notrunc"]);
@@ -76,8 +76,8 @@ test("a held pool gives up a snapshot, and its writers go on with the room", asy
   // Every byte is in the snapshot as well, so that this takes as much room once more.
   const writer = write(status?.device, 180);
   const ended = once(writer, "exit");
-  await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) !== undefined);
+  await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) !== undefined);
   await bench.store.delete(Snapshots, { name: "s-p-1" });
   assert.deepEqual(await ended, [0, null]);
-  await until(bench.store, Pools, POOL, (pool) => heldMessage(pool) === undefined);
+  await until(bench.store, Pools, POOL, (pool) => writersHeldMessage(pool) === undefined);
 });

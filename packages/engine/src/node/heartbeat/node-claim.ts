@@ -7,9 +7,9 @@ import type { Clock } from "../../host/host.ts";
 
 /** Three beats: an agent that has missed them all is dead, or cannot reach the store. */
 const SILENCE_MS = 30_000;
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
-/** Another agent, of another state folder or machine, answers for this node. */
+/** Another agent, of another state folder or machine, reports for this node. */
 export class NodeInUse extends EngineError {
   constructor(nodeID: string) {
     super("FAILED_PRECONDITION", `another agent runs for node "${nodeID}" on this API server`, {
@@ -27,7 +27,7 @@ interface ClaimOptions {
   signal: AbortSignal;
 }
 
-/** What an agent knows of its right to speak for its node. */
+/** An agent's right to report for its node. */
 export class NodeClaim {
   /** `NodeAgent.status.holder`: the same for all agents of one state folder, of which one runs at a time. */
   readonly holder: string;
@@ -58,17 +58,17 @@ const isFree = (status: NodeAgent["status"], holder: string): boolean =>
  */
 export async function claimNode(options: ClaimOptions): Promise<NodeClaim> {
   const { store, nodeID, stateDir, clock, logger, signal } = options;
-  const holder = await holderOf(stateDir);
-  const look = async () => {
+  const holder = await holderIdOf(stateDir);
+  const read = async () => {
     const status = await statusOf(store, nodeID, signal);
     return isFree(status, holder) ? undefined : { beat: status?.heartbeat };
   };
-  const first = await look();
+  const first = await read();
   if (first === undefined) return new NodeClaim(nodeID, holder);
-  logger.info({ node: nodeID }, "another agent spoke for this node: waiting to see whether it still does");
+  logger.info({ node: nodeID }, "another agent reported for this node: waiting to see whether it still does");
   for (const until = clock.sinceBoot() + SILENCE_MS; clock.sinceBoot() < until; ) {
-    await clock.sleep(LOOK_MS, signal);
-    const now = await look();
+    await clock.sleep(POLL_MS, signal);
+    const now = await read();
     if (now === undefined) return new NodeClaim(nodeID, holder);
     if (now.beat !== first.beat) throw new NodeInUse(nodeID);
   }
@@ -80,7 +80,7 @@ async function statusOf(store: ObjectStore, name: string, signal: AbortSignal): 
 }
 
 /** A machine's folder, also after the machine has started anew: its path, its number, and the machine's own id. */
-async function holderOf(stateDir: string): Promise<string> {
+async function holderIdOf(stateDir: string): Promise<string> {
   await mkdir(stateDir, { recursive: true });
   const path = await realpath(stateDir);
   const { ino } = await stat(path, { bigint: true });

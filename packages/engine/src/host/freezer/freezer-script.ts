@@ -1,6 +1,6 @@
 /**
  * A process that outlives us and undoes every freeze that it has made: when its input ends (our `thaw`, or our death,
- * kill -9 included) or when the time is over. `sh -c HOLDER_SCRIPT name NOTE KIND PATH [KIND PATH ...]`
+ * kill -9 included) or when the time is over. `sh -c FREEZER_SCRIPT name NOTE KIND PATH [KIND PATH ...]`
  *
  * It freezes nothing before it has read a line, the seconds it has, so that it can be started ahead of time. What it is
  * given it freezes all at once: a file system of whose writers it is to stop others is for a later one. Each target has a process of
@@ -10,17 +10,17 @@
  * frozen one could, and then nobody could thaw it any more), and it is found also when its path leads elsewhere.
  * Should one of these processes be killed, the one that started it thaws in its stead, at the same time as the others.
  * A control group that somebody else has frozen is refused, so that it stays frozen, as a file system is by the kernel.
- * Holders like this one may share it (agents of several nodes on one machine): each has a shared lock on its folder for
+ * Processes like this one may share it (agents of several nodes on one machine): each has a shared lock on its folder for
  * as long as it wants it frozen, and who can make that an exclusive one is the last of them.
  * All of them ignore the signals that a terminal or a service manager sends round; their children inherit that, hence
  * KILL for the one that is timed. The file NOTE, if not empty, is removed once nothing of ours is frozen: it stays
  * only where somebody else has to thaw.
  */
-export const HOLDER_SCRIPT = `
+export const FREEZER_SCRIPT = `
 trap '' HUP INT TERM PIPE
 note=$1
 shift
-# Nobody may be listening any more, which is no failure of what is told.
+# Nobody may be listening any more, which is no failure of what is reported.
 say() {
   echo "$@" || :
 }
@@ -41,7 +41,7 @@ thaw_filesystem() {
   say thawed "$1"
 }
 
-hold_filesystem() {
+freeze_filesystem() {
   command exec 6<"$2" || { say failed "$1"; return; }
   fsfreeze --freeze /proc/self/fd/6 || { say failed "$1"; return; }
   say frozen "$1"
@@ -49,7 +49,7 @@ hold_filesystem() {
   thaw_filesystem "$1"
 }
 
-hold_cgroup() {
+freeze_cgroup() {
   command exec 6<"$2" || { say failed "$1"; return; }
   if flock --exclusive --nonblock 6; then
     read -r was <"$2/cgroup.freeze" || { say failed "$1"; return; }
@@ -79,11 +79,11 @@ save_cgroup() {
   { command exec 6<"$2" || [ ! -d "$2" ]; } && thaw_cgroup "$1" "$2"
 }
 
-hold_all() {
+freeze_all() {
   index=0
   while [ "$#" -gt 0 ]; do
-    "hold_$1" "$index" "$2" &
-    holders="$holders $!"
+    "freeze_$1" "$index" "$2" &
+    workers="$workers $!"
     index=$((index + 1))
     shift 2
   done
@@ -95,12 +95,12 @@ exec 3<&0 4>&1
   echo "released $?" >&4
 } | {
   exec 5<&0 3<&-
-  holders=
-  hold_all "$@"
+  workers=
+  freeze_all "$@"
   index=0
   stuck=
-  for holder in $holders; do
-    wait "$holder"
+  for worker in $workers; do
+    wait "$worker"
     code=$?
     if [ "$code" -gt 128 ]; then
       read -r end <&5
