@@ -35,7 +35,7 @@ const GAPS: Readonly<Record<string, readonly string[]>> = {
   ],
   ControllerPublishVolume: [
     ...["driver/publish-volume/ticket-added", "driver/publish-volume/attached"],
-    ...["engine/arbiter/verdicts-written", "engine/arbiter/volume-placed"],
+    ...["engine/arbiter/results-written", "engine/arbiter/volume-placed"],
     ...["engine/volume/recorded-attaching", "engine/volume/device-opened", "engine/volume/recorded-attached"],
   ],
   ControllerUnpublishVolume: [

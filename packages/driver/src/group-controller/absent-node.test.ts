@@ -47,9 +47,9 @@ test("the caller of a group snapshot reads which node does not answer, and for w
   const cut = () => client.groupController.createVolumeGroupSnapshot({ name: "group", sourceVolumeIds });
   const { code, message } = await failureOf(cut());
   assert.equal(code, "ABORTED", message);
-  assert.match(message, /pending, because volume v-b on node b: its agent does not answer/);
+  assert.match(message, /pending, because volume v-b on node b: its agent does not respond/);
   const group = (await store.list(GroupSnapshots)).items[0];
-  assert.equal(group?.status?.error?.message, "volume v-b on node b: its agent does not answer");
+  assert.equal(group?.status?.error?.message, "volume v-b on node b: its agent does not respond");
 });
 
 test("of an attempt that failed nothing is left, and the caller is told so: a refusal, not a maybe", async () => {

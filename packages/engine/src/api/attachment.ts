@@ -16,7 +16,7 @@ export type AttacherType =
   | "bim-ds-controller"
   | "volume-rebuilding-controller";
 
-/** A request to hold a volume on a node. */
+/** A request to have a volume attached to a node. */
 export interface AttachmentTicket {
   /** Equals its key in the map. */
   id: string;
@@ -59,7 +59,7 @@ export interface VolumeAttachment extends KubeObject {
     attachmentTicketStatuses?: Record<string, AttachmentTicketStatus>;
     /** Last generation given to a ticket. */
     generationCounter?: number;
-    /** What each ticket asked for when it was judged, by ticket id: one that was edited by hand shows by its digest. */
+    /** What each ticket asked for when it was evaluated, by ticket id: one that was edited by hand shows by its digest. */
     ticketDigests?: Record<string, string>;
     /** What is remembered of moves, so that a restart does not forget them. */
     moves?: VolumeMoves;

@@ -1,7 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
-/** One volume, and what it goes back to: decided once, before anything is held. */
+/** One volume, and what it goes back to: decided once, before any volume is requested. */
 export interface RevertMember {
   /** Name of the claim. */
   claim: string;
@@ -12,7 +12,7 @@ export interface RevertMember {
 }
 
 /**
- * - `Waiting`: for the group snapshot, or for another revert of the same volumes. Nothing is held.
+ * - `Waiting`: for the group snapshot, or for another revert of the same volumes. No volume is requested.
  * - `Holding`: workloads are to leave; whoever comes next waits. Nothing has changed.
  * - `Reverting`: decided. Nobody reads an old byte from here on; it goes on until every member is back.
  * - `Complete`: every member has the bytes of the group snapshot.

@@ -3,7 +3,7 @@ import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
 /** What CSI and Kubernetes allow in one group, too. */
 export const MAX_GROUP_MEMBERS = 100;
-/** How long writers may be held, at most, where nobody says. */
+/** How long writers may be frozen, at most, where nobody says. */
 export const DEFAULT_BARRIER_SECONDS = 5;
 
 /** One volume of a group and the snapshot that is made of it. */
@@ -58,7 +58,7 @@ export interface NodeBarrier {
   endTime?: string;
   /** On this node's monotonic clock. */
   pauseMilliseconds?: number;
-  /** True: this node's writers were still when the last node had cut. */
+  /** True: this node's writers were still when the last node had copied. */
   heldThroughCut?: boolean;
   error?: { code: string; message: string };
   /** The agent was stopped half-way: the barrier may be tried again. */
@@ -73,7 +73,7 @@ export interface GroupSnapshotStatus {
   readyToUse: boolean;
   /** By node id: what the agents report. */
   nodes?: Record<string, NodeBarrier>;
-  /** The barrier that the snapshots were cut in. */
+  /** The barrier that the snapshots were made in. */
   barrier?: {
     method: BarrierMethod;
     /** RFC 3339 with milliseconds. */

@@ -16,11 +16,11 @@ export const LEASE_IMAGE_LABEL = `${MOORING_GROUP}/image`;
 export const LEASE_NODE_LABEL = `${MOORING_GROUP}/node`;
 /** Held on every object of ours whose data must go before the object does. */
 export const ENGINE_FINALIZER = `${MOORING_GROUP}/engine`;
-/** Held on a VolumeAttachment as long as somebody holds a ticket: without it a stray delete would detach workloads. */
+/** On a VolumeAttachment as long as there is a ticket: without it a stray delete would detach workloads. */
 export const ARBITER_FINALIZER = `${MOORING_GROUP}/arbiter`;
 /** Name of the volume, on its VolumeAttachment. */
 export const VOLUME_LABEL = `${MOORING_GROUP}/volume`;
-/** On a VolumeAttachment made for a volume that was attached already: its holders have to be found first. */
+/** On a VolumeAttachment made for a volume that was attached already: its users have to be found first. */
 export const IMPORT_ANNOTATION = `${MOORING_GROUP}/import`;
 /** Label of every snapshot that a job made: the job's UID, since names are used again. */
 export const JOB_UID_LABEL = "storage.mooring.dev/recurring-job-uid";

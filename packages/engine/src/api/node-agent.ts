@@ -1,7 +1,7 @@
 import { type Condition, defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
-/** A node that can hold volumes; the name is the CSI node id. */
+/** A node that volumes can be attached to; the name is the CSI node id. */
 export interface NodeAgent extends KubeObject {
   spec: { topology?: Record<string, string> };
   status?: {
@@ -17,7 +17,7 @@ export interface NodeAgent extends KubeObject {
 }
 
 /**
- * Known to be unable to write. Who says so, the node's own agent with its last word or the observer of silent ones,
+ * Known to be unable to write. Who reports it, the node's own agent with its last report or the observer of silent ones,
  * writes the condition as well; a `state` that somebody typed is not proof.
  */
 export function isFencedNode(agent: NodeAgent | undefined): boolean {

@@ -12,7 +12,7 @@ export function pendingRestore({ spec, status }: Volume): { snapshot: string; re
   return { snapshot, ...(request === undefined ? {} : { request }) };
 }
 
-/** True for a member of a group that is to be reverted and is not all there yet: it is held, and stays as it is. */
+/** True for a member of a group that is to be reverted and is not all there yet: its restore has it, and it stays as it is. */
 export function awaitsCommit({ spec }: Volume): boolean {
   return spec.restoreFrom?.revert?.committed === false;
 }

@@ -79,7 +79,7 @@ export function writersHeldMessage(pool: Pool | undefined): string | undefined {
   return trueCondition(pool, "WritersHeld")?.message;
 }
 
-/** The pool is filled above one of the levels at which people are told. */
+/** The pool is filled above one of the levels at which its conditions change. */
 export function spaceLow(pool: Pool | undefined): { reason: string; message: string } | undefined {
   const found = trueCondition(pool, "SpaceLow");
   return found && { reason: found.reason, message: found.message };

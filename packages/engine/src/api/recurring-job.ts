@@ -35,7 +35,7 @@ export interface RecurringJobSpec {
   missedRuns?: "RunOnce" | "Skip";
   /** A missed run that is older than this is not made up; default 3,600. */
   startingDeadlineSeconds?: number;
-  /** A snapshot that is not cut after this has failed; default 600. */
+  /** A snapshot that is not made after this has failed; default 600. */
   deadlineSeconds?: number;
   /** Labels that the snapshots get. */
   labels?: Record<string, string>;

@@ -7,7 +7,7 @@ export interface Snapshot extends KubeObject {
   spec: {
     volume: string;
     pool: string;
-    /** Name of the GroupSnapshot that it is a member of: cut, committed and removed with all the others. */
+    /** Name of the GroupSnapshot that it is a member of: made, committed and removed with all the others. */
     group?: string;
     request?: Record<string, unknown>;
   };
@@ -22,7 +22,7 @@ export interface SnapshotStatus extends Attempts {
   /** Bytes a volume made from it needs at least. */
   restoreSize?: number;
   ownerID?: string;
-  /** File system recorded on the source when it was cut. */
+  /** File system recorded on the source when it was copied. */
   formatted?: string;
   error?: { code: string; message: string };
   conditions?: Condition[];

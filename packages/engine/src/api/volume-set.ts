@@ -1,7 +1,7 @@
 import { defineResource, type KubeObject } from "@mooring/store";
 import { MOORING_GROUP, MOORING_VERSION } from "./names.ts";
 
-/** Volumes in one set at most: as many as one group snapshot cuts at one moment. */
+/** Volumes in one set at most: as many as one group snapshot copies at one moment. */
 export const MAX_SET_MEMBERS = 100;
 
 /**

@@ -65,7 +65,7 @@ export interface VolumeStatus {
   robustness?: "unknown" | "healthy" | "faulted";
   /** Set only when fully attached, cleared only when fully detached. */
   currentNodeID?: string;
-  /** The node that has the volume open beside it, cut off from the data; set and cleared like the current node. */
+  /** The node that has the volume open beside it, fenced from the data; set and cleared like the current node. */
   currentMigrationNodeID?: string;
   /** The device there. It comes to life, under the same name, when the volume has moved. */
   migrationDevice?: string;
@@ -80,7 +80,7 @@ export interface VolumeStatus {
   formatted?: string;
   /** What was mounted before is dead, or moved away. Taken back when nobody has such a mount any more. */
   remountRequestedAt?: string;
-  /** By node: the request that it has answered, by mounting the volume anew. */
+  /** By node: the request that it has handled, by mounting the volume anew. */
   remounted?: Record<string, string>;
   /** The file system is smaller than the device, and grows only while nobody uses it. */
   expansion?: VolumeExpansion;
@@ -97,7 +97,7 @@ export interface VolumeStatus {
 export interface RevertOrder {
   /** `namespace/name` of the VolumeGroupRevert. */
   name: string;
-  /** False: the volume is held and nothing is changed, since not all members are held yet. */
+  /** False: the volume is detached and kept, and nothing is changed, since not all members are yet. */
   committed: boolean;
 }
 

@@ -60,9 +60,9 @@ for (const [name, more, wanted] of TABLE) {
 }
 
 test("a lease is never taken before its time and the safety have passed, and never without a greater number", () => {
-  const holders = fc.constantFrom("", "a_1", "b_1", "b_2");
+  const identities = fc.constantFrom("", "a_1", "b_1", "b_2");
   fc.assert(
-    fc.property(holders, fc.nat(40_000), fc.nat(9), (holder, unchangedMs, transitions) => {
+    fc.property(identities, fc.nat(40_000), fc.nat(9), (holder, unchangedMs, transitions) => {
       const step = decideLease(view({ lease: lease(holder, { transitions }), unchangedMs }));
       if (step.do === "wait") return assert.equal(step.milliseconds, 19_000 - unchangedMs);
       if (holder === "b_1") return assert.equal(step.spec.leaseTransitions, transitions);

@@ -1,19 +1,19 @@
 import type { Lease } from "@mooring/store";
 import { LEASE_NODE_LABEL } from "../api/names.ts";
 
-/** On a lease whose last holder was not seen to let go, until its image has been replaced: that holder's identity. */
+/** On a lease whose last holder was not seen to close the image, until its image has been replaced: that holder's identity. */
 export const TAKEN_FROM = "storage.mooring.dev/taken-from";
 
 /** On a lease that its holder gave back for one node alone: that node's name. Goes when the lease is taken. */
 export const HANDED_TO = "storage.mooring.dev/handed-to";
-/** How long to wait before another look at a lease that is meant for somebody else. */
+/** How long to wait before another read of a lease that is meant for somebody else. */
 const HANDED_MS = 2000;
 
 /** Everything that a decision about an image's lease depends on. */
 export interface LeaseView {
   /** Undefined: nobody ever held the image. */
   lease: Lease | undefined;
-  /** Who asks: the node's name, and what tells its agent from one of the same name elsewhere. */
+  /** Who asks: the node's name, and what distinguishes its agent from one of the same name elsewhere. */
   identity: string;
   nodeID: string;
   /** Where the volume belongs by its record; empty: nowhere. */
@@ -23,7 +23,7 @@ export interface LeaseView {
   safetyMs: number;
   /** For how long we have seen no renewal, by our own clock. */
   unchangedMs: number;
-  /** RFC 3339 with microseconds; for people, no decision depends on it. */
+  /** RFC 3339 with microseconds; for operators, no decision depends on it. */
   now: string;
 }
 

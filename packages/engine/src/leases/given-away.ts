@@ -19,7 +19,7 @@ export async function isGivenAway(store: ObjectStore, volume: Volume, signal: Ab
   return lease !== undefined && isWith(lease, volume.spec.nodeID ?? "");
 }
 
-/** Meant for that node, or there already; not taken from a holder that was never seen to let go. */
+/** Meant for that node, or there already; not taken from a holder that was never seen to close it. */
 function isWith(lease: Lease, nodeID: string): boolean {
   if (lease.metadata.annotations?.[TAKEN_FROM] !== undefined) return false;
   const held = (lease.spec?.holderIdentity ?? "") !== "";

@@ -4,7 +4,7 @@
  * time since boot, below the boot's id. The file is read again all the time, so that agents that come and go extend
  * the same devices' time. LOOP_SET_STATUS64 with a size limit of 512 bytes waits for what is under way, and lets
  * nothing through to the image after it, from whichever namespace. A device under which the machine hangs lets nobody
- * know when it is done: each is cut off by a process of its own, so that none waits for another.
+ * know when it is done: each is fenced by a process of its own, so that none waits for another.
  *
  * Perl, because it has ioctl(2) and every Debian has it.
  */

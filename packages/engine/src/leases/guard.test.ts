@@ -31,14 +31,14 @@ test("a new process that has taken back one device leaves the others to the guar
 
   const after = await DeviceGuard.open(file, host.clock);
   await after.protect("v-p-1", one, due + 3_600_000);
-  await eventually("the device that nobody took back to be cut off", () => isFenced(two));
-  assert.ok(host.clock.sinceBoot() >= due, "cut off before its time");
+  await eventually("the device that nobody took back to be fenced", () => isFenced(two));
+  assert.ok(host.clock.sinceBoot() >= due, "fenced before its time");
   assert.equal(await isFenced(one), false);
   await after.fence("v-p-1");
   assert.equal(await isFenced(one), true);
 });
 
-test("a new process extends and cuts off what an earlier one has protected", async (t) => {
+test("a new process extends and fences what an earlier one has protected", async (t) => {
   const { file, attach } = await guarded(t);
   const [one, two, three] = [await attach("one"), await attach("two"), await attach("three")];
   const due = host.clock.sinceBoot() + LATER_MS;
@@ -61,10 +61,10 @@ test("the watching does not end while a device of an earlier process is open", a
   const before = await DeviceGuard.open(file, host.clock);
   await before.protect("v-p-1", device, host.clock.sinceBoot() + LATER_MS);
   await (await DeviceGuard.open(file, host.clock)).close();
-  await eventually("the device to be cut off", () => isFenced(device));
+  await eventually("the device to be fenced", () => isFenced(device));
 });
 
-test("a device that hangs does not keep others from being cut off", async (t) => {
+test("a device that hangs does not keep others from being fenced", async (t) => {
   const { mount, state } = await setUp(t);
   const attach = async (file: string) => (await host.loops.attach(await sparse(file, MIB))).path;
   const [hung, other] = [await attach(join(mount, "image")), await attach(`${state}-image`)];
@@ -77,11 +77,11 @@ test("a device that hangs does not keep others from being cut off", async (t) =>
     const guard = await DeviceGuard.open(`${state}-lease-guard`, host.clock);
     await guard.protect("v-p-1", hung, host.clock.sinceBoot());
     await guard.protect("v-q-2", other, host.clock.sinceBoot());
-    await eventually("the other device to be cut off", () => isFenced(other));
+    await eventually("the other device to be fenced", () => isFenced(other));
     assert.equal(await isFenced(hung), false);
   } finally {
     await wasFrozen(mount);
     if (write.exitCode === null) await once(write, "exit");
   }
-  await eventually("the device that hung to be cut off", () => isFenced(hung));
+  await eventually("the device that hung to be fenced", () => isFenced(hung));
 });

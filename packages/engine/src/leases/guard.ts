@@ -9,7 +9,7 @@ import { GUARD_PROGRAM } from "./guard-program.ts";
 
 /** Longer than an ioctl that waits for slow I/O usually takes. */
 const FENCE_MS = 10_000;
-/** One device in the file of the deadlines; the last word is the image. */
+/** One device in the file of the deadlines; the last field is the image. */
 const LINE = /^(loop\d+) (\S+) (\d+)(?: (\S+))?$/;
 
 interface Guarded {
@@ -39,7 +39,7 @@ export class DeviceGuard {
 
   /**
    * `file`: absolute path of the deadlines. Devices that an earlier process has left in it keep theirs: their users go
-   * on, and the images may never be looked at again here, because their pool does not open or this process dies.
+   * on, and the images may never be read again here, because their pool does not open or this process dies.
    */
   static async open(file: string, clock: Clock): Promise<DeviceGuard> {
     const guard = new DeviceGuard(file, clock);
@@ -56,11 +56,11 @@ export class DeviceGuard {
     const loop = await readLoop(name);
     if (loop === undefined) throw new EngineError("UNAVAILABLE", `${device} went away`);
     if (loop.sequence === "") {
-      throw new EngineError("FAILED_PRECONDITION", "this kernel cannot cut a device of a shared pool off", {
+      throw new EngineError("FAILED_PRECONDITION", "this kernel cannot fence a device of a shared pool", {
         hint: "use Linux 5.15 or newer on every node of a shared pool",
       });
     }
-    // By whatever name an earlier process knew it: two deadlines of one device, and the earlier would hold.
+    // By whatever name an earlier process knew it: two deadlines of one device, and the earlier would count.
     for (const [other, guarded] of this.#devices) if (guarded.name === name) this.#devices.delete(other);
     this.#devices.set(image, { name, sequence: loop.sequence, deadline });
     await this.#publish();
@@ -82,7 +82,7 @@ export class DeviceGuard {
     await this.#publish();
   }
 
-  /** Cuts the image's device off now. Resolves when nothing can get through any more. */
+  /** Fences the image's device now. Resolves when nothing can get through any more. */
   async fence(image: string): Promise<void> {
     const guarded = this.#devices.get(image);
     if (guarded === undefined) return;

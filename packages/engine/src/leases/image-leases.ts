@@ -38,7 +38,7 @@ interface ImageLeasesOptions {
   guard: DeviceGuard;
   clock: Clock;
   logger: Logger;
-  /** An image's device has been cut off: the lease could not be renewed, or is somebody else's. */
+  /** An image's device has been fenced: the lease could not be renewed, or is somebody else's. */
   onLost(image: string): void;
 }
 
@@ -70,7 +70,7 @@ export class ImageLeases {
     return held !== undefined && this.#options.clock.sinceBoot() < held.deadline;
   }
 
-  /** Whom the image was taken from without being seen to let go; undefined when it may be used as it is. */
+  /** Whom the image was taken from without being seen to close it; undefined when it may be used as it is. */
   takenFrom(image: string): string | undefined {
     return this.#held.get(image)?.lease.metadata.annotations?.[TAKEN_FROM];
   }
@@ -205,7 +205,7 @@ export class ImageLeases {
     return [...this.#held.keys()];
   }
 
-  /** Renews until the signal aborts; what cannot be renewed in time is cut off. */
+  /** Renews until the signal aborts; what cannot be renewed in time is fenced. */
   async run(signal: AbortSignal): Promise<void> {
     const { durationMs } = this.#options.times;
     const tick = Math.max(100, durationMs / 10);
@@ -218,7 +218,7 @@ export class ImageLeases {
         renewAt = now + durationMs / 4;
         await this.#renewAll(signal);
       }
-      await this.#cutLate();
+      await this.#fenceExpired();
     }
   }
 
@@ -271,14 +271,14 @@ export class ImageLeases {
     return this.#options.store.create(Leases, { ...lease, metadata }, { signal });
   }
 
-  async #cutLate(): Promise<void> {
+  async #fenceExpired(): Promise<void> {
     const { clock, guard, logger, onLost } = this.#options;
     for (const [image, { deadline }] of this.#held) {
       if (clock.sinceBoot() < deadline) continue;
       this.#held.delete(image);
-      logger.error({ image }, "the lease of an image is lost: its device is cut off");
+      logger.error({ image }, "the lease of an image is lost: its device is fenced");
       await guard.fence(image).catch((error: unknown) => {
-        logger.error({ err: error, image }, "cannot cut a device off; the guard goes on trying");
+        logger.error({ err: error, image }, "cannot fence a device; the guard goes on trying");
       });
       onLost(image);
     }

@@ -16,7 +16,7 @@ export function leaseName(image: string): string {
 
 /**
  * When each version of an image's lease was new to us, by our own clock: whether a holder has lost its lease is never
- * told from two machines' clocks.
+ * derived from two machines' clocks.
  */
 export class LeaseWatch {
   readonly informer: Informer<Lease>;

@@ -7,11 +7,11 @@ import { EngineError } from "../errors.ts";
 import { yieldsToWorkload } from "../tickets/attacher-types.ts";
 import { parametersFit } from "../tickets/frontend.ts";
 import { nameOf } from "../tickets/summary.ts";
-import { PERSON_TICKET } from "../tickets/ticket-id.ts";
+import { OPERATOR_TICKET } from "../tickets/ticket-id.ts";
 import { editTickets, type TicketRequest, withTicket } from "../tickets/tickets.ts";
 import { ticketsOf } from "../tickets/tickets-of.ts";
 import { BlockedByTickets } from "./blocked.ts";
-import { type AttachRequest, checkExpiry, checkHolder, checkId } from "./request.ts";
+import { type AttachRequest, checkCaller, checkExpiry, checkId } from "./request.ts";
 
 /**
  * Writes an operator's ticket; the arbiter does the rest. The same wish again changes nothing, with another expiry it
@@ -41,12 +41,12 @@ export async function attachVolume(
 function ticketFrom(request: AttachRequest, now: Date): TicketRequest {
   const expiresAt = checkExpiry(request.expiresAt, now);
   return {
-    id: checkId(request.attachmentID || PERSON_TICKET, "ticket id"),
+    id: checkId(request.attachmentID || OPERATOR_TICKET, "ticket id"),
     type: "longhorn-api",
     nodeID: checkId(request.hostId, "node id"),
     parameters: {
       disableFrontend: String(request.disableFrontend === true),
-      lastAttachedBy: checkHolder(request.attachedBy),
+      lastAttachedBy: checkCaller(request.attachedBy),
     },
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
   };
@@ -119,12 +119,12 @@ function requireWhole({ metadata, status }: Volume): void {
   if (status?.robustness === "faulted") {
     const why = status.error?.message ?? "its data are damaged";
     throw new EngineError("FAILED_PRECONDITION", `volume "${name}" is faulted: ${why}`, {
-      hint: `\`mooring why volume/${name}\` tells more.`,
+      hint: `\`mooring why volume/${name}\` shows more.`,
     });
   }
 }
 
-/** A ticket belongs to who made it: two people who chose the same id do not take it from each other. */
+/** A ticket belongs to who made it: two operators who chose the same id do not take it from each other. */
 function requireOwn(attachment: VolumeAttachment, wish: TicketRequest): void {
   const present = attachment.spec.attachmentTickets?.[wish.id];
   if (present === undefined) return;

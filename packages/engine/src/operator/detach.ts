@@ -5,17 +5,17 @@ import { ruleOf } from "../tickets/attacher-types.ts";
 import { getAttachment } from "../tickets/attachment-object.ts";
 import { isOwnedByKubernetes } from "../tickets/kubernetes-claim.ts";
 import { nameOf } from "../tickets/summary.ts";
-import { PERSON_TICKET } from "../tickets/ticket-id.ts";
+import { OPERATOR_TICKET } from "../tickets/ticket-id.ts";
 import { editTickets, withoutTickets } from "../tickets/tickets.ts";
 import { ticketsOf } from "../tickets/tickets-of.ts";
 import { findVolume } from "./attach.ts";
 import { BlockedByTickets } from "./blocked.ts";
-import { checkHolder, checkId, type DetachRequest } from "./request.ts";
+import { checkCaller, checkId, type DetachRequest } from "./request.ts";
 
 /**
  * Ends an operator's own ticket; one that is not there has ended already. A forced detach ends the ticket that it names,
- * whoever has it, and without a name those of people and workloads, with scope `all` those of jobs too; it asks Kubernetes to detach what Kubernetes holds, as its tickets would come
- * back otherwise. A device in use stays open until its user lets go. Resolves with the ids that ended. Throws
+ * whoever has it, and without a name those of operators and workloads, with scope `all` those of jobs too; it requests Kubernetes to detach what Kubernetes has attached, as its tickets would come
+ * back otherwise. A device in use stays open until its user closes it. Resolves with the ids that ended. Throws
  * INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED or FAILED_PRECONDITION.
  */
 export async function detachVolume(
@@ -23,8 +23,8 @@ export async function detachVolume(
   request: DetachRequest,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const id = checkId(request.attachmentID || PERSON_TICKET, "ticket id");
-  const caller = checkHolder(request.attachedBy);
+  const id = checkId(request.attachmentID || OPERATOR_TICKET, "ticket id");
+  const caller = checkCaller(request.attachedBy);
   await findVolume(store, request.volume, signal);
   if (request.forceDetach === true) return force(store, request, signal);
   return editTickets(store, request.volume, signal, (attachment) => {
@@ -43,7 +43,7 @@ function requireOwn(ticket: AttachmentTicket, caller: string, volume: string): v
       "PERMISSION_DENIED",
       `ticket "${ticket.id}" belongs to ${ticket.type} and ends ${ends}`,
       {
-        hint: `\`mooring why volume/${volume}\` tells what it does; a forced detach ends it now.`,
+        hint: `\`mooring why volume/${volume}\` shows what it does; a forced detach ends it now.`,
         wayOut: "force",
       },
     );

@@ -24,7 +24,7 @@ export interface DetachRequest {
   attachmentID?: string;
   /** Who asks. The ticket has to be this operator's, unless the detach is forced. */
   attachedBy: string;
-  /** End tickets of others as well, people's and controllers'. */
+  /** End tickets of others as well, operators' and controllers'. */
   forceDetach?: boolean;
   /** What a forced detach ends: those who use the device (default), or the jobs too. */
   scope?: "workload" | "all";
@@ -42,23 +42,23 @@ export function checkId(value: string, what: string): string {
   });
 }
 
-/** What the tickets of the CSI driver say of their holder. */
-const RESERVED_HOLDER = "csi";
+/** The caller in tickets of the CSI driver. */
+const RESERVED_CALLER = "csi";
 
 /** An operator's name: any text that fits a line. Throws INVALID_ARGUMENT. */
-export function checkHolder(name: string): string {
+export function checkCaller(name: string): string {
   const text = name.trim();
-  if (text === RESERVED_HOLDER) {
+  if (text === RESERVED_CALLER) {
     throw new EngineError(
       "INVALID_ARGUMENT",
-      `attachedBy ${RESERVED_HOLDER} names the CSI driver, not a person`,
+      `attachedBy ${RESERVED_CALLER} names the CSI driver, not an operator`,
       {
         hint: "Use the name of who wants the volume.",
       },
     );
   }
   if (text !== "" && text.length <= MAX_NAME && !/\p{Cc}/u.test(text)) return text;
-  throw new EngineError("INVALID_ARGUMENT", "attachedBy has to name a person in one line", {
+  throw new EngineError("INVALID_ARGUMENT", "attachedBy has to name an operator in one line", {
     hint: `Use 1 to ${MAX_NAME} characters without control characters.`,
   });
 }

@@ -39,7 +39,7 @@ function personal(request: Record<string, unknown> | undefined): PersonalRequest
   return { name, labels: labels as Record<string, string> };
 }
 
-/** Asks for a snapshot; the engine cuts it. The same wish again answers the same snapshot. */
+/** Requests a snapshot; the engine makes it. The same wish again returns the same snapshot. */
 export async function createSnapshotOf(
   store: ObjectStore,
   volumeName: string,

@@ -2,7 +2,7 @@ import type { VolumeState, VolumeStatus } from "../api/volume.ts";
 import { ATTACHMENT_TABLE, placeOf } from "../node/volume/attachment-table.ts";
 import type { AgentStep, SimVolume } from "./model.ts";
 
-/** What a node's agent does next: the real attachment table, for the one node that the volume concerns now. */
+/** What a node's agent does next: the real attachment table, for the one node that is responsible for the volume now. */
 export function agentStep(nodeID: string, volume: SimVolume, open: boolean): AgentStep | undefined {
   const { state, currentNodeID } = volume.status;
   const responsible = volume.opener === "" ? volume.spec.nodeID : volume.opener;

@@ -18,7 +18,7 @@ export class SimArbiter {
   readonly #decide: typeof decide;
   #volume: { value: SimVolume; version: number } | undefined;
   #write: Planned | undefined;
-  /** As the informer has told; it may lag behind the store by any time. */
+  /** As the informer has it; it may lag behind the store by any time. */
   #nodes: Map<string, NodeAgent>;
 
   constructor(world: World, by: typeof decide) {
@@ -43,19 +43,19 @@ export class SimArbiter {
     if (this.#write !== undefined) return this.#commit(this.#write);
     if (this.#volume === undefined) {
       this.#volume = { value: world.volume, version: world.volumeVersion };
-      world.tell("the arbiter reads the volume");
+      world.log("the arbiter reads the volume");
       return true;
     }
     const seen = world.view(this.#nodes, this.#volume.value);
     const value = nextWrite(seen, this.#decide(seen));
     if (value === undefined) {
       this.#volume = undefined;
-      world.tell("the arbiter reads the tickets and finds nothing to do");
+      world.log("the arbiter reads the tickets and finds nothing to do");
       return false;
     }
     const version = value.do === "place-volume" ? this.#volume.version : world.attachmentVersion;
     this.#write = { value, version, seen };
-    world.tell(`the arbiter reads the tickets and is about to ${value.do}`);
+    world.log(`the arbiter reads the tickets and is about to ${value.do}`);
     return true;
   }
 
@@ -64,14 +64,14 @@ export class SimArbiter {
     this.#write = undefined;
     this.#volume = undefined;
     const written = this.#put(value, version, seen);
-    world.tell(`the arbiter writes ${value.do}${written ? told(value) : ", which is refused: too old"}`);
+    world.log(`the arbiter writes ${value.do}${written ? described(value) : ", which is refused: too old"}`);
     return true;
   }
 
   #put(value: ArbiterWrite, version: number, seen: ArbiterView): boolean {
     const world = this.#world;
     if (value.do === "edit-tickets") return world.writeTickets(value.attachment.spec, version);
-    if (value.do === "tell-tickets") return world.writeStatus(value.attachment.status, version);
+    if (value.do === "record-results") return world.writeStatus(value.attachment.status, version);
     if (version !== world.volumeVersion) return false;
     checkPlacement(world.volume, value.volume, seen);
     if (world.volume.spec.nodeID !== value.volume.spec.nodeID) world.moves += 1;
@@ -79,7 +79,7 @@ export class SimArbiter {
   }
 }
 
-function told(write: ArbiterWrite): string {
+function described(write: ArbiterWrite): string {
   if (write.do === "place-volume") {
     const { nodeID, migrationNodeID = "" } = write.volume.spec;
     return `: node "${nodeID}"${migrationNodeID === "" ? "" : `, moving to "${migrationNodeID}"`}`;

@@ -30,7 +30,7 @@ export function endMigration(history: History, rest: () => void): void {
   must(inactive && world.node(from).open, "S14", `"${from}" and "${to}" are not active and inactive`);
   const leaves = world.story.length % 2 === 0 ? from : to;
   const stays = leaves === from ? to : from;
-  world.tell(`--- of the two workloads of the migration the one on "${leaves}" leaves`);
+  world.log(`--- of the two workloads of the migration the one on "${leaves}" leaves`);
   if (world.kubernetes !== undefined) world.kubernetes.leave(leaves);
   else {
     const { next } = withoutTickets(
@@ -53,10 +53,10 @@ function checkEnd(world: World, leaves: string, stays: string): void {
   must(nodeID === stays && phase === "none", "L7", `it is on "${nodeID}", ${phase}, and not on "${stays}"`);
   // Of those there it is the one that was promised the device; one that wants none may lose to it (D4).
   const left = workloadsOn(stays, world.tickets)[0];
-  const told = left === undefined ? undefined : ticketStatus(world.attachment, left.id);
+  const result = left === undefined ? undefined : ticketStatus(world.attachment, left.id);
   must(
-    told === undefined || told.satisfied,
+    result === undefined || result.satisfied,
     "L7",
-    `ticket "${left?.id}" was told ${told?.conditions[0]?.message}`,
+    `ticket "${left?.id}" has the result ${result?.conditions[0]?.message}`,
   );
 }

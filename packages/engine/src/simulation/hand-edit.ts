@@ -19,7 +19,7 @@ export function handEdit(world: World, id: string, nodeID: string): void {
     attachmentTickets: { ...attachment.spec.attachmentTickets, [id]: next },
   });
   const how = old === undefined ? "edited by hand" : "applied again as it was";
-  world.tell(`ticket "${id}" is ${how}: node "${next.nodeID}", number ${next.generation}`);
+  world.log(`ticket "${id}" is ${how}: node "${next.nodeID}", number ${next.generation}`);
 }
 
 /** The API server lets nobody change node and front end of a ticket that Kubernetes stands for. */

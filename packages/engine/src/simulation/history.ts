@@ -83,13 +83,13 @@ export class History {
       this.#claiming(asker) ? undefined : this.#ask(asker === undefined ? undefined : { ...asker, nodeID }),
     attacher: () => {
       this.world.kubernetes?.attach(this.world);
-      this.world.tell("the attacher looks at Kubernetes and the driver");
+      this.world.log("the attacher reads Kubernetes and the driver");
     },
     "tear-out": (_, asker) => this.#tearOut(asker),
     "hand-edit": (nodeID, asker) => handEdit(this.world, asker?.id ?? "", nodeID),
     strip: (nodeID) => {
       this.world.kubernetes?.strip(nodeID);
-      this.world.tell(`the attachment of Kubernetes on node "${nodeID}" is stripped, if there is one`);
+      this.world.log(`the attachment of Kubernetes on node "${nodeID}" is stripped, if there is one`);
     },
     "owner-gone": (_, asker) => {
       if (asker === undefined || this.world.attachment.spec.attachmentTickets?.[asker.id] === undefined)
@@ -97,25 +97,25 @@ export class History {
       if (this.#claiming(asker)) return;
       this.world.lost.add(asker.id);
       if (asker.type === SHARE_TYPE) this.world.serving = "";
-      this.world.tell(`the owner of ticket "${asker.id}" is gone`);
+      this.world.log(`the owner of ticket "${asker.id}" is gone`);
     },
     "arbiter-dies": () => {
       this.arbiter.restart();
-      this.world.tell("the arbiter dies and starts again");
+      this.world.log("the arbiter dies and starts again");
     },
     "agent-dies": (nodeID) => {
       this.world.node(nodeID).pending = undefined;
-      this.world.tell(`the agent of node "${nodeID}" dies and starts again`);
+      this.world.log(`the agent of node "${nodeID}" dies and starts again`);
     },
     "nodes-seen": () => this.arbiter.sync(),
     "power-off": (nodeID) => this.#stop(nodeID, `node "${nodeID}" loses power`),
     partition: (nodeID) => {
       this.world.node(nodeID).partitioned = true;
-      this.world.tell(`node "${nodeID}" is cut off, and goes on`);
+      this.world.log(`node "${nodeID}" is partitioned, and goes on`);
     },
     suspect: (nodeID) => {
       this.world.node(nodeID).believed = "Suspect";
-      this.world.tell(`node "${nodeID}" is suspected`);
+      this.world.log(`node "${nodeID}" is suspected`);
     },
     fence: (nodeID) => this.#fence(nodeID),
     "clean-up": (nodeID) => this.#cleanUp(nodeID),
@@ -124,7 +124,7 @@ export class History {
     repair: () => this.repair(),
     time: () => {
       this.world.now += 1000;
-      this.world.tell("a second passes");
+      this.world.log("a second passes");
     },
   };
 
@@ -139,7 +139,7 @@ export class History {
       const step = migration === undefined ? agentStep(nodeID, world.volume, node.open) : migration;
       if (step === "wait" || step === undefined) return false;
       node.pending = { step, version: world.volumeVersion };
-      world.tell(`node "${nodeID}" is about to ${nameOf(step)}`);
+      world.log(`node "${nodeID}" is about to ${nameOf(step)}`);
       return true;
     }
     const { step, version } = node.pending;
@@ -148,12 +148,12 @@ export class History {
     else if (step.do !== "record") {
       // An image is opened under its lease only.
       if (step.do === "close" || mayOpen(world, nodeID)) node.open = step.do === "open";
-      world.tell(`node "${nodeID}" has done ${step.do}`);
+      world.log(`node "${nodeID}" has done ${step.do}`);
     } else if (!node.partitioned && world.writeVolume(step.next, version)) {
       checkRecord(world, nodeID, step.state);
       if (step.next.opener === "") giveBack(world, nodeID);
-      world.tell(`node "${nodeID}" records ${step.state}`);
-    } else world.tell(`node "${nodeID}" cannot record ${step.state}`);
+      world.log(`node "${nodeID}" records ${step.state}`);
+    } else world.log(`node "${nodeID}" cannot record ${step.state}`);
     return true;
   }
 
@@ -162,7 +162,7 @@ export class History {
     // A node that was stopped comes back by a reboot, which has no devices.
     if (node.stopped) Object.assign(node, { open: false, withheld: false });
     Object.assign(node, { believed: "Ready", stopped: false, partitioned: false });
-    this.world.tell(`node "${nodeID}" is back`);
+    this.world.log(`node "${nodeID}" is back`);
   }
 
   repair(): void {
@@ -171,7 +171,7 @@ export class History {
     const inHand = state === "attached" && volume.spec.disableFrontend === true;
     if (robustness !== "faulted" || !(state === "detached" || inHand)) return;
     this.world.writeVolume({ ...volume, status: { ...volume.status, robustness: "unknown" } }, volumeVersion);
-    this.world.tell("the volume is repaired");
+    this.world.log("the volume is repaired");
   }
 
   /** Nobody needs the volume any more. */
@@ -191,7 +191,7 @@ export class History {
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker?.id);
     if (next === undefined) return;
     world.writeTickets(next);
-    world.tell(`ticket "${asker?.id}" is torn out`);
+    world.log(`ticket "${asker?.id}" is torn out`);
   }
 
   #ask(asker: Asker | undefined): void {
@@ -207,7 +207,7 @@ export class History {
     const until = expiresAt === undefined ? {} : { expiresAt };
     const request = { id, type, nodeID, parameters, ...until, ...ownerFor(claim) };
     const { result, next } = withTicket(world.attachment, request, world.date);
-    world.tell(`ticket "${id}" (${type}, ${JSON.stringify(parameters)}) asks for node "${nodeID}"`);
+    world.log(`ticket "${id}" (${type}, ${JSON.stringify(parameters)}) asks for node "${nodeID}"`);
     if (next === undefined) return;
     const highest = world.generations.get(id) ?? 0;
     must((result.generation ?? 0) > highest, "S7", `ticket "${id}" got number ${result.generation} again`);
@@ -220,13 +220,13 @@ export class History {
     const { world } = this;
     if (this.#claiming(asker)) {
       world.kubernetes?.leave(asker.nodeID);
-      world.tell(`the Pod of ticket "${asker.id}" leaves`);
+      world.log(`the Pod of ticket "${asker.id}" leaves`);
       return;
     }
     const nodeID = world.attachment.spec.attachmentTickets?.[asker.id]?.nodeID;
     if (asker.type === SHARE_TYPE) world.serving = "";
     const { next } = withoutTickets(world.attachment, ({ id }) => id === asker.id);
-    world.tell(`ticket "${asker.id}" is dropped`);
+    world.log(`ticket "${asker.id}" is dropped`);
     if (next === undefined || nodeID === undefined) return;
     world.writeTickets(next);
     world.unpublishing.push({ nodeID });
@@ -235,7 +235,7 @@ export class History {
   #stop(nodeID: string, story: string): void {
     const gone = { stopped: true, open: false, withheld: false, pending: undefined };
     Object.assign(this.world.node(nodeID), gone);
-    this.world.tell(story);
+    this.world.log(story);
   }
 
   /** Proof first: the node cannot write any more. Only then does the store say so. */
@@ -254,7 +254,7 @@ export class History {
     const status = { ...volume.status, state: "detached" as const, currentNodeID: "" };
     this.world.writeVolume({ ...volume, status, opener: "" }, volumeVersion);
     this.world.lease.unclean = false;
-    this.world.tell(`what node "${nodeID}" left is recorded as detached`);
+    this.world.log(`what node "${nodeID}" left is recorded as detached`);
   }
 
   #fault(): void {
@@ -262,6 +262,6 @@ export class History {
     if (volume.status.state !== "attached") return;
     const status = { ...volume.status, robustness: "faulted" as const, salvage: FAULT };
     this.world.writeVolume({ ...volume, status }, volumeVersion);
-    this.world.tell("the volume's device fails");
+    this.world.log("the volume's device fails");
   }
 }

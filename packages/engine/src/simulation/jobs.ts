@@ -5,11 +5,11 @@ import { must } from "./safety.ts";
 
 /**
  * The workloads have left, and every job does its work as soon as it has the volume, or gives up where it can never
- * have it. In the end nobody holds the volume. `rest` lets everybody act until nothing is left to do.
+ * have it. In the end nobody has the volume. `rest` lets everybody act until nothing is left to do.
  */
 export function endJobs(history: History, rest: () => void): void {
   const { world } = history;
-  world.tell("--- the workloads leave, and jobs come to their end");
+  world.log("--- the workloads leave, and jobs come to their end");
   history.leaveAll();
   drop(history, ({ type }) => ruleOf(type).workload);
   rest();

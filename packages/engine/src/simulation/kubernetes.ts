@@ -31,7 +31,7 @@ export class SimKubernetes {
     return made;
   }
 
-  /** The Pod leaves: the attachment is marked first, then the driver is told. */
+  /** The Pod leaves: the attachment is marked first, then the driver is called. */
   leave(nodeID: string): void {
     const claim = this.#claims.get(nodeID);
     if (claim !== undefined) claim.deleting = true;
@@ -42,7 +42,7 @@ export class SimKubernetes {
     this.#claims.delete(nodeID);
   }
 
-  /** The attacher believes what the driver answered, and lets go of what it was told to detach. */
+  /** The attacher believes the driver's response, and forgets what it was to detach. */
   attach(world: TicketWorld): void {
     for (const [nodeID, claim] of this.#claims) {
       if (claim.deleting) this.#detach(world, nodeID);

@@ -15,7 +15,7 @@ const asker = (id: string, type: AttacherType, nodeID: Node, disableFrontend = "
 const workload = (id: string, nodeID: Node) => asker(id, "csi-attacher", nodeID);
 const restoreOnA = asker("r", "volume-restore-controller", "a", "true");
 
-/** A history whose events are told one by one; between them, nobody acts unless `rest` is called. */
+/** A history whose events are given one by one; between them, nobody acts unless `rest` is called. */
 class Scene extends History {
   readonly #askers: readonly Asker[];
 
@@ -92,8 +92,8 @@ describe("attach and detach loops that a predecessor had, by their number there"
   });
 
   test("9919: tickets that contradict each other move the volume once, however often everybody starts anew", () => {
-    const person = asker("p", "longhorn-api", "a", "true");
-    const scene = new Scene(workload("w", "a"), workload("x", "b"), person);
+    const operator = asker("p", "longhorn-api", "a", "true");
+    const scene = new Scene(workload("w", "a"), workload("x", "b"), operator);
     const job = new Scene(workload("w", "a"), asker("b", "backup-controller", "b", "any"));
     for (const each of [scene, job]) {
       each.rest();

@@ -165,9 +165,9 @@ function* ticketSets(): Generator<AttachmentTicket[]> {
       ),
     ),
   );
-  for (const held of workloads) {
-    yield held;
-    for (const other of others) yield [...held, other];
+  for (const present of workloads) {
+    yield present;
+    for (const other of others) yield [...present, other];
   }
 }
 

@@ -20,7 +20,7 @@ function leaseStep(world: World, nodeID: string): AgentStep | undefined {
   const { nodeID: wanted = "" } = volume.spec;
   const responsible = isResponsible(world, nodeID);
   const kept = isMoving(volume) && wanted === nodeID;
-  // A file that its last holder may still write to is replaced first, and with it what was opened from the old one.
+  // A file that its last lease holder may still write to is replaced first, and with it what was opened from the old one.
   if (lease.holder === nodeID && lease.unclean) return { do: "migrate", step: { do: "renew-image" } };
   if (lease.holder === nodeID && !responsible && !kept)
     return { do: "migrate", step: { do: "release-lease" } };
@@ -63,7 +63,7 @@ function viewOf(world: World, nodeID: string): MigrationView {
 export function migrate(world: World, nodeID: string, step: SimMigrationStep, version: number): void {
   const node = world.node(nodeID);
   const { lease } = world;
-  world.tell(`node "${nodeID}" does ${step.do === "record" ? `record ${step.what}` : step.do}`);
+  world.log(`node "${nodeID}" does ${step.do === "record" ? `record ${step.what}` : step.do}`);
   switch (step.do) {
     case "withhold-device":
       if (!node.open) node.withheld = true;
@@ -128,12 +128,12 @@ export function giveBack({ lease }: World, nodeID: string): void {
   if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "" });
 }
 
-/** The node is fenced: what it held is free to take, but not as it was. */
+/** The node is fenced: its leases are free to take, but not as they were. */
 export function loseLease({ lease }: World, nodeID: string): void {
   if (lease.holder === nodeID) Object.assign(lease, { holder: "", for: "", unclean: true });
 }
 
-/** A step in words, for the story of a history. */
+/** A step as text, for the story of a history. */
 export function nameOf(step: AgentStep): string {
   if (step.do === "migrate") return step.step.do === "record" ? `record ${step.step.what}` : step.step.do;
   return step.do === "record" ? `record ${step.state}` : `${step.do} the device`;

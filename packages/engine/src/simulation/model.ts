@@ -44,7 +44,7 @@ export interface Plan {
   shared: boolean;
   /** A block volume that may be on two nodes while it moves. */
   migratable: boolean;
-  /** Kubernetes holds the volume by attachments of its own. */
+  /** Kubernetes has the volume by attachments of its own. */
   kubernetes: boolean;
   /** The only node that can reach the data; absent: all can. */
   home?: string | undefined;

@@ -42,13 +42,13 @@ describe("the ways in which the arbiter is broken, to see that the histories not
     test("each is caught by a property that it names", async (t) => {
       const script = fileURLToPath(new URL("../../../../scripts/mutate-arbiter.mjs", import.meta.url));
       const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
-      let told = "";
+      let output = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        told += text;
+        output += text;
       });
       const [code] = await once(child, "close");
-      t.diagnostic(told);
-      assert.equal(code, 0, told);
+      t.diagnostic(output);
+      assert.equal(code, 0, output);
     });
   }
 });

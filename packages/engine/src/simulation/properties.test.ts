@@ -17,7 +17,7 @@ test("every property of an attachment is checked by the simulation, or says wher
     (await beside("history.ts")) +
     (await beside("jobs.ts")) +
     (await beside("migration.ts"));
-  // S22 has no check of its own: it is that all the others hold in histories where everybody may die.
+  // S22 has no check of its own: it is that all the others are true in histories where everybody may die.
   for (const name of Object.keys(lists["checked"] ?? {})) {
     if (name !== "S22") assert.ok(source.includes(`"${name}"`), `${name} is nowhere checked`);
   }

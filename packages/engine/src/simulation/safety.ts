@@ -21,8 +21,8 @@ class Broken extends Error {
   }
 }
 
-function must(holds: boolean, property: string, what: string): void {
-  if (!holds) throw new Broken(property, what);
+function must(isTrue: boolean, property: string, what: string): void {
+  if (!isTrue) throw new Broken(property, what);
 }
 
 /** At the moment of the arbiter's write into the volume's spec. */
@@ -63,11 +63,13 @@ function checkMigration(before: Volume, after: Volume, seen: ArbiterView): void 
   }
 }
 
-/** The device is shown or hidden in place: nobody who held the volume may lose it by that. */
+/** The device is shown or hidden in place: nobody who had the volume may lose it by that. */
 function checkSwitch({ spec: { nodeID, disableFrontend = false } }: Volume, seen: ArbiterView): void {
-  const holders = claimants(seen, ticketsOf(seen.attachment)).filter((t) => t.nodeID === nodeID);
-  const lost = holders.find((t) => parametersFit(t, !disableFrontend) && !parametersFit(t, disableFrontend));
-  const gained = holders.some((t) => !parametersFit(t, !disableFrontend));
+  const candidates = claimants(seen, ticketsOf(seen.attachment)).filter((t) => t.nodeID === nodeID);
+  const lost = candidates.find(
+    (t) => parametersFit(t, !disableFrontend) && !parametersFit(t, disableFrontend),
+  );
+  const gained = candidates.some((t) => !parametersFit(t, !disableFrontend));
   must(gained || disableFrontend, "S4", "the device was shown and nobody asked for it");
   const dying = lost !== undefined && (seen.ownersGone.has(lost.id) || expired(lost, seen.now));
   must(lost === undefined || dying, "S10", `the device was switched under ticket "${lost?.id}"`);
@@ -80,16 +82,16 @@ function checkAttach(before: Volume, after: Volume, seen: ArbiterView): void {
   must(asked.length > 0, "S4", `nobody asked for node "${to}"`);
   checkTurn(asked, seen);
   const { state, currentNodeID = "", robustness, ownerID } = before.status ?? {};
-  const mended = disableFrontend && asked.some((t) => ruleOf(t.type).repairs === true);
-  const whole = robustness !== "faulted" || mended;
+  const repairing = disableFrontend && asked.some((t) => ruleOf(t.type).repairs === true);
+  const whole = robustness !== "faulted" || repairing;
   const free = state === "detached" && currentNodeID === "" && whole;
   must(free, "S5", `it was placed while ${state}`);
   const csi = asked.filter((t) => t.type === "csi-attacher");
   const rival = csi.length === asked.length ? csi.find((t) => rivalOf(seen, t, tickets)) : undefined;
   must(rival === undefined, "S12", `ticket "${rival?.id}" got it while another node's wants it as well`);
   const shared = isServed(before);
-  const held = asked.some((t) => t.type !== "csi-attacher");
-  must(!shared || held, "S11", `a workload's ticket placed the shared volume on "${to}"`);
+  const byServer = asked.some((t) => t.type !== "csi-attacher");
+  must(!shared || byServer, "S11", `a workload's ticket placed the shared volume on "${to}"`);
   must(
     ownerID === undefined || ownerID === to,
     "S19",
@@ -171,7 +173,7 @@ function checkWriters({ open }: Pick<World, "open">): void {
   must(open.length <= 1, "S1", `nodes ${open.join(" and ")} can both write`);
 }
 
-/** One small state: what the machines have, and what the arbiter tells the tickets before it does anything else. */
+/** One small state: what the machines have, and the results that the arbiter records before it does anything else. */
 export function checkState(
   world: Pick<World, "open">,
   seen: ArbiterView,
@@ -180,14 +182,14 @@ export function checkState(
   checkWriters(world);
   const { volume } = seen;
   for (const node of world.open) {
-    // Whoever asks for an unpublish is answered by this.
-    must(mayBeOpenOn(volume, node), "S21", `unpublish is answered while node "${node}" has the device`);
+    // An unpublish returns by this.
+    must(mayBeOpenOn(volume, node), "S21", `unpublish returns while node "${node}" has the device`);
   }
   const next = placement === undefined ? volume : placed(volume, placement);
   const content = ticketsOf(seen.attachment).filter(({ id }) => results[id]?.satisfied === true);
   for (const ticket of content) {
-    // It is told before the volume is placed, and stays told until it is told otherwise.
-    for (const told of [volume, next]) checkSatisfied(ticket, told);
+    // The result is recorded before the volume is placed, and stays until another is recorded.
+    for (const at of [volume, next]) checkSatisfied(ticket, at);
     const here = world.open.includes(ticket.nodeID);
     must(here, "S6", `ticket "${ticket.id}" is satisfied and node "${ticket.nodeID}" has no device`);
   }
@@ -200,14 +202,18 @@ export function checkState(
 export function checkWorld(world: World): void {
   checkWriters(world);
   const { migrationNodeID = "" } = world.volume.spec;
-  const early = migrationNodeID !== "" && world.node(migrationNodeID).open;
-  must(!early || world.lease.holder === migrationNodeID, "S14", `node "${migrationNodeID}" writes too early`);
+  const opened = migrationNodeID !== "" && world.node(migrationNodeID).open;
+  must(
+    !opened || world.lease.holder === migrationNodeID,
+    "S14",
+    `node "${migrationNodeID}" writes too early`,
+  );
   checkTickets(world);
   checkEnded(world);
   world.unpublishing = world.unpublishing.filter(({ nodeID }) => {
     if (world.tickets.some((ticket) => ticket.nodeID === nodeID)) return false;
     if (mayBeOpenOn(world.volume, nodeID)) return true;
-    must(!world.node(nodeID).open, "S21", `unpublish answered while node "${nodeID}" has the device`);
+    must(!world.node(nodeID).open, "S21", `unpublish returned while node "${nodeID}" has the device`);
     return false;
   });
 }
@@ -220,7 +226,7 @@ function checkTickets(world: World): void {
   }
 }
 
-/** A ticket that has been told so. */
+/** A ticket whose result is satisfied. */
 function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): void {
   const { nodeID = "", migrationNodeID = "", disableFrontend = false } = volume.spec;
   if (isServed(volume) && ticket.type === "csi-attacher") {
@@ -233,34 +239,34 @@ function checkSatisfied({ id, ...ticket }: AttachmentTicket, volume: Volume): vo
 }
 
 /**
- * A number stands for one request, whatever an operator writes between two looks of the arbiter. One that nobody has
- * judged can be lowered by hand: no result of an earlier request bears it.
+ * A number stands for one request, whatever an operator writes between two reads of the arbiter. One that nobody has
+ * evaluated can be lowered by hand: no result of an earlier request bears it.
  */
 function checkNumber(world: World, ticket: AttachmentTicket): void {
-  const { attachment, generations, handWritten, judged, ended } = world;
+  const { attachment, generations, handWritten, evaluated, ended } = world;
   const { id, generation = 0 } = ticket;
-  const looked = ticketStatus(attachment, id) !== undefined;
-  if (handWritten.has(id) && !looked) return;
-  const last = judged.get(id);
+  const evaluatedNow = ticketStatus(attachment, id) !== undefined;
+  if (handWritten.has(id) && !evaluatedNow) return;
+  const last = evaluated.get(id);
   const highest = handWritten.has(id) ? (last?.generation ?? 0) : (generations.get(id) ?? 0);
   must(generation >= highest, "S8", `ticket "${id}" went from number ${highest} to ${generation}`);
   generations.set(id, generation);
-  if (!looked) return;
+  if (!evaluatedNow) return;
   handWritten.delete(id);
   must(
     generation > (ended.get(id) ?? 0),
     "S7",
-    `ticket "${id}" came back and is judged as ${generation} again`,
+    `ticket "${id}" came back and is evaluated as ${generation} again`,
   );
   const asked = JSON.stringify([ticket.nodeID, ticket.parameters ?? {}]);
   const same = last?.generation !== generation || last.asked === asked;
   must(same, "S7", `number ${generation} of ticket "${id}" stood for ${last?.asked}, now for ${asked}`);
-  judged.set(id, { generation, asked });
+  evaluated.set(id, { generation, asked });
 }
 
 /** Ids that neither have a ticket nor a result: whoever comes under one of them again needs a number of its own. */
-function checkEnded({ attachment, judged, ended }: World): void {
-  for (const [id, { generation }] of judged) {
+function checkEnded({ attachment, evaluated, ended }: World): void {
+  for (const [id, { generation }] of evaluated) {
     const present =
       attachment.spec.attachmentTickets?.[id] ?? attachment.status?.attachmentTicketStatuses?.[id];
     if (present === undefined) ended.set(id, generation);

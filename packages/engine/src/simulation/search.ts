@@ -30,7 +30,7 @@ function failureOf(
 }
 
 /**
- * Runs so many random histories. The first that breaks a property is made as small as can be, and answered as a story:
+ * Runs so many random histories. The first that breaks a property is made as small as can be, and returned as a story:
  * the property, what happened, and how to have it again; undefined: none breaks any. `by`: an arbiter in the place of
  * ours.
  */

@@ -14,7 +14,7 @@ import { endJobs } from "./jobs.ts";
 import { checkWorld, expired, must } from "./safety.ts";
 import { NODES } from "./world.ts";
 
-/** What a ticket has been told. */
+/** The result of a ticket. */
 type ErrorReport = Pick<AttachmentTicketStatus, "satisfied"> & {
   conditions: readonly { reason: string; message: string }[];
 };
@@ -27,7 +27,7 @@ const MOST_MOVES = 4;
 /** Faults end: silent nodes come back, or are fenced. Then everything must come to rest, and rightly. */
 export function settle(history: History, how: "return" | "fence"): void {
   const { world } = history;
-  world.tell(`--- no more faults: nodes ${how === "return" ? "come back" : "that are silent are fenced"}`);
+  world.log(`--- no more faults: nodes ${how === "return" ? "come back" : "that are silent are fenced"}`);
   for (const nodeID of NODES) calm(history, nodeID, how);
   history.arbiter.restart();
   const before = world.moves;
@@ -70,17 +70,17 @@ export function comesToRest(history: History): boolean {
     world.kubernetes?.attach(world);
     checkWorld(world);
     const still = !acted && versions === [world.volumeVersion, world.attachmentVersion].join();
-    if (still && !pauseEnds(history)) return true;
+    if (still && !skipBackoff(history)) return true;
   }
   return false;
 }
 
-/** A volume that was moved too often has to wait: the clock goes on to the end of its pause. True when there was one. */
-function pauseEnds({ world }: History): boolean {
-  const { pausedUntil } = decide(world.view(world.agents())).flaps;
-  if (pausedUntil === undefined) return false;
-  world.now = pausedUntil.getTime();
-  world.tell(`the pause of a volume that was moved too often ends at ${pausedUntil.toISOString()}`);
+/** A volume that was moved too often has to wait: the clock goes on to the end of its backoff. True when there was one. */
+function skipBackoff({ world }: History): boolean {
+  const { backoffUntil } = decide(world.view(world.agents())).flaps;
+  if (backoffUntil === undefined) return false;
+  world.now = backoffUntil.getTime();
+  world.log(`the backoff of a volume that was moved too often ends at ${backoffUntil.toISOString()}`);
   return true;
 }
 
@@ -108,32 +108,32 @@ export function checkCalm(
 ): void {
   const { volume, attachment } = seen;
   const tickets = ticketsOf(attachment);
-  const holders = claimants(seen, tickets);
+  const candidates = claimants(seen, tickets);
   const { nodeID = "", disableFrontend = false } = volume.spec;
   if (tickets.length === 0) {
     const { state, currentNodeID = "" } = volume.status ?? {};
     const free = nodeID === "" && currentNodeID === "" && state === "detached" && open.length === 0;
     must(free, "L4", `without tickets it is ${state}, wanted on "${nodeID}", open on "${open.join()}"`);
   }
-  const able = holders.filter((t) => ineligible(seen, t) === undefined);
-  const satisfied = holders.filter((t) => statuses[t.id]?.satisfied === true);
+  const able = candidates.filter((t) => ineligible(seen, t) === undefined);
+  const satisfied = candidates.filter((t) => statuses[t.id]?.satisfied === true);
   // Two workloads that meet on a detached migratable volume: one of them has to leave.
-  const contested = able.some((t) => t.type === "csi-attacher" && rivalOf(seen, t, holders) !== undefined);
+  const contested = able.some((t) => t.type === "csi-attacher" && rivalOf(seen, t, candidates) !== undefined);
   must(
     able.length === 0 || satisfied.length > 0 || contested,
     "L1",
     `ticket "${able[0]?.id}" could be satisfied, none is`,
   );
-  const keepers = holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+  const keepers = candidates.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
   const kept = able.find((t) => ruleOf(t.type).workload && !keepers.includes(t));
   const yields = keepers.length > 0 && keepers.every(yieldsToWorkload);
   must(kept === undefined || !yields, "L2", `workload "${kept?.id}" waits for jobs that could give way`);
-  checkParameters(holders, keepers, nodeID, statuses);
+  checkParameters(candidates, keepers, nodeID, statuses);
 }
 
 /** Who is on the right node and wants it otherwise learns by whose ticket it is as it is; the others are content together. */
 function checkParameters(
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   keepers: readonly AttachmentTicket[],
   nodeID: string,
   statuses: Readonly<Record<string, ErrorReport>>,
@@ -146,11 +146,11 @@ function checkParameters(
     "D4",
     `"${shown?.id}" and "${hidden?.id}" are both satisfied`,
   );
-  for (const loser of holders.filter((t) => t.nodeID === nodeID && !keepers.includes(t))) {
-    const told = statuses[loser.id]?.conditions[0];
-    const names = keepers.some(({ id }) => told?.message.includes(`"${id}"`) === true);
-    const right = told?.reason === "AttachedWithIncompatibleParameters" && names;
-    must(right, "D4", `ticket "${loser.id}" was told ${told?.reason}: ${told?.message}`);
+  for (const loser of candidates.filter((t) => t.nodeID === nodeID && !keepers.includes(t))) {
+    const result = statuses[loser.id]?.conditions[0];
+    const names = keepers.some(({ id }) => result?.message.includes(`"${id}"`) === true);
+    const right = result?.reason === "AttachedWithIncompatibleParameters" && names;
+    must(right, "D4", `ticket "${loser.id}" has the result ${result?.reason}: ${result?.message}`);
   }
 }
 
@@ -161,10 +161,10 @@ function unpublished(waiting: number, open: readonly string[]): boolean {
 function checkResults(seen: ArbiterView): void {
   const { attachment } = seen;
   const decision = decide(seen);
-  must(nextStatus(seen, decision) === undefined, "D2", "a second look writes again");
+  must(nextStatus(seen, decision) === undefined, "D2", "a second read writes again");
   const { status: _, ...blank } = attachment;
   const again = decide({ ...seen, attachment: blank });
-  must(sameDecision(again, decision), "D3", "the verdicts depend on the old ones");
+  must(sameDecision(again, decision), "D3", "the results depend on the old ones");
   const turned = Object.fromEntries(Object.entries(attachment.spec.attachmentTickets ?? {}).reverse());
   const spec = { ...attachment.spec, attachmentTickets: turned };
   const other = decide({ ...seen, attachment: { ...attachment, spec } });

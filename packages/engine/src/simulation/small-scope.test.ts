@@ -104,11 +104,11 @@ function nodesOf(health: Health): ArbiterView["nodes"] {
 function checkRest({ volume, open }: State, seen: ArbiterView, { results }: Decision): void {
   const silent = (name = "") => name !== "" && seen.nodes.get(name)?.status?.state === "Suspect";
   if (silent(volume.spec.nodeID) || silent(volume.opener)) return;
-  const told = Object.entries(results).map(([id, { satisfied, reason, message }]) => [
+  const summaries = Object.entries(results).map(([id, { satisfied, reason, message }]) => [
     id,
     { satisfied, conditions: [{ reason, message }] },
   ]);
-  checkCalm(seen, Object.fromEntries(told), [...open]);
+  checkCalm(seen, Object.fromEntries(summaries), [...open]);
 }
 
 /** Where its data can be repaired: with nobody near, or in the hand of a ticket that repairs. */
@@ -184,9 +184,9 @@ function isFirstOfItsLike(tickets: readonly AttachmentTicket[], health: Health):
   return true;
 }
 
-/** Where the tickets may find the volume: nowhere, and with or without its device held on each node, half-way in or out, whole or failed. */
+/** Where the tickets may find the volume: nowhere, and with or without its device open on each node, half-way in or out, whole or failed. */
 function starts(volume: SimVolume, health: Health = HEALTHY): State[] {
-  const held = NODES.flatMap((nodeID) =>
+  const attached = NODES.flatMap((nodeID) =>
     [false, true].flatMap((disableFrontend): State[] => {
       const spec = { ...volume.spec, nodeID, disableFrontend };
       const attached = {
@@ -202,7 +202,7 @@ function starts(volume: SimVolume, health: Health = HEALTHY): State[] {
       ];
     }),
   );
-  const whole = [{ volume, open: new Set<string>(), health }, ...held];
+  const whole = [{ volume, open: new Set<string>(), health }, ...attached];
   const fault = { robustness: "faulted" as const, salvage: FAULT };
   const failed = whole.map(({ volume: { status, ...rest }, open }) => {
     return { volume: { ...rest, status: { ...status, ...fault } }, open, health };
@@ -276,9 +276,9 @@ test("a node that is gone is to the arbiter what a fenced one is", () => {
     index += 1;
     if (index % 997 !== 0) continue;
     const { volume, ...seen } = view({ tickets });
-    for (const { volume: held } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
+    for (const { volume: start } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
       const decided = (health: Health) => {
-        const { placement, results } = decide({ ...seen, volume: held, nodes: nodesOf(health) });
+        const { placement, results } = decide({ ...seen, volume: start, nodes: nodesOf(health) });
         return [placement, Object.values(results).map(({ satisfied, reason }) => [satisfied, reason])];
       };
       assert.deepEqual(decided(["Gone", "Ready", "Suspect"]), decided(["Fenced", "Ready", "Suspect"]));
@@ -292,12 +292,12 @@ test("types that have the same rule are the same to the arbiter", () => {
     index += 1;
     if (index % 997 !== 0) continue;
     const { volume, ...seen } = view({ tickets });
-    for (const { volume: held } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
-      const decided = decide({ ...seen, volume: held });
+    for (const { volume: start } of starts({ ...volume, status: { state: "detached" }, opener: "" })) {
+      const decided = decide({ ...seen, volume: start });
       for (const [position, { type }] of tickets.entries()) {
         for (const twin of types.filter((other) => other !== type && standIn(other) === type)) {
           const renamed = tickets.map((t, place) => (place === position ? { ...t, type: twin } : t));
-          const other = decide({ ...view({ tickets: renamed }), volume: held });
+          const other = decide({ ...view({ tickets: renamed }), volume: start });
           assert.deepEqual(other.placement, decided.placement, `${type} and ${twin}`);
         }
       }

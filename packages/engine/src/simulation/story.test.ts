@@ -11,25 +11,25 @@ function obstinate(view: ArbiterView): Decision {
   return { ...decision, placement: { ...placement, nodeID: placement.nodeID === "" ? "" : "b" } };
 }
 
-test("a history that breaks a property is made small, and tells in words what happened", () => {
+test("a history that breaks a property is made small, and lists what happened", () => {
   const [what = "", ...lines] = (search(2000, obstinate) ?? "").split("\n");
   assert.match(what, /^Error: S4: nobody asked for node "b"$/);
   const end = lines.pop() ?? "";
   assert.match(end, /^\(seed -?\d+, path [\d:]+, shrunk [1-9]\d* times\)$/);
-  const told = lines.map((line, index) => {
+  const texts = lines.map((line, index) => {
     assert.ok(line.startsWith(`${String(index).padStart(4)}. `), line);
     return line.slice(6);
   });
   assert.match(
-    told[0] ?? "",
+    texts[0] ?? "",
     /^a (private|shared|migratable) volume (in Kubernetes|of a driver alone) that /,
   );
-  // One who asks, and the arbiter, which reads and writes what it tells, and then what it decides.
-  const asked = told.filter((line) => line.includes(" asks for node "));
-  assert.equal(asked.length, 1, told.join("\n"));
+  // One who asks, and the arbiter, which reads and writes results, and then what it decides.
+  const asked = texts.filter((line) => line.includes(" asks for node "));
+  assert.equal(asked.length, 1, texts.join("\n"));
   assert.match(asked[0] ?? "", /^ticket "\w+" \([a-z-]+, \{.*\}\) asks for node "[ac]"$/);
-  assert.equal(told.at(-1), "the arbiter reads the tickets and is about to place-volume");
-  assert.ok(told.length <= 20, told.join("\n"));
+  assert.equal(texts.at(-1), "the arbiter reads the tickets and is about to place-volume");
+  assert.ok(texts.length <= 20, texts.join("\n"));
 });
 
 test("an arbiter that breaks nothing has no story", () => {

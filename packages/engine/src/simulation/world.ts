@@ -19,7 +19,7 @@ export interface SimNode {
   partitioned: boolean;
   /** Whether it can write to the volume now. */
   open: boolean;
-  /** It has a device that is cut off from the data. */
+  /** It has a device that is fenced from the data. */
   withheld: boolean;
   /** What its agent has read and is about to do. */
   pending: { step: AgentStep; version: number } | undefined;
@@ -30,7 +30,7 @@ interface Unpublish {
   nodeID: string;
 }
 
-/** One volume, its tickets and its nodes; every change is one step, and `story` tells them. */
+/** One volume, its tickets and its nodes; every change is one step, and `story` lists them. */
 export class World {
   volume: SimVolume;
   attachment: VolumeAttachment;
@@ -44,13 +44,13 @@ export class World {
   readonly kubernetes: SimKubernetes | undefined;
   /** The highest generation that each id ever had. */
   readonly generations = new Map<string, number>();
-  /** The number under which each id was judged last, and what it asked for. */
-  readonly judged = new Map<string, { generation: number; asked: string }>();
+  /** The number under which each id was evaluated last, and what it asked for. */
+  readonly evaluated = new Map<string, { generation: number; asked: string }>();
   /** The last number of tickets that went, and are forgotten. */
   readonly ended = new Map<string, number>();
   /** Tickets as somebody has saved them, to be applied again. */
   readonly saved = new Map<string, AttachmentTicket>();
-  /** Tickets that were written by hand and not looked at since. */
+  /** Tickets that were written by hand and not read since. */
   readonly handWritten = new Set<string>();
   readonly story: string[] = [];
   /** Of the image of a volume that migrates; elsewhere, whoever opened the volume has it. */
@@ -91,7 +91,7 @@ export class World {
     return this.node(nodeID).believed === "Ready" && ownerID === nodeID;
   }
 
-  /** What the arbiter sees when it looks now. */
+  /** What the arbiter sees when it reads now. */
   view(nodes: ReadonlyMap<string, NodeAgent>, volume: SimVolume = this.volume): ArbiterView {
     const { attachment, ownersGone, date } = this;
     const { nodeID = "" } = volume.spec;
@@ -120,7 +120,7 @@ export class World {
     return [...this.nodes].filter(([, { open }]) => open).map(([name]) => name);
   }
 
-  tell(line: string): void {
+  log(line: string): void {
     this.story.push(line);
   }
 

@@ -62,9 +62,9 @@ export interface BenchOptions {
   now?: () => Date;
   poolSize?: number;
   overcommit?: number;
-  /** Writers are held before the pool is full. */
+  /** Writers are frozen before the pool is full. */
   holdWriters?: boolean;
-  /** The test takes files away behind the agent's back: no event tells of what is due then. */
+  /** The test takes files away behind the agent's back: no event reports what is due then. */
   behindItsBack?: boolean;
   /** Done before anything starts; what it mounts below the folder is unmounted in the end. */
   prepare?: (bench: Bench) => Promise<void>;
@@ -210,7 +210,7 @@ export class Bench {
     return removeTickets(this.store, name, (ticket) => ticket.id === id);
   }
 
-  /** Every ticket that the volume had, in the order in which they came, once `stop` holds; `id type node`. */
+  /** Every ticket that the volume had, in the order in which they came, once `stop` is true; `id type node`. */
   async ticketsUntil(name: string, stop: (attachment: VolumeAttachment) => boolean): Promise<string[]> {
     const seen: string[] = [];
     await until(this.store, VolumeAttachments, name, (attachment) => {
@@ -242,7 +242,7 @@ export class Bench {
   }
 }
 
-/** Resolves with the object once the test holds for it; fails after a minute with what it was last. */
+/** Resolves with the object once the test is true of it; fails after a minute with what it was last. */
 export async function until<T extends KubeObject>(
   store: ObjectStore,
   resource: Resource<T>,

@@ -25,7 +25,7 @@ export interface ClusterPool {
   size?: number;
 }
 
-/** Long enough for an agent that was killed to be back before its devices are cut off, on any machine. */
+/** Long enough for an agent that was killed to be back before its devices are fenced, on any machine. */
 export const CLUSTER_LEASES: LeaseTimes = { durationMs: 30_000, safetyMs: 5_000 };
 
 /** Several nodes of one store on this machine, each with pools of its own; taken apart after the test. */

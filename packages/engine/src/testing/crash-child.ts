@@ -90,7 +90,7 @@ const phases: (() => Promise<unknown>)[] = [
   async () => {
     await mount("v-p-1");
     await writeFile(join(target("v-p-1"), "f"), "kept", { flush: true });
-    // A folder in use cannot be cut.
+    // A folder in use cannot be copied.
     if (!block) await host.mounts.unmount(target("v-p-1"));
   },
   async () => {

@@ -4,8 +4,8 @@ import { nodeConditions } from "../api/node-conditions.ts";
 /** As the observer of silent nodes writes it. */
 export function sayOfNode(state: "Suspect" | "Fenced"): (agent: NodeAgent) => void {
   return (agent) => {
-    const word = { state, reason: "Test", message: "a test says so" };
-    const conditions = nodeConditions(agent.status, word, new Date());
+    const report = { state, reason: "Test", message: "a test says so" };
+    const conditions = nodeConditions(agent.status, report, new Date());
     agent.status = { ...agent.status, state, conditions };
   };
 }

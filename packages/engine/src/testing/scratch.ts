@@ -7,7 +7,7 @@ import { shareLayout } from "../node/share/layout.ts";
 import { endServer } from "../node/share/server.ts";
 import { isImageId } from "../pools/image-id.ts";
 
-/** For processes that were told to end and have not let go yet. */
+/** For processes that were asked to end and have not closed their files yet. */
 const PATIENCE_MS = 3_000;
 
 /** What a test offers; a benchmark may offer it as well. */
@@ -24,7 +24,7 @@ export async function scratch(t: Hooks, host: Host): Promise<string> {
 export async function cleanUp(host: Host, dir: string): Promise<void> {
   const below = (path: string): boolean => path.startsWith(`${dir}/`);
   await endServers(host, join(dir, "state"));
-  // Volumes on pools on loops, from the top down; and what a process that is just ending still holds open is let go of
+  // Volumes on pools on loops, from the top down; and what a process that is just ending still has open is closed
   // a moment later.
   const deadline = Date.now() + PATIENCE_MS;
   for (let left = true, round = 0; left && (round < 4 || Date.now() < deadline); round++) {
@@ -40,9 +40,9 @@ export async function cleanUp(host: Host, dir: string): Promise<void> {
     }
     left = devices.size + mounts.length > 0;
   }
-  // A process that copied this machine's mounts has a hold on ours that nobody can end: not our folder any more.
-  const held = (await host.mounts.list()).filter((m) => below(m.target));
-  for (const { target } of held.reverse()) await host.exec.try("umount", ["--lazy", target]);
+  // A process that copied this machine's mounts keeps ours busy in a way that nobody can end: not our folder any more.
+  const mounts = (await host.mounts.list()).filter((m) => below(m.target));
+  for (const { target } of mounts.reverse()) await host.exec.try("umount", ["--lazy", target]);
   await rm(dir, { recursive: true, force: true });
 }
 

@@ -6,9 +6,9 @@ export interface AttacherRule {
   priority: number;
   /** An operator's or a Pod's use of the volume: the only tickets that others yield to. */
   workload: boolean;
-  /** When it gives up a volume that it already holds, for a workload on another node. */
+  /** When it gives up a volume that it already has, for a workload on another node. */
   yields: "never" | "always" | "when-waiting";
-  /** It makes a faulted volume whole again, so it may hold one. */
+  /** It makes a faulted volume whole again, so it may have one. */
   repairs?: true;
 }
 

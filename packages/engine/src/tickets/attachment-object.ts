@@ -6,7 +6,7 @@ import { type Volume, Volumes } from "../api/volume.ts";
 
 /**
  * The one attachment object of a volume: same name, owned by it, no ticket yet. For a volume that is attached it says
- * so, as the object must have been lost: then the arbiter looks for the holders before it decides anything.
+ * so, as the object must have been lost: then the arbiter finds the users before it decides anything.
  */
 export function newAttachment(volume: Volume): VolumeAttachment {
   const { name, uid = "" } = volume.metadata;
@@ -49,7 +49,7 @@ export async function ensureAttachment(
       return await store.create(VolumeAttachments, newAttachment(volume), options(signal));
     } catch (error) {
       if (!isAlreadyExists(error) && !isConflict(error)) throw error;
-      await retryPause(signal);
+      await retryBackoff(signal);
     }
   }
 }
@@ -89,9 +89,9 @@ export async function releaseAttachment(
 
 /**
  * Before reading again what another writer has just changed: a store may refuse a write for the sake of one that
- * readers do not see yet, and a loop without a pause would keep that one from finishing.
+ * readers do not see yet, and a loop without a backoff would keep that one from finishing.
  */
-export async function retryPause(signal: AbortSignal | undefined): Promise<void> {
+export async function retryBackoff(signal: AbortSignal | undefined): Promise<void> {
   await setTimeout(2, undefined, options(signal));
 }
 

@@ -8,7 +8,7 @@ export function digestOf({ type, nodeID, parameters = {} }: AttachmentTicket): s
 }
 
 /**
- * Whether the present result of a ticket is about the ticket as it is now. The number alone does not tell: who edits a
+ * Whether the present result of a ticket is about the ticket as it is now. The number alone is not enough: who edits a
  * ticket by hand leaves its number as it was. A status of an earlier version has no digests: there the number decides.
  */
 export function isEvaluated({ status }: VolumeAttachment, ticket: AttachmentTicket): boolean {
@@ -18,7 +18,7 @@ export function isEvaluated({ status }: VolumeAttachment, ticket: AttachmentTick
   return digest === undefined || digest === digestOf(ticket);
 }
 
-/** The highest number that was ever judged; 0 when what stands there cannot be true, so that it is written anew. */
+/** The highest number that was ever evaluated; 0 when what stands there cannot be true, so that it is written anew. */
 export function lastNumber({ metadata, status }: VolumeAttachment): number {
   const { generationCounter = 0 } = status ?? {};
   return generationCounter >= 0 && generationCounter <= (metadata.generation ?? 0) ? generationCounter : 0;

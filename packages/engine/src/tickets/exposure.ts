@@ -1,6 +1,6 @@
 import type { Volume } from "../api/volume.ts";
 
-/** Whether a node may have the volume's device open, as far as the record can tell. */
+/** Whether a node may have the volume's device open, as far as the record shows. */
 export function mayBeOpenOn(volume: Volume, nodeID: string): boolean {
   const wanted = volume.spec.nodeID ?? "";
   const { currentNodeID, currentMigrationNodeID } = volume.status ?? {};

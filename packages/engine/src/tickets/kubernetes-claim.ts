@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import type { AttachmentTicket } from "../api/attachment.ts";
 import { DRIVER_NAME } from "../api/names.ts";
 
-/** A Kubernetes VolumeAttachment that is about one of our volumes: Kubernetes' own word of who may use it. */
+/** A Kubernetes VolumeAttachment that is about one of our volumes: Kubernetes' own record of who may use it. */
 export interface KubernetesClaim {
   name: string;
   uid: string;
   /** Our node id of the Kubernetes node that it names. */
   nodeID: string;
-  /** Kubernetes has told the node that the device is there. */
+  /** Kubernetes has reported to the node that the device is there. */
   attached: boolean;
   /** On its way out: its detach has begun, or is about to. */
   deleting: boolean;

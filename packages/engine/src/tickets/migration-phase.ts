@@ -2,7 +2,7 @@ import type { Volume } from "../api/volume.ts";
 
 /**
  * How far a live migration is:
- * - `opening` (step 1 of 3): the target opens its device, cut off from the data;
+ * - `opening` (step 1 of 3): the target opens its device, fenced from the data;
  * - `ready` (2): both nodes have a device, the source's is the one that works;
  * - `moving` (3): confirmed; the source closes its device and hands its lease over, the target's comes to life;
  * - `closing`: rolled back, or taken away; the target closes what it has.
@@ -63,7 +63,7 @@ const STEPS: Readonly<Record<MigrationPhase, string | undefined>> = {
   closing: "rolling back",
 };
 
-/** For people: "step 2 of 3: a to b"; undefined when the volume does not migrate. */
+/** For messages: "step 2 of 3: a to b"; undefined when the volume does not migrate. */
 export function describeMigration(volume: Fields): string | undefined {
   const { phase, from, to } = migrationOf(volume);
   const step = STEPS[phase];

@@ -10,7 +10,7 @@ import { MOORING_API_VERSION } from "../api/names.ts";
 import { Snapshots } from "../api/snapshot.ts";
 import { Volumes } from "../api/volume.ts";
 
-/** Kinds whose objects may own a ticket, by `apiVersion/kind`. Their watches tell the arbiter when one is gone. */
+/** Kinds whose objects may own a ticket, by `apiVersion/kind`. Their watches wake the arbiter when one is gone. */
 export const OWNER_KINDS: Readonly<Record<string, Resource<KubeObject>>> = {
   [`${MOORING_API_VERSION}/Volume`]: Volumes,
   [`${MOORING_API_VERSION}/Snapshot`]: Snapshots,

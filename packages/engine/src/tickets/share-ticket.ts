@@ -4,7 +4,7 @@ import type { Volume } from "../api/volume.ts";
 import { ticketIdFor } from "./ticket-id.ts";
 import type { TicketRequest } from "./tickets.ts";
 
-/** Type of the ticket that holds a served volume on the node that serves it. */
+/** Type of the ticket that keeps a served volume on the node that serves it. */
 export const SHARE_TYPE = "share-manager-controller" satisfies AttacherType;
 
 /** The ticket of a volume's share manager on that node; it dies with the volume. */

@@ -33,12 +33,12 @@ export function summaryOf(
     nodeID: volume.status?.currentNodeID ?? "",
     satisfied: holders.length,
     waiting: Object.keys(results).length - holders.length,
-    holder: holderOf(holders),
+    holder: holderName(holders),
   };
 }
 
 /** The most important of them by name, the others by number. */
-function holderOf(holders: readonly AttachmentTicket[]): string {
+function holderName(holders: readonly AttachmentTicket[]): string {
   const [first, ...others] = [...holders].sort(
     (a, b) => ruleOf(b.type).priority - ruleOf(a.type).priority || (a.id < b.id ? -1 : 1),
   );

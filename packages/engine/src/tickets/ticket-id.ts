@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { AttacherType } from "../api/attachment.ts";
 
 /** Ticket id of an operator who named none. */
-export const PERSON_TICKET = "longhorn-ui";
+export const OPERATOR_TICKET = "longhorn-ui";
 
 /** What a key of an object map may have at most, as names have. */
 const LONGEST = 253;

@@ -5,10 +5,10 @@ import {
   type VolumeAttachment,
   VolumeAttachments,
 } from "../api/attachment.ts";
-import { ensureAttachment, retryPause } from "./attachment-object.ts";
+import { ensureAttachment, retryBackoff } from "./attachment-object.ts";
 import { isEvaluated } from "./digest.ts";
 
-/** A ticket as its holder asks for it; the rest is filled in when it is written. */
+/** A ticket as its owner asks for it; the rest is filled in when it is written. */
 export type TicketRequest = Omit<AttachmentTicket, "generation" | "createdAt"> & { createdAt?: string };
 
 /** A change of an attachment; without `next` there is nothing to write. */
@@ -75,7 +75,7 @@ export async function removeTickets(
   }
 }
 
-/** A ticket's result, or undefined when the arbiter has not judged the ticket as it is now. */
+/** A ticket's result, or undefined when the arbiter has not evaluated the ticket as it is now. */
 export function ticketStatus(attachment: VolumeAttachment, id: string): AttachmentTicketStatus | undefined {
   const ticket = attachment.spec.attachmentTickets?.[id];
   if (ticket === undefined || !isEvaluated(attachment, { ...ticket, id })) return undefined;
@@ -96,8 +96,8 @@ export function isSameRequest(present: AttachmentTicket, request: TicketRequest)
 }
 
 /**
- * Reads the attachment, lets `change` look at it and edit it, and writes unless somebody else has written meanwhile:
- * then again, so that what `change` has checked holds for what is written. Throws NotFound without such a Volume.
+ * Reads the attachment, lets `change` read and edit it, and writes unless somebody else has written meanwhile:
+ * then again, so that what `change` has checked is true of what is written. Throws NotFound without such a Volume.
  */
 export async function editTickets<R>(
   store: ObjectStore,
@@ -120,7 +120,7 @@ export async function editTickets<R>(
     } catch (error) {
       // Gone means that the object was one of an earlier volume of this name: the next round makes a new one.
       if (!isConflict(error) && !isNotFound(error)) throw error;
-      await retryPause(signal);
+      await retryBackoff(signal);
     }
   }
 }

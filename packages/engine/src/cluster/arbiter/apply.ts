@@ -6,7 +6,7 @@ import { emitEvents, reportLost } from "./events.ts";
 import type { ArbiterStep } from "./steps.ts";
 
 const afterTickets = failpoint("engine/arbiter/tickets-edited");
-const afterStatus = failpoint("engine/arbiter/verdicts-written");
+const afterStatus = failpoint("engine/arbiter/results-written");
 const afterPlacement = failpoint("engine/arbiter/volume-placed");
 
 /** Makes that change. Throws Conflict when somebody else was faster. */
@@ -25,7 +25,7 @@ export async function applyStep(
       await store.update(VolumeAttachments, step.attachment, { signal });
       afterTickets();
       break;
-    case "tell-tickets":
+    case "record-results":
       await store.updateStatus(VolumeAttachments, step.attachment, { signal });
       afterStatus();
       break;

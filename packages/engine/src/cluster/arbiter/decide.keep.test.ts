@@ -36,7 +36,7 @@ describe("keeping and giving up an attached volume", () => {
     assert.equal(placed({ ...on("a"), tickets: [ticket("c", "csi-attacher", "b")] }), "");
   });
 
-  test("jobs hold a volume without showing its device; workloads come and go beside them without a detach", () => {
+  test("jobs have a volume without showing its device; workloads come and go beside them without a detach", () => {
     const csi = ticket("c", "csi-attacher", "a", { parameters: { lastAttachedBy: "csi" } });
     const job = ticket("s", "volume-eviction-controller", "a", { parameters: { disableFrontend: "any" } });
     const mode = (setup: Setup) => {
@@ -56,22 +56,22 @@ describe("keeping and giving up an attached volume", () => {
     assert.deepEqual(mode({ ...hidden, tickets: [job, csi, restore] }), undefined);
   });
 
-  test("a faulted volume is held only by who mends it, without its device", () => {
+  test("only who repairs a faulted volume has it, without its device", () => {
     covers("LHA-055", "LHA-072");
     const faulted = { robustness: "faulted" as const };
     const csi = ticket("c", "csi-attacher", "a");
     const salvage = ticket("s", "salvage-controller", "a", { parameters: { disableFrontend: "true" } });
-    const held = { state: "attached" as const, currentNodeID: "a", ...faulted };
+    const opened = { state: "attached" as const, currentNodeID: "a", ...faulted };
     const mode = (setup: Setup) => decide(view(setup)).placement;
-    assert.equal(mode({ tickets: [csi, salvage], spec: { nodeID: "a" }, status: held })?.nodeID, "");
+    assert.equal(mode({ tickets: [csi, salvage], spec: { nodeID: "a" }, status: opened })?.nodeID, "");
     assert.equal(mode({ tickets: [csi], status: faulted }), undefined);
-    const mending = mode({ tickets: [csi, salvage], status: faulted });
-    assert.deepEqual([mending?.nodeID, mending?.disableFrontend], ["a", true]);
+    const repairing = mode({ tickets: [csi, salvage], status: faulted });
+    assert.deepEqual([repairing?.nodeID, repairing?.disableFrontend], ["a", true]);
     const hidden = { nodeID: "a", disableFrontend: true };
-    const inHand = { tickets: [csi, salvage], spec: hidden, status: { ...held, frontendDisabled: true } };
+    const inHand = { tickets: [csi, salvage], spec: hidden, status: { ...opened, frontendDisabled: true } };
     assert.equal(mode(inHand), undefined);
-    const told = decide(view(inHand)).results;
-    assert.deepEqual([told["s"]?.satisfied, told["c"]?.reason], [true, "VolumeFaulted"]);
+    const { results } = decide(view(inHand));
+    assert.deepEqual([results["s"]?.satisfied, results["c"]?.reason], [true, "VolumeFaulted"]);
     assert.equal(mode({ ...inHand, tickets: [csi] })?.nodeID, "");
   });
 
@@ -90,10 +90,10 @@ describe("keeping and giving up an attached volume", () => {
     ["eviction", ticket("x", "volume-eviction-controller", "a"), false],
     ["csi", ticket("x", "csi-attacher", "a"), false],
   ];
-  for (const [name, holder, yields] of YIELDING) {
+  for (const [name, present, yields] of YIELDING) {
     test(`${name} ${yields ? "yields to" : "is not interrupted by"} a workload on another node`, () => {
       covers("LHA-073");
-      const tickets = [holder, ticket("w", "csi-attacher", "b")];
+      const tickets = [present, ticket("w", "csi-attacher", "b")];
       const decision = decide(view({ ...on("a"), tickets }));
       assert.equal(decision.placement?.nodeID, yields ? "" : undefined);
       assert.equal(decision.results.x?.satisfied, !yields);

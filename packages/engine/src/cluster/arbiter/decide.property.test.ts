@@ -46,14 +46,14 @@ describe("any view", () => {
       },
       deleting: s.deleting,
     });
-  const holds = (property: (s: AnySetup, decision: Decision) => boolean) =>
+  const always = (property: (s: AnySetup, decision: Decision) => boolean) =>
     fc.assert(
       fc.property(anySetup, (s) => property(s, decide(build(s)))),
       { numRuns: 3000 },
     );
 
   test("the spec moves only from empty to a node or from a node to empty", () =>
-    holds(
+    always(
       (s, { placement }) =>
         placement === undefined ||
         (s.nodeID === "") !== (placement.nodeID === "") ||
@@ -61,7 +61,7 @@ describe("any view", () => {
     ));
 
   test("it attaches only a fully detached, healthy volume, to a ready node that a ticket names", () =>
-    holds((s, { placement }) => {
+    always((s, { placement }) => {
       if (placement === undefined || placement.nodeID === "" || placement.nodeID === s.nodeID) return true;
       const repairs = s.tickets.some((t) => ATTACHER_RULES[t.type].repairs === true);
       const ready = s.nodes[nodeIDs.indexOf(placement.nodeID)] === "Ready";
@@ -72,7 +72,7 @@ describe("any view", () => {
     }));
 
   test("a workload's volume is only taken away when it is faulted or its node is fenced", () =>
-    holds((s, { placement }) => {
+    always((s, { placement }) => {
       if (placement?.nodeID !== "" || s.robustness === "faulted") return true;
       const state = s.nodes[nodeIDs.indexOf(s.nodeID)];
       if (state === "Fenced" || state === "Gone") return true;
@@ -88,7 +88,7 @@ describe("any view", () => {
     }));
 
   test("satisfied tickets name one node, and the volume is attached there and stays", () =>
-    holds((s, { placement, results }) => {
+    always((s, { placement, results }) => {
       const satisfied = s.tickets.filter((t) => results[t.id]?.satisfied === true);
       if (satisfied.length === 0) return true;
       const stays =
@@ -98,11 +98,11 @@ describe("any view", () => {
       return stays && satisfied.every((t) => t.nodeID === s.nodeID);
     }));
 
-  test("every ticket has a verdict with a reason and a sentence", () =>
-    holds((s, { results }) => s.tickets.every((t) => (results[t.id]?.message.length ?? 0) > 0)));
+  test("every ticket has a result with a reason and a sentence", () =>
+    always((s, { results }) => s.tickets.every((t) => (results[t.id]?.message.length ?? 0) > 0)));
 
   test("the order in which tickets were added does not matter", () =>
-    holds((s, decision) => {
+    always((s, decision) => {
       assert.deepEqual(decide(build(s, [...s.tickets].reverse())), decision);
       return true;
     }));

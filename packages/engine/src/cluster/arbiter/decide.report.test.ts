@@ -5,24 +5,24 @@ import type { ShareManager } from "../../api/share-manager.ts";
 import { decide } from "./decide.ts";
 import { on, placed, type Setup, ticket, view } from "./testing/build-view.ts";
 
-describe("what a ticket is told", () => {
-  test("satisfied needs the node's own word and a volume that is not moving", () => {
+describe("the result of a ticket", () => {
+  test("satisfied needs the node's own record and a volume that is not moving", () => {
     covers("LHA-037");
     const tickets = [ticket("x", "csi-attacher", "a")];
-    const told = (setup: Setup) => decide(view({ ...setup, tickets })).results.x;
-    assert.equal(told(on("a"))?.satisfied, true);
-    assert.equal(told(on("a", "attaching"))?.reason, "Attaching");
+    const result = (setup: Setup) => decide(view({ ...setup, tickets })).results.x;
+    assert.equal(result(on("a"))?.satisfied, true);
+    assert.equal(result(on("a", "attaching"))?.reason, "Attaching");
     assert.equal(
-      told({ spec: { nodeID: "" }, status: { state: "attached", currentNodeID: "a" } })?.satisfied,
+      result({ spec: { nodeID: "" }, status: { state: "attached", currentNodeID: "a" } })?.satisfied,
       false,
     );
     assert.equal(
-      told({ spec: { nodeID: "a" }, status: { state: "detaching", currentNodeID: "a" } })?.satisfied,
+      result({ spec: { nodeID: "a" }, status: { state: "detaching", currentNodeID: "a" } })?.satisfied,
       false,
     );
   });
 
-  test("a ticket that wants the device while there is none is told so, with the holder's name", () => {
+  test("a ticket that wants the device while there is none says so, with the name of who has the volume", () => {
     covers("LHA-025");
     const hidden = ticket("h", "volume-restore-controller", "a", { parameters: { disableFrontend: "true" } });
     const setup = on("a");
@@ -36,7 +36,7 @@ describe("what a ticket is told", () => {
     assert.match(results.c?.message ?? "", /"h"/);
   });
 
-  test("a shared volume follows its share manager, and workloads are told when it is up", () => {
+  test("a shared volume follows its share manager, and the results of workloads say when it is up", () => {
     covers("LHA-060", "LHA-076");
     const tickets = [
       ticket("b", "csi-attacher", "b"),
@@ -45,22 +45,22 @@ describe("what a ticket is told", () => {
     ];
     const spec = { accessMode: "rwx" };
     assert.equal(placed({ tickets, spec }), "a");
-    const held = view({ tickets, spec: { ...spec, nodeID: "a" }, status: on("a").status ?? {} });
-    const told = (status: Partial<NonNullable<ShareManager["status"]>>) => {
+    const seen = view({ tickets, spec: { ...spec, nodeID: "a" }, status: on("a").status ?? {} });
+    const results = (status: Partial<NonNullable<ShareManager["status"]>>) => {
       const share: ShareManager = {
         ...{ apiVersion: "v1", kind: "ShareManager", metadata: { name: "v-1" }, spec: { nodeID: "a" } },
         status: { state: "running", nodeID: "a", endpoint: "nfs://a:1/v-1", ...status },
       };
-      return decide({ ...held, share }).results;
+      return decide({ ...seen, share }).results;
     };
     assert.deepEqual(
-      Object.values(told({})).map((v) => v.satisfied),
+      Object.values(results({})).map((v) => v.satisfied),
       [true, true, true],
     );
-    assert.equal(decide(held).results.b?.reason, "ShareNotReady");
-    assert.equal(told({ nodeID: "c" }).b?.satisfied, false);
+    assert.equal(decide(seen).results.b?.reason, "ShareNotReady");
+    assert.equal(results({ nodeID: "c" }).b?.satisfied, false);
     const error = { code: "FAILED_PRECONDITION", message: "ganesha.nfsd is not installed" };
-    const failed = told({ state: "error", error });
+    const failed = results({ state: "error", error });
     assert.match(failed.c?.message ?? "", /ganesha.nfsd is not installed/);
     assert.equal(failed["share-manager"]?.satisfied, true);
     assert.equal(decide(view({ tickets, spec })).results.b?.reason, "ShareNotReady");

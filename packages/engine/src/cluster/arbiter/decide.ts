@@ -5,7 +5,7 @@ import { indifferent, parametersFit, wantsDevice } from "../../tickets/frontend.
 import { ticketsOf } from "../../tickets/tickets-of.ts";
 import { ineligible, isFaulted, isFenced, mayRepair } from "./eligible.ts";
 import { evaluate } from "./evaluate.ts";
-import { flapsOf, pausedResults } from "./flaps.ts";
+import { backoffResults, flapsOf } from "./flaps.ts";
 import { confirmed, nextTarget } from "./migration/decide.ts";
 import { claimants, pick } from "./pick.ts";
 import { repair } from "./repair.ts";
@@ -14,21 +14,21 @@ import { type ArbiterView, type Decision, type Placement, placementOf } from "./
 const DETACHED: Placement = { nodeID: "", disableFrontend: false, lastAttachedBy: "" };
 
 /**
- * Who may hold the volume, and what every ticket is told. Pure: the same view always gives the same decision, in
+ * Who may have the volume, and the result of every ticket. Pure: the same view always gives the same decision, in
  * whatever order the tickets were added, and a second decision after the first was applied changes nothing.
  */
 export function decide(view: ArbiterView): Decision {
   const repaired = repair(view);
   const remove = endedTickets(view, repaired.own);
   const live = ticketsOf(view.attachment).filter((ticket) => !Object.hasOwn(remove, ticket.id));
-  const holders = claimants(view, live);
-  const wished = nextPlacement(view, holders);
+  const candidates = claimants(view, live);
+  const wished = nextPlacement(view, candidates);
   const flaps = flapsOf(view, live, wished);
-  const placement = flaps.pausedUntil === undefined ? wished : undefined;
+  const placement = flaps.backoffUntil === undefined ? wished : undefined;
   const number = unnumbered(view, live);
-  const results = evaluate(view, live, holders, placement ?? placementOf(view.volume));
-  const told = { ...results, ...pausedResults(view, holders, flaps), ...notEvaluated(remove, number) };
-  const decision: Decision = { repair: repaired, remove, number, flaps, results: told };
+  const results = evaluate(view, live, candidates, placement ?? placementOf(view.volume));
+  const all = { ...results, ...backoffResults(view, candidates, flaps), ...notEvaluated(remove, number) };
+  const decision: Decision = { repair: repaired, remove, number, flaps, results: all };
   return placement === undefined ? decision : { ...decision, placement };
 }
 
@@ -100,7 +100,7 @@ function deviceWanted(nodeID: string, tickets: readonly AttachmentTicket[]): boo
 }
 
 /**
- * The device is shown and hidden without a detach when all that hold the volume are content with both: a job goes on
+ * The device is shown and hidden without a detach when all that have the volume are content with both: a job goes on
  * while a workload comes or leaves, and an unpublish need not wait for the job.
  */
 function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[]): Placement | undefined {
@@ -114,7 +114,7 @@ function switchedFrontend(view: ArbiterView, tickets: readonly AttachmentTicket[
   const wanting = here.find(wantsDevice);
   const hidden = wanting === undefined;
   if (hidden === disableFrontend) return undefined;
-  // Whose device it is, should everything else that tells be lost.
+  // Whose device it is, should everything else that records it be lost.
   return { ...present, disableFrontend: hidden, lastAttachedBy: wanting?.parameters?.lastAttachedBy ?? "" };
 }
 
@@ -134,8 +134,8 @@ function mustDetach(view: ArbiterView, tickets: readonly AttachmentTicket[]): bo
 }
 
 /**
- * The node cannot write any more, or is silent and has not begun: an agent says `attaching` before it opens the
- * device, and that word is refused once the spec has changed.
+ * The node cannot write any more, or is silent and has not begun: an agent records `attaching` before it opens the
+ * device, and that write is refused once the spec has changed.
  */
 function mayLeave(view: ArbiterView, nodeID: string): boolean {
   const ready = view.nodes.get(nodeID)?.status?.state === "Ready";
@@ -156,10 +156,10 @@ function unnumbered(view: ArbiterView, live: readonly AttachmentTicket[]): Recor
   return numbers;
 }
 
-/** Its number stands for this request and no other: it is the one that was judged, or higher than all that ever were. */
+/** Its number stands for this request and no other: it is the one that was evaluated, or higher than all that ever were. */
 function isNumbered(attachment: VolumeAttachment, ticket: AttachmentTicket): boolean {
   const { id, generation = 0 } = ticket;
   if (generation < 1 || generation > (attachment.metadata.generation ?? 0) + 1) return false;
-  const judged = attachment.status?.attachmentTicketStatuses?.[id]?.generation === generation;
-  return judged ? isEvaluated(attachment, ticket) : generation > lastNumber(attachment);
+  const evaluated = attachment.status?.attachmentTicketStatuses?.[id]?.generation === generation;
+  return evaluated ? isEvaluated(attachment, ticket) : generation > lastNumber(attachment);
 }

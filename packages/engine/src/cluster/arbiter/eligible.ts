@@ -7,7 +7,7 @@ import type { TicketResult } from "../../tickets/result.ts";
 import type { ArbiterView } from "./view.ts";
 
 /**
- * Undefined when the ticket's node may hold the volume now, else why not. A ticket that is not eligible is never
+ * Undefined when the ticket's node may have the volume now, else why not. A ticket that is not eligible is never
  * picked, so a dead node cannot keep ready ones waiting.
  */
 export function ineligible(view: ArbiterView, ticket: AttachmentTicket): TicketResult | undefined {
@@ -54,7 +54,7 @@ function outOfReach({ volume, sharedBy }: ArbiterView, nodeID: string): string |
   return owner === "" || owner === nodeID ? undefined : `the volume's data is on node "${owner}"`;
 }
 
-/** The one thing that makes it safe to attach elsewhere without the node's own word: proof that it cannot write. */
+/** The one thing that makes it safe to attach elsewhere without the node's own record: proof that it cannot write. */
 export function isFenced(view: ArbiterView, nodeID: string): boolean {
   return isFencedNode(view.nodes.get(nodeID));
 }

@@ -11,7 +11,7 @@ const on = (nodeID: string, more: Setup = {}): Setup => ({
 const hidden = { parameters: { disableFrontend: "true" } };
 const either = { parameters: { disableFrontend: "any" } };
 
-/** Name, what is there, the ticket that asks, and what it is told. */
+/** Name, what is there, the ticket that asks, and its result. */
 const TOLD: [string, Setup, string, string, RegExp][] = [
   [
     "a snapshot that gives way learns for whom",
@@ -43,7 +43,7 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
     /without its device by ticket "h" \(volume-restore-controller\)/,
   ],
   [
-    "a ticket whose holder's node is silent learns that a fence would help, also while it detaches",
+    "a ticket that waits for a node that is silent says that a fence would help, also while it detaches",
     {
       tickets: [ticket("w", "csi-attacher", "b")],
       nodes: [node("a", "Suspect"), node("b")],
@@ -80,14 +80,14 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
     /number/,
   ],
   [
-    "an expired ticket is told that its time is over",
+    "the result of an expired ticket is that its time is over",
     on("a", { tickets: [ticket("w", "longhorn-api", "a", { expiresAt: NOW.toISOString() })] }),
     "w",
     "Expired",
     /over/,
   ],
   [
-    "a ticket without owner is told that its object is gone",
+    "the result of a ticket without owner is that its object is gone",
     on("a", { tickets: [ticket("w", "backup-controller", "a")], ownersGone: ["w"] }),
     "w",
     "OwnerGone",
@@ -95,7 +95,7 @@ const TOLD: [string, Setup, string, string, RegExp][] = [
   ],
 ];
 
-describe("what tickets are told while others have the volume", () => {
+describe("the results of tickets while others have the volume", () => {
   for (const [name, setup, id, reason, message] of TOLD) {
     test(name, () => {
       const result = decide(view(setup)).results[id];

@@ -15,33 +15,33 @@ const waiting = (reason: TicketReason, message: string): TicketResult => ({
 });
 
 /**
- * What every ticket is told, given where the volume will be after this decision. `satisfied` needs the placement, the
- * node's own word (`status`) and fitting parameters: in the pass that starts a detach nobody is satisfied any more.
+ * The result of every ticket, given where the volume will be after this decision. `satisfied` needs the placement, the
+ * node's own record (`status`) and fitting parameters: in the pass that starts a detach nobody is satisfied any more.
  */
 export function evaluate(
   view: ArbiterView,
   live: readonly AttachmentTicket[],
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): Record<string, TicketResult> {
   const results: Record<string, TicketResult> = {};
   for (const ticket of live) {
-    results[ticket.id] = holders.includes(ticket)
-      ? evaluateHolder(view, ticket, holders, placement)
-      : evaluateShared(view, holders, placement);
+    results[ticket.id] = candidates.includes(ticket)
+      ? evaluateCandidate(view, ticket, candidates, placement)
+      : evaluateShared(view, candidates, placement);
   }
   return results;
 }
 
 function evaluateShared(
   view: ArbiterView,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult {
-  const manager = holders.find((ticket) => ticket.type === SHARE_TYPE);
+  const manager = candidates.find((ticket) => ticket.type === SHARE_TYPE);
   if (manager === undefined) return waiting("ShareNotReady", "the volume's share has no node yet");
-  const held = evaluateHolder(view, manager, holders, placement);
-  if (!held.satisfied) return waiting("ShareNotReady", held.message);
+  const placed = evaluateCandidate(view, manager, candidates, placement);
+  if (!placed.satisfied) return waiting("ShareNotReady", placed.message);
   const { state = "stopped", nodeID, endpoint = "", error } = view.share?.status ?? {};
   const here = nodeID === manager.nodeID;
   if (here && state === "running" && endpoint !== "") {
@@ -52,31 +52,31 @@ function evaluateShared(
   return waiting("ShareNotReady", `node "${manager.nodeID}" is starting the volume's share${why}`);
 }
 
-function evaluateHolder(
+function evaluateCandidate(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult {
-  const moving = evaluateMigration(view, ticket, holders, placement);
+  const moving = evaluateMigration(view, ticket, candidates, placement);
   if (moving !== undefined) return moving;
   const kept = placement.nodeID === ticket.nodeID && (!isFaulted(view) || mayRepair(ticket));
-  if (kept) return evaluateHere(view, ticket, holders, placement);
+  if (kept) return evaluateHere(view, ticket, candidates, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
-  if (placement.nodeID === "") return evaluateDetached(view, ticket, holders);
-  return evaluateElsewhere(view, holders, placement);
+  if (placement.nodeID === "") return evaluateDetached(view, ticket, candidates);
+  return evaluateElsewhere(view, candidates, placement);
 }
 
 function evaluateHere(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult {
   const { nodeID, disableFrontend } = placement;
   if (!parametersFit(ticket, disableFrontend)) {
-    const keepers = keepersOf(holders, placement);
+    const keepers = keepersOf(candidates, placement);
     // One that would be content with both is not what this ticket waits for.
     const other = keepers.find((t) => !parametersFit(t, !disableFrontend)) ?? keepers[0];
     const mode = disableFrontend ? "without its device" : "with its device";
@@ -98,17 +98,17 @@ function evaluateHere(
   return waiting("Attaching", `node "${nodeID}" is opening the volume (${state ?? "new"})${why}`);
 }
 
-/** Nothing holds the volume, or it was taken away a moment ago. */
+/** No node has the volume, or it was taken away a moment ago. */
 function evaluateDetached(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
 ): TicketResult {
   const { state = "creating", currentNodeID = "", error } = view.volume.status ?? {};
   if (state === "creating") {
     return waiting("VolumeNotReady", error?.message ?? "the volume is still being created");
   }
-  const next = pick(view, holders);
+  const next = pick(view, candidates);
   const whom = next === undefined || next.id === ticket.id ? "" : `, for ticket "${next.id}" (${next.type})`;
   if (currentNodeID === ticket.nodeID) {
     return waiting("Detaching", `the volume is being detached from this node first${whom}`);
@@ -122,10 +122,10 @@ function evaluateDetached(
 
 function evaluateElsewhere(
   view: ArbiterView,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult {
-  const keepers = keepersOf(holders, placement);
+  const keepers = keepersOf(candidates, placement);
   const blocking = keepers.find((ticket) => !yieldsToWorkload(ticket)) ?? keepers[0];
   const silent = unfenced(view, placement.nodeID, by(blocking));
   if (silent !== undefined) return silent;
@@ -134,20 +134,20 @@ function evaluateElsewhere(
   return waiting(reason, `the volume is held on node "${placement.nodeID}"${by(blocking)}`);
 }
 
-/** A node that does not answer may still write, so only proof that it cannot ends the wait. */
-function unfenced(view: ArbiterView, nodeID: string, holder: string): TicketResult | undefined {
+/** A node that does not respond may still write, so only proof that it cannot ends the wait. */
+function unfenced(view: ArbiterView, nodeID: string, ticket: string): TicketResult | undefined {
   const state = nodeState(view, nodeID);
   if (state === "Ready" || isFenced(view, nodeID)) return undefined;
   return waiting(
     "NodeUnfenced",
-    `the volume is held${holder} on node "${nodeID}", which is ${state}: fence the node to move it`,
+    `the volume is held${ticket} on node "${nodeID}", which is ${state}: fence the node to move it`,
   );
 }
 
 /** The tickets that keep the volume where, and as, it is. */
-function keepersOf(holders: readonly AttachmentTicket[], placement: Placement): AttachmentTicket[] {
+function keepersOf(candidates: readonly AttachmentTicket[], placement: Placement): AttachmentTicket[] {
   const { nodeID, disableFrontend } = placement;
-  return holders.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
+  return candidates.filter((t) => t.nodeID === nodeID && parametersFit(t, disableFrontend));
 }
 
 function by(ticket: AttachmentTicket | undefined): string {

@@ -26,7 +26,7 @@ const WARNINGS: ReadonlySet<string> = new Set<TicketReason>([
   "Flapping",
 ]);
 
-/** What a write of the arbiter means, in words. Pure. */
+/** What a write of the arbiter means, as events. Pure. */
 export function eventsOf(
   view: Pick<ArbiterView, "attachment" | "volume">,
   write: ArbiterWrite,
@@ -34,7 +34,7 @@ export function eventsOf(
   switch (write.do) {
     case "edit-tickets":
       return editEvents(view.attachment, write.attachment);
-    case "tell-tickets":
+    case "record-results":
       return [
         ...resultEvents(view.attachment, write.attachment),
         ...stateEvents(view.attachment, write.attachment),
@@ -89,7 +89,7 @@ function editEvents(before: VolumeAttachment, after: VolumeAttachment): Attachme
     ...back.map((ticket) => ({
       type: "Warning" as const,
       reason: "TicketRestored",
-      message: `${subject(ticket)} was lost while its holder has the volume on node "${ticket.nodeID}"; it is back`,
+      message: `${subject(ticket)} was lost while the volume is in use on node "${ticket.nodeID}"; it is back`,
     })),
     ...gone.map((ticket) => ({
       type: "Normal" as const,

@@ -88,21 +88,21 @@ describe("a volume that is moved again and again", () => {
       scene.fault();
       scene.wait(1000);
     }
-    // Ten at once, then pauses of 10, 20, 40, 80, 160 and 300 seconds, in which nothing moves.
+    // Ten at once, then backoffs of 10, 20, 40, 80, 160 and 300 seconds, in which nothing moves.
     assert.ok(scene.moves.length <= MOST_MOVES + 2 * (6 + 11), `${scene.moves.length} moves in an hour`);
     assert.ok(scene.moves.length > MOST_MOVES, "it still tries");
   });
 
-  test("the tickets that wait for the end of a pause say so, and get the volume then", () => {
+  test("the tickets that wait for the end of a backoff say so, and get the volume then", () => {
     const scene = flapped();
     const { reason, message, lastTransitionTime } = scene.flapping ?? assert.fail("no condition");
     assert.equal(reason, "MovedTooOften");
     assert.match(message, /moved 10 times while its tickets and nodes stayed the same/);
     assert.ok(lastTransitionTime > NOW.toISOString());
-    const told = scene.status?.attachmentTicketStatuses?.["w"]?.conditions[0];
-    assert.deepEqual([told?.status, told?.reason], ["False", "Flapping"]);
-    const until = decide(scene.view).flaps.lookAgainAt ?? assert.fail("nobody looks again");
-    assert.match(told?.message ?? "", new RegExp(until.toISOString()));
+    const result = scene.status?.attachmentTicketStatuses?.["w"]?.conditions[0];
+    assert.deepEqual([result?.status, result?.reason], ["False", "Flapping"]);
+    const until = decide(scene.view).flaps.recheckAt ?? assert.fail("nobody reads again");
+    assert.match(result?.message ?? "", new RegExp(until.toISOString()));
     scene.wait(until.getTime() - scene.view.now.getTime() - 1);
     scene.settle();
     assert.equal(scene.volume.spec.nodeID, "");
@@ -114,10 +114,10 @@ describe("a volume that is moved again and again", () => {
 
   test("another ticket, or a node that comes back, is a reason to move at once", () => {
     const asked = flapped();
-    const other = ticket("person", "longhorn-api", "a", { generation: 2 });
+    const other = ticket("operator", "longhorn-api", "a", { generation: 2 });
     asked.view.attachment = {
       ...asked.view.attachment,
-      spec: { volume: "v-1", attachmentTickets: { person: other } },
+      spec: { volume: "v-1", attachmentTickets: { operator: other } },
     };
     asked.settle();
     assert.equal(asked.volume.status.state, "attached");
@@ -147,7 +147,7 @@ describe("a volume that is moved again and again", () => {
     const scene = flapped();
     scene.wait(MINUTE);
     scene.settle();
-    const until = decide(scene.view).flaps.lookAgainAt?.getTime();
+    const until = decide(scene.view).flaps.recheckAt?.getTime();
     assert.equal(until, scene.view.now.getTime() + CALM_MS);
     scene.wait(CALM_MS);
     scene.settle();
@@ -168,7 +168,7 @@ describe("a volume that is moved again and again", () => {
     assert.deepEqual([scene.volume.status.state, scene.moves.length], ["detached", moves + 1]);
   });
 
-  test("a count that a person made up keeps nobody waiting, and goes", () => {
+  test("a count that an operator made up keeps nobody waiting, and goes", () => {
     const scene = new Scene();
     scene.settle();
     const real = scene.status?.moves ?? assert.fail("nothing remembered");
@@ -222,9 +222,9 @@ describe("turns", () => {
     tickets.push(ticket("s0", "backup-controller", "b", { createdAt: at(0) }));
     for (let turn = 0; turn < 5; turn += 1) {
       const { placement } = decide(view({ tickets }));
-      const holder = tickets.find(({ nodeID }) => nodeID === placement?.nodeID);
-      if (holder?.id === "the-long-one") return;
-      tickets = tickets.filter((t) => t !== holder);
+      const placed = tickets.find(({ nodeID }) => nodeID === placement?.nodeID);
+      if (placed?.id === "the-long-one") return;
+      tickets = tickets.filter((t) => t !== placed);
       tickets.push(ticket(`s${turn + 1}`, "backup-controller", "b", { createdAt: at(turn + 1) }));
     }
     assert.fail("it never got its turn");

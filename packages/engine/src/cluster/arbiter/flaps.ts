@@ -9,10 +9,10 @@ import { type ArbiterView, type Flaps, type Placement, placementOf } from "./vie
  * a failed volume takes four.
  */
 export const MOST_MOVES = 10;
-/** A volume that did not move for so long starts afresh. Longer than any pause, or a pause would end the count. */
+/** A volume that did not move for so long starts afresh. Longer than any backoff, or a backoff would end the count. */
 export const CALM_MS = 600_000;
-const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 300_000;
+const FIRST_BACKOFF_MS = 10_000;
+const MAX_BACKOFF_MS = 300_000;
 
 /**
  * Counts the changes of the wanted node that come one after the other while the tickets and the health of their nodes
@@ -29,32 +29,32 @@ export function flapsOf(
   const basis = lazy(() => basisOf(view, live));
   const recent = known !== undefined && Date.parse(known.movedAt) > view.now.getTime() - CALM_MS;
   const before = recent && known.basis === basis() ? known : undefined;
-  const pausedUntil = before === undefined ? undefined : pauseOf(before, view, wished);
-  const next = pausedUntil === undefined ? (wished ?? placementOf(view.volume)) : placementOf(view.volume);
-  if (next.nodeID === (known?.nodeID ?? "")) return told(known, before, pausedUntil);
+  const backoffUntil = before === undefined ? undefined : backoffOf(before, view, wished);
+  const next = backoffUntil === undefined ? (wished ?? placementOf(view.volume)) : placementOf(view.volume);
+  if (next.nodeID === (known?.nodeID ?? "")) return flapsFrom(known, before, backoffUntil);
   const count = (before?.count ?? 0) + 1;
   const moves = { nodeID: next.nodeID, count, basis: basis(), movedAt: view.now.toISOString() };
-  return told(moves, moves, pausedUntil);
+  return flapsFrom(moves, moves, backoffUntil);
 }
 
-/** What tickets hear that would have got the volume now. */
-export function pausedResults(
+/** The results of tickets that would have got the volume now. */
+export function backoffResults(
   view: ArbiterView,
-  holders: readonly AttachmentTicket[],
-  { pausedUntil, message }: Flaps,
+  candidates: readonly AttachmentTicket[],
+  { backoffUntil, message }: Flaps,
 ): Record<string, TicketResult> {
-  if (pausedUntil === undefined) return {};
-  const able = holders.filter((ticket) => ineligible(view, ticket) === undefined);
-  const why = `${message}; this one at ${pausedUntil.toISOString()}`;
+  if (backoffUntil === undefined) return {};
+  const able = candidates.filter((ticket) => ineligible(view, ticket) === undefined);
+  const why = `${message}; this one at ${backoffUntil.toISOString()}`;
   return Object.fromEntries(
     able.map(({ id }) => [id, { satisfied: false, reason: "Flapping" as const, message: why }]),
   );
 }
 
-function told(
+function flapsFrom(
   moves: VolumeMoves | undefined,
   counted: VolumeMoves | undefined,
-  pausedUntil: Date | undefined,
+  backoffUntil: Date | undefined,
 ): Flaps {
   const remembered = moves === undefined ? {} : { moves };
   if (counted === undefined || counted.count < MOST_MOVES) {
@@ -62,18 +62,18 @@ function told(
   }
   const message = `the volume was moved ${counted.count} times while its tickets and nodes stayed the same, the last time at ${counted.movedAt}; every attach waits until it has been calm for ${CALM_MS / 60_000} minutes`;
   const calmAt = new Date(Date.parse(counted.movedAt) + CALM_MS);
-  const paused = pausedUntil === undefined ? {} : { pausedUntil };
-  return { ...remembered, flapping: true, message, ...paused, lookAgainAt: pausedUntil ?? calmAt };
+  const backoff = backoffUntil === undefined ? {} : { backoffUntil };
+  return { ...remembered, flapping: true, message, ...backoff, recheckAt: backoffUntil ?? calmAt };
 }
 
-function pauseOf(before: VolumeMoves, view: ArbiterView, wished: Placement | undefined): Date | undefined {
+function backoffOf(before: VolumeMoves, view: ArbiterView, wished: Placement | undefined): Date | undefined {
   const attaches = placementOf(view.volume).nodeID === "" && (wished?.nodeID ?? "") !== "";
-  // The record is written before the move: this one was counted, and had its pause.
+  // The record is written before the move: this one was counted, and had its backoff.
   const underWay = before.nodeID === wished?.nodeID;
   if (!attaches || underWay || before.count < MOST_MOVES) return undefined;
   const doublings = Math.min(10, Math.floor((before.count - MOST_MOVES) / 2));
-  const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** doublings);
-  const until = Date.parse(before.movedAt) + pause;
+  const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** doublings);
+  const until = Date.parse(before.movedAt) + backoff;
   return until > view.now.getTime() ? new Date(until) : undefined;
 }
 

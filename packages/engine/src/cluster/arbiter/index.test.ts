@@ -69,16 +69,16 @@ describe("the arbiter on a store", () => {
     });
   });
 
-  test("a deleted attachment object goes when nobody holds a ticket, and only then", () =>
+  test("a deleted attachment object goes when there is no ticket, and only then", () =>
     withArbiter(async ({ store, until }) => {
       await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
-      const held = await store.delete(VolumeAttachments, { name: "v-1" });
+      const deleted = await store.delete(VolumeAttachments, { name: "v-1" });
       await until.volume((v) => v.spec.nodeID === "a");
       await removeTickets(store, "v-1", () => true);
-      await until.attachment((a) => a !== undefined && a.metadata.uid !== held.metadata.uid);
+      await until.attachment((a) => a !== undefined && a.metadata.uid !== deleted.metadata.uid);
     }));
 
-  test("a ticket dies with the snapshot that owns it, and a person's at its expiry", () =>
+  test("a ticket dies with the snapshot that owns it, and an operator's at its expiry", () =>
     withArbiter(async ({ store, until }) => {
       const snapshot = await store.create(Snapshots, object("Snapshot", "s-1", { volume: "v-1", pool: "p" }));
       const owner = {
@@ -115,7 +115,7 @@ describe("the arbiter on a store", () => {
       });
       await store.create(ShareManagers, object("ShareManager", "v-1", { nodeID: "b", users: ["a"] }));
       await addTicket(store, "v-1", csi("t", "a"), { now: new Date() });
-      const held = await addTicket(store, "v-1", shareTicket(served, "b"), { now: new Date() });
+      const added = await addTicket(store, "v-1", shareTicket(served, "b"), { now: new Date() });
       await until.volume((v) => v.spec.nodeID === "b");
       await setStatus(store, { state: "attached", currentNodeID: "b" });
       const places: string[] = [];
@@ -126,14 +126,14 @@ describe("the arbiter on a store", () => {
       })();
       // As an operator does who edits the object: no service of ours is there to write it again.
       const tear = (attachment: VolumeAttachment): void => {
-        delete attachment.spec.attachmentTickets?.[held.id];
+        delete attachment.spec.attachmentTickets?.[added.id];
       };
       await mutate(store, VolumeAttachments, { name: "v-1" }, tear);
-      const back = await until.attachment((a) => a?.spec.attachmentTickets?.[held.id] !== undefined);
-      const { type, nodeID, owner, generation = 0 } = back?.spec.attachmentTickets?.[held.id] ?? {};
-      assert.deepEqual([type, nodeID, owner], [held.type, "b", held.owner]);
-      assert.ok(generation > (held.generation ?? 0));
-      await until.attachment((a) => a !== undefined && ticketStatus(a, held.id)?.satisfied === true);
+      const back = await until.attachment((a) => a?.spec.attachmentTickets?.[added.id] !== undefined);
+      const { type, nodeID, owner, generation = 0 } = back?.spec.attachmentTickets?.[added.id] ?? {};
+      assert.deepEqual([type, nodeID, owner], [added.type, "b", added.owner]);
+      assert.ok(generation > (added.generation ?? 0));
+      await until.attachment((a) => a !== undefined && ticketStatus(a, added.id)?.satisfied === true);
       assert.ok(
         places.every((place) => place === "b"),
         places.join(),

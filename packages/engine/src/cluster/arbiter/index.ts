@@ -39,7 +39,7 @@ export interface ArbiterOptions {
 }
 
 const DELETION_WAITS =
-  "the tickets of a volume stay as long as the volume: this object goes when nobody holds a ticket, and is made again";
+  "the tickets of a volume stay as long as the volume: this object goes when there is no ticket, and is made again";
 
 /** An arbiter that decides. */
 export interface Arbiter {
@@ -49,7 +49,7 @@ export interface Arbiter {
 
 /**
  * Keeps one VolumeAttachment per Volume, decides from its tickets where the volume may be, writes that into the
- * Volume's spec and tells every ticket why it is or is not satisfied. Resolves when it has seen all objects once.
+ * Volume's spec and records for every ticket why it is or is not satisfied. Resolves when it has seen all objects once.
  */
 export async function startArbiter(options: ArbiterOptions): Promise<Arbiter> {
   const { store, logger, signal, now = () => new Date() } = options;

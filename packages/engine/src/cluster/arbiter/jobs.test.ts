@@ -55,7 +55,7 @@ class Job {
     );
   }
 
-  /** Says first that it is done, then lets go: killed in between, the object is there to tell. */
+  /** Records first that it is done, then gives its ticket back: killed in between, the object is there to show it. */
   async end(): Promise<void> {
     await this.conclude();
     await removeTickets(this.#world.store, "v-1", ({ id }) => id === "job");
@@ -152,12 +152,12 @@ describe("bugs that a predecessor had with jobs, by their number there", () => {
 
 for (const type of JOBS) {
   describe(`the life of a ${type} job`, () => {
-    test("it holds a detached volume out of workloads' reach, and lets it go when it is done", () =>
+    test("it keeps a detached volume out of workloads' reach, and gives it back when it is done", () =>
       withArbiter(async (world) => {
         const job = new Job(world, type);
         await job.begin();
-        const held = await follow(world, "a");
-        assert.equal(held?.spec.disableFrontend, true);
+        const kept = await follow(world, "a");
+        assert.equal(kept?.spec.disableFrontend, true);
         await world.until.attachment(satisfied("job"));
         await job.end();
         await follow(world, "");
@@ -175,7 +175,7 @@ for (const type of JOBS) {
         await world.until.attachment((a) => satisfied("job")(a) && satisfied("w")(a));
       }));
 
-    test("a workload on another node is told what it waits for, and gets the volume in the end", () =>
+    test("a workload on another node sees what it waits for, and gets the volume in the end", () =>
       withArbiter(async (world) => {
         const job = new Job(world, type);
         await job.begin();
@@ -199,7 +199,7 @@ for (const type of JOBS) {
         }
       }));
 
-    test("its object is deleted while it works: the volume is let go", () =>
+    test("its object is deleted while it works: the volume is detached", () =>
       withArbiter(async (world) => {
         const job = new Job(world, type);
         await job.begin();

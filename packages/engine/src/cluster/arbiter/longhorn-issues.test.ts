@@ -24,9 +24,9 @@ interface Lists {
 describe("bugs that a predecessor had, by their number there", () => {
   test("13633: a ticket that strands the volume names itself, and ends at its expiry", () => {
     const parameters = { disableFrontend: "true" };
-    const person = ticket("ui", "longhorn-api", "a", { parameters, expiresAt: "2026-01-01T00:01:00Z" });
+    const operator = ticket("ui", "longhorn-api", "a", { parameters, expiresAt: "2026-01-01T00:01:00Z" });
     const setup = onA({
-      tickets: [person, ticket("w", "csi-attacher", "a")],
+      tickets: [operator, ticket("w", "csi-attacher", "a")],
       spec: { disableFrontend: true },
       status: { frontendDisabled: true },
     });

@@ -12,8 +12,8 @@ async function play(store: ObjectStore, signal: AbortSignal): Promise<Map<string
   const wishes = new Map<string, string[]>();
   const follow = async ({ metadata, spec, status }: Volume) => {
     const nodeID = spec.nodeID ?? "";
-    const told = wishes.get(metadata.name) ?? [""];
-    if (told.at(-1) !== nodeID) wishes.set(metadata.name, [...told, nodeID]);
+    const latest = wishes.get(metadata.name) ?? [""];
+    if (latest.at(-1) !== nodeID) wishes.set(metadata.name, [...latest, nodeID]);
     if ((status?.currentNodeID ?? "") === nodeID) return;
     const next = {
       state: nodeID === "" ? ("detached" as const) : ("attached" as const),

@@ -28,7 +28,7 @@ describe("a ticket ends with the object that owns it", () => {
       apiVersion,
       kind,
       metadata: { name, ...(resource.namespaced ? { namespace: "default" } : {}) },
-      // As much of a spec as the watches of these kinds look at.
+      // As much of a spec as the watches of these kinds read.
       ...{ spec: { source: {}, attacher: "other.example.com", nodeName: "x", volume: "v-0" } },
     });
 
@@ -69,7 +69,7 @@ describe("a ticket ends with the object that owns it", () => {
       await until.volume((v) => v.spec.nodeID === "");
     }));
 
-  test("a person's ticket needs no owner, and one of a kind that nobody knows stays", () =>
+  test("an operator's ticket needs no owner, and one of a kind that nobody knows stays", () =>
     withArbiter(async ({ store, until }) => {
       await addTicket(store, "v-1", { id: "p", type: "longhorn-api", nodeID: "a" }, { now: new Date() });
       const owner = { apiVersion: "x.example.com/v1", kind: "Thing", name: "t" };

@@ -9,19 +9,19 @@ import {
   ownerOf,
 } from "../../tickets/kubernetes-claim.ts";
 import { SHARE_TYPE, shareTicket } from "../../tickets/share-ticket.ts";
-import { PERSON_TICKET } from "../../tickets/ticket-id.ts";
+import { OPERATOR_TICKET } from "../../tickets/ticket-id.ts";
 import { ticketsOf } from "../../tickets/tickets-of.ts";
 import { type ArbiterView, placementOf, type Repair } from "./view.ts";
 
 /**
- * Finds what was lost: tickets of volumes that Kubernetes has attached, the holder of an attached volume whose object
+ * Finds what was lost: tickets of volumes that Kubernetes has attached, the user of an attached volume whose object
  * had to be made again, the ticket of the node that serves a volume to others, and the marks that protect the object.
  * Pure.
  */
 export function repair(view: ArbiterView): Repair {
   const add: Repair["add"] = {};
   if (view.volume.metadata.deletionTimestamp === undefined) {
-    for (const ticket of [...lostCsiTickets(view), ...lostHolder(view)]) add[ticket.id] ??= ticket;
+    for (const ticket of [...lostCsiTickets(view), ...ticketOfLostUser(view)]) add[ticket.id] ??= ticket;
   }
   // Also of a volume that is being deleted: that waits for those who use it.
   for (const ticket of lostServer(view, Object.values(add))) add[ticket.id] ??= ticket;
@@ -34,13 +34,13 @@ export function isWhole({ add, own, metadata }: Repair): boolean {
   return metadata === undefined && Object.keys(add).length === 0 && Object.keys(own).length === 0;
 }
 
-/** Kubernetes has told a node that the device is there: whoever took the ticket away, the device stays. */
+/** Kubernetes has reported to a node that the device is there: whoever took the ticket away, the device stays. */
 function lostCsiTickets(view: ArbiterView): AttachmentTicket[] {
-  const held = csiNodes(view.attachment);
+  const listed = csiNodes(view.attachment);
   // What is on its way to a node goes on as well when the object was lost.
   const moving = awaitsImport(view.attachment) ? placementOf(view.volume).nodeID : "";
   const lost = (view.claims ?? []).filter(
-    ({ attached, deleting, nodeID }) => (attached || nodeID === moving) && !deleting && !held.has(nodeID),
+    ({ attached, deleting, nodeID }) => (attached || nodeID === moving) && !deleting && !listed.has(nodeID),
   );
   return lost.map((claim) => csiTicket(view, claim.nodeID, ownerOf(claim)));
 }
@@ -63,16 +63,16 @@ function csiTicket(
 
 /**
  * A volume that is on a node while its attachment object never had a ticket: the object was lost, or comes from a
- * version that had none. Whoever held the volume goes on holding it.
+ * version that had none. Whoever had the volume keeps it.
  */
-function lostHolder(view: ArbiterView): AttachmentTicket[] {
+function ticketOfLostUser(view: ArbiterView): AttachmentTicket[] {
   const { volume, attachment, claims, now } = view;
   const { nodeID, disableFrontend, lastAttachedBy } = placementOf(volume);
   if (nodeID === "" || !awaitsImport(attachment)) return [];
   if (lastAttachedBy === "") {
     // A job's own: its service writes the ticket again. An operator's would never end.
     if (disableFrontend) return [];
-    // Its users' tickets hold no device, and the share's plan forgets the node while it sees none of them.
+    // Its users' tickets keep no device open, and the share's plan forgets the node while it sees none of them.
     if (isServed(volume)) return serverTicket(view, nodeID);
   }
   const known = ticketsOf(attachment).some((t) => t.nodeID === nodeID);
@@ -80,12 +80,12 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
   if (lastAttachedBy === "csi") {
     const { name, uid = "" } = volume.metadata;
     const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
-    // Where Kubernetes is, it would have told: then nobody wants the volume any more.
+    // Where Kubernetes is, it would have recorded it: then nobody wants the volume any more.
     return claims === undefined ? [csiTicket(view, nodeID, owner)] : [];
   }
   return [
     {
-      id: PERSON_TICKET,
+      id: OPERATOR_TICKET,
       type: "longhorn-api",
       nodeID,
       parameters: { disableFrontend: String(disableFrontend), lastAttachedBy: lastAttachedBy || "import" },
@@ -96,7 +96,7 @@ function lostHolder(view: ArbiterView): AttachmentTicket[] {
 }
 
 /**
- * Workloads' own tickets hold no served volume: without its share manager's the device would be closed under all of
+ * Workloads' own tickets keep no served volume attached: without its share manager's the device would be closed under all of
  * them. Who ends a share on purpose says so in its ShareManager first.
  */
 function lostServer(view: ArbiterView, restored: readonly AttachmentTicket[]): AttachmentTicket[] {
@@ -156,15 +156,15 @@ function repairedMetadata({ volume, attachment }: ArbiterView): VolumeAttachment
   const { metadata } = attachment;
   const { name, uid = "" } = volume.metadata;
   const { finalizers = [], labels = {}, ownerReferences = [], annotations = {} } = metadata;
-  const held = metadata.deletionTimestamp !== undefined || finalizers.includes(ARBITER_FINALIZER);
+  const complete = metadata.deletionTimestamp !== undefined || finalizers.includes(ARBITER_FINALIZER);
   const owned = ownerReferences.some((owner) => owner.uid === uid);
   const imported = annotations[IMPORT_ANNOTATION] === undefined;
-  if (held && owned && imported && labels[VOLUME_LABEL] === name) return undefined;
+  if (complete && owned && imported && labels[VOLUME_LABEL] === name) return undefined;
   const { [IMPORT_ANNOTATION]: _, ...rest } = annotations;
   const owner = { apiVersion: MOORING_API_VERSION, kind: "Volume", name, uid };
   return {
     ...metadata,
-    finalizers: held ? finalizers : [...finalizers, ARBITER_FINALIZER],
+    finalizers: complete ? finalizers : [...finalizers, ARBITER_FINALIZER],
     labels: { ...labels, [VOLUME_LABEL]: name },
     ownerReferences: owned ? ownerReferences : [...ownerReferences, owner],
     ...(imported ? {} : { annotations: rest }),

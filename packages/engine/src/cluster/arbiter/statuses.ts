@@ -50,8 +50,8 @@ function ticketStatusFrom(
   { generation, present }: { generation: number; present: AttachmentTicketStatus | undefined },
   now: Date,
 ): AttachmentTicketStatus {
-  const told = { type: "Satisfied", status: satisfied, reason, message };
-  return { id, satisfied, generation, conditions: [conditionFrom(told, present?.conditions, now)] };
+  const reported = { type: "Satisfied", status: satisfied, reason, message };
+  return { id, satisfied, generation, conditions: [conditionFrom(reported, present?.conditions, now)] };
 }
 
 function flapping(
@@ -65,15 +65,15 @@ function flapping(
 
 /** The time of the last transition stays as long as the status does. */
 function conditionFrom(
-  told: { type: string; status: boolean; reason: string; message: string },
+  reported: { type: string; status: boolean; reason: string; message: string },
   present: readonly Condition[] | undefined,
   now: Date,
 ): Condition {
-  const status = told.status ? ("True" as const) : ("False" as const);
-  const old = present?.find(({ type }) => type === told.type);
+  const status = reported.status ? ("True" as const) : ("False" as const);
+  const old = present?.find(({ type }) => type === reported.type);
   const since = old?.status === status && !Number.isNaN(Date.parse(old.lastTransitionTime)) ? old : undefined;
   const lastTransitionTime = since?.lastTransitionTime ?? `${now.toISOString().slice(0, 19)}Z`;
-  return { ...told, status, lastTransitionTime };
+  return { ...reported, status, lastTransitionTime };
 }
 
 /** Equal whatever the order of the fields, which a store may change. */

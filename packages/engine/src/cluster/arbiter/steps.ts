@@ -28,12 +28,12 @@ export function nextStep(reading: ArbiterReading): ArbiterStep | Outcome {
   const { view } = reading;
   const { attachment, volume } = view;
   const tickets = ticketsOf(attachment);
-  // A volume that is still on a node would look as if its holder had been lost with the object.
+  // A volume that is still on a node would seem as if its ticket had been lost with the object.
   const idle = tickets.length === 0 && (volume.spec.nodeID ?? "") === "";
   if (isDeleting(attachment) && idle) return release(attachment, false);
   const decision = decide(view);
   const write = nextWrite(view, decision);
-  return write === undefined ? untilNext(tickets, decision.flaps.lookAgainAt, view.now) : { ...write, view };
+  return write === undefined ? untilNext(tickets, decision.flaps.recheckAt, view.now) : { ...write, view };
 }
 
 /** Somebody else's finalizer may keep the object; its removal is a change that brings us back here. */
@@ -42,13 +42,13 @@ function release(attachment: VolumeAttachment, lost: boolean): ArbiterStep | Out
   return { do: "release-attachment", attachment, lost };
 }
 
-/** Until the next thing that no event tells: the end of a ticket's time, or of a pause. */
+/** Until the next thing that no event reports: the end of a ticket's time, or of a backoff. */
 function untilNext(
   tickets: readonly { expiresAt?: string }[],
-  lookAgainAt: Date | undefined,
+  recheckAt: Date | undefined,
   now: Date,
 ): Outcome {
-  const times = [...tickets.map((t) => Date.parse(t.expiresAt ?? "")), lookAgainAt?.getTime() ?? Number.NaN];
+  const times = [...tickets.map((t) => Date.parse(t.expiresAt ?? "")), recheckAt?.getTime() ?? Number.NaN];
   const ends = times.filter((end) => !Number.isNaN(end));
   return ends.length === 0 ? DONE : wait(Math.max(1, Math.min(...ends) - now.getTime()));
 }

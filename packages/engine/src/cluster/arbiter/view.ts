@@ -68,9 +68,9 @@ export interface Flaps {
   /** One sentence. */
   message: string;
   /** No attach before. Absent: no need to wait. */
-  pausedUntil?: Date;
-  /** When this is to be looked at again without any event. */
-  lookAgainAt?: Date;
+  backoffUntil?: Date;
+  /** When this is to be read again without any event. */
+  recheckAt?: Date;
 }
 
 /** What an attachment object lacks; everything in it is written before anything else is decided. */

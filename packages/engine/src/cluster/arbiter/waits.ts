@@ -1,6 +1,6 @@
 import type { TicketReason } from "../../tickets/result.ts";
 
-/** What would end the wait of a ticket that was told so; for people. */
+/** What would end the wait of a ticket with that reason; for messages. */
 export const WAITS: Readonly<Record<TicketReason, string>> = {
   Attached: "the ticket is satisfied: nothing to wait for",
   Attaching: "the node has opened the device",
@@ -23,7 +23,7 @@ export const WAITS: Readonly<Record<TicketReason, string>> = {
   Migrating: "one of the two tickets ends: the volume then stays on the node of the other",
   MigrationWaiting: "the step of the migration that the message names is done, or one of the tickets ends",
   GenerationPending: "at once: the arbiter numbers the ticket",
-  Flapping: "its pause is over, or a ticket or the health of a node changes",
+  Flapping: "its backoff is over, or a ticket or the health of a node changes",
   Expired: "the ticket's time is over: it is removed",
   OwnerGone: "the ticket's object is gone: it is removed",
 };

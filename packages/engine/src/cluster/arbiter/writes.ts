@@ -7,12 +7,12 @@ import type { ArbiterView, Decision, Placement } from "./view.ts";
 /** The one object that a step writes. */
 export type ArbiterWrite =
   | { do: "edit-tickets"; attachment: VolumeAttachment }
-  | { do: "tell-tickets"; attachment: VolumeAttachment }
+  | { do: "record-results"; attachment: VolumeAttachment }
   | { do: "place-volume"; volume: Volume };
 
 /**
  * The first change that a decision asks for; undefined when there is none. Results go before the placement: a kill
- * between the two leaves tickets that are told too early that they lost the volume, never one that believes it
+ * between the two leaves tickets whose results say too early that they lost the volume, never one that says it
  * still has it.
  */
 export function nextWrite(
@@ -26,7 +26,7 @@ export function nextWrite(
     return { do: "edit-tickets", attachment: { ...attachment, metadata, spec } };
   }
   const status = nextStatus({ volume, attachment, now }, decision);
-  if (status !== undefined) return { do: "tell-tickets", attachment: { ...attachment, status } };
+  if (status !== undefined) return { do: "record-results", attachment: { ...attachment, status } };
   if (decision.placement === undefined) return undefined;
   return { do: "place-volume", volume: placed(volume, decision.placement) };
 }

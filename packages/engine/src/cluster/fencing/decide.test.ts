@@ -24,10 +24,10 @@ function typed(state: "Fenced" | "Gone"): NodeAgent {
 
 /** What happened to the node -> what is said of it. */
 const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
-  ["it answers", { silentMs: 39_999 }, undefined],
-  ["it answers, and a person says that it is off", { silentMs: 0, outOfService: true }, undefined],
+  ["it responds", { silentMs: 39_999 }, undefined],
+  ["it responds, and an operator reports that it is off", { silentMs: 0, outOfService: true }, undefined],
   ["it is silent", {}, "Suspect"],
-  ["it is silent and holds a lease", { leases: [{ image: "v-1", leftMs: 1 }] }, "Suspect"],
+  ["it is silent and has a lease", { leases: [{ image: "v-1", leftMs: 1 }] }, "Suspect"],
   ["it is silent and its lease ran out", { leases: [{ image: "v-1", leftMs: 0 }] }, "Fenced"],
   [
     "one of its leases counts still",
@@ -39,7 +39,7 @@ const TABLE: readonly [string, Partial<FencingView>, string | undefined][] = [
     },
     "Suspect",
   ],
-  ["it is silent, and a person says that it is off", { outOfService: true }, "Fenced"],
+  ["it is silent, and an operator reports that it is off", { outOfService: true }, "Fenced"],
   ["it said good-bye", { agent: node("a", "Gone") }, undefined],
   ["it is fenced", { agent: node("a", "Fenced") }, undefined],
   ["it is called fenced, and has just beaten", { agent: node("a", "Fenced"), silentMs: 0 }, "Suspect"],
@@ -65,10 +65,10 @@ test("silence alone never fences a node", () => {
   const states = fc.constantFrom<NonNullable<NodeAgent["status"]>["state"]>("Ready", "Suspect");
   const leases = fc.array(fc.record({ image: fc.constant("v-1"), leftMs: fc.nat() }));
   fc.assert(
-    fc.property(states, fc.nat(), leases, (state, silentMs, held) => {
-      const word = decide(silent({ agent: node("a", state), silentMs, leases: held }));
-      if (word?.state !== "Fenced") return;
-      assert.ok(held.length > 0 && held.every(({ leftMs }) => leftMs === 0));
+    fc.property(states, fc.nat(), leases, (state, silentMs, counted) => {
+      const report = decide(silent({ agent: node("a", state), silentMs, leases: counted }));
+      if (report?.state !== "Fenced") return;
+      assert.ok(counted.length > 0 && counted.every(({ leftMs }) => leftMs === 0));
     }),
   );
 });

@@ -12,37 +12,37 @@ export interface FencingView {
   graceMs: number;
   /** An operator has said that the machine is off: taint `node.kubernetes.io/out-of-service`. */
   outOfService: boolean;
-  /** The leases of images that it holds, and how long each still counts. */
+  /** The leases of images that it has, and how long each still counts. */
   leases: readonly { image: string; leftMs: number }[];
 }
 
 /**
  * What is to be said of a node; undefined: nothing new. Only its own agent makes it Ready again. Silence makes it
  * Suspect and nothing more: it may still write. It is fenced when an operator says that it is off, or when every lease
- * that it holds is lost beyond doubt: its devices were cut off before that. Pure.
+ * that it has is lost beyond doubt: its devices were fenced before that. Pure.
  */
 export function decide(view: FencingView): NodeReport | undefined {
   const { agent, silentMs, graceMs, beaten } = view;
   const state = agent.status?.state;
   if (state === undefined) return undefined;
   if (silentMs < graceMs) return beaten ? contradiction(agent) : undefined;
-  // A state without its condition was typed by somebody, and tells nothing.
+  // A state without its condition was typed by somebody, and proves nothing.
   if (isFencedNode(agent)) return undefined;
-  const word = reportFor(view);
-  return word.state === state ? undefined : word;
+  const report = reportFor(view);
+  return report.state === state ? undefined : report;
 }
 
 /** A node is fenced after a long silence only: one that has just beaten was called that by somebody who knew nothing. */
 function contradiction(agent: NodeAgent): NodeReport | undefined {
   const { state } = agent.status ?? {};
-  // The last word of an agent comes right after a beat.
+  // The last report of an agent comes right after a beat.
   const wrong = state === "Fenced" || (state === "Gone" && !isFencedNode(agent));
-  const message = `its agent answers, and yet it was said to be ${state}`;
+  const message = `its agent responds, and yet it was reported as ${state}`;
   return wrong ? { state: "Suspect", reason: "HeartbeatFresh", message } : undefined;
 }
 
 function reportFor({ outOfService, leases, graceMs }: FencingView): NodeReport {
-  const silence = `the agent has not answered for ${Math.round(graceMs / 1000)} s`;
+  const silence = `the agent has not responded for ${Math.round(graceMs / 1000)} s`;
   if (outOfService) {
     return {
       state: "Fenced",
@@ -55,7 +55,7 @@ function reportFor({ outOfService, leases, graceMs }: FencingView): NodeReport {
       leases.length === 1 ? "the lease of its image" : `the leases of its ${leases.length} images`;
     return { state: "Fenced", reason: "LeasesLost", message: `${silence}, and ${images} ran out` };
   }
-  const held = leases.filter(({ leftMs }) => leftMs > 0).length;
-  const why = held === 0 ? "" : `, ${held} leases have not run out yet`;
+  const left = leases.filter(({ leftMs }) => leftMs > 0).length;
+  const why = left === 0 ? "" : `, ${left} leases have not run out yet`;
   return { state: "Suspect", reason: "HeartbeatStopped", message: `${silence}${why}` };
 }

@@ -10,7 +10,7 @@ import { engineRegistry } from "../../testing/agent.ts";
 import { scratch } from "../../testing/scratch.ts";
 import { OUT_OF_SERVICE, startFencing } from "./index.ts";
 
-test("a node that falls silent, and one that is fenced, are told in events of their agents", async (t) => {
+test("a node that falls silent, and one that is fenced, are reported in events of their agents", async (t) => {
   const host = createHost();
   const dir = await scratch(t, host);
   const registry = engineRegistry();
@@ -31,15 +31,15 @@ test("a node that falls silent, and one that is fenced, are told in events of th
     await fencing.done;
     await store.close();
   });
-  const told = (reason: string) =>
+  const emitted = (reason: string) =>
     eventually(`the event ${reason}`, async () =>
       (await store.list(Events)).items.some(
         (event) => event.reason === reason && event.involvedObject.name === "n" && event.type === "Warning",
       ),
     );
-  await told("NodeSuspect");
+  await emitted("NodeSuspect");
   const taint = { key: OUT_OF_SERVICE, effect: "NoExecute" as const };
   await store.update(Nodes, { ...kept, spec: { taints: [taint] } });
-  await told("NodeFenced");
+  await emitted("NodeFenced");
   assert.equal((await store.get(NodeAgents, { name: "n" })).status?.state, "Fenced");
 });

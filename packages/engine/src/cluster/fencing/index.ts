@@ -21,7 +21,7 @@ import { LEASE_TIMES, type LeaseTimes } from "../../leases/image-leases.ts";
 import { LeaseWatch } from "../../leases/lease-watch.ts";
 import { decide, type FencingView } from "./decide.ts";
 
-/** An operator's word that a machine is off and will not come back by itself. */
+/** An operator's report that a machine is off and will not come back by itself. */
 export const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 
 /** When silence counts, and for how long it is only suspicion. Times in milliseconds. */
@@ -37,10 +37,10 @@ export interface FencingOptions {
 }
 
 const DEFAULT_GRACE_MS = 40_000;
-const LOOK_EVERY_MS = 1000;
+const POLL_MS = 1000;
 
 /**
- * Watches the agents' signs of life and says which node is suspect, and which is fenced. Everything is measured from
+ * Watches the agents' heartbeats and reports which node is suspect, and which is fenced. Everything is measured from
  * when this process saw it, by its own clock: after a restart a node gets its whole time anew.
  */
 export async function startFencing(options: FencingOptions): Promise<{ done: Promise<void> }> {
@@ -64,7 +64,7 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
     if (agent !== undefined) listen(agent);
   });
   const events = new EventRecorder(store, { component: DRIVER_NAME, host: "fencing", logger });
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     for (const agent of agents.list()) {
       await evaluate({ ...options, events }, watch, agent, {
         heard: listen(agent),
@@ -74,8 +74,8 @@ export async function startFencing(options: FencingOptions): Promise<{ done: Pro
   };
   const done = (async () => {
     while (!signal.aborted) {
-      await look().catch((error: unknown) => logger.warn({ err: error }, "cannot look after silent nodes"));
-      await delay(LOOK_EVERY_MS, signal).catch(() => {});
+      await check().catch((error: unknown) => logger.warn({ err: error }, "cannot check for silent nodes"));
+      await delay(POLL_MS, signal).catch(() => {});
     }
     await Promise.all(informers);
   })();
@@ -98,7 +98,7 @@ async function evaluate(
 ): Promise<void> {
   const { name } = agent.metadata;
   const { safetyMs } = { ...LEASE_TIMES, ...times };
-  // Nothing is asked of the store about nodes that answer.
+  // The store is not read for nodes that respond.
   const silent = heard.silentMs >= graceMs;
   const leases = (silent ? await freshLeases(store, signal) : [])
     .filter((lease) => holderOf(lease) === name)
@@ -107,14 +107,14 @@ async function evaluate(
       leftMs: timeLeft(lease, watch.unchangedMs(lease), safetyMs),
     }));
   const outOfService = (node?.spec?.taints ?? []).some(({ key }) => key === OUT_OF_SERVICE);
-  const word = decide({ agent, ...heard, graceMs, outOfService, leases });
-  if (word === undefined) return;
+  const report = decide({ agent, ...heard, graceMs, outOfService, leases });
+  if (report === undefined) return;
   logger.warn(
-    { node: name, ...word },
-    silent ? "a node does not answer" : "a node was called lost and is not",
+    { node: name, ...report },
+    silent ? "a node does not respond" : "a node was reported lost and is not",
   );
-  if (await say(store, agent, { word, now: clock.now() }, signal))
-    events.event(agent, "Warning", `Node${word.state}`, word.message);
+  if (await write(store, agent, { report, now: clock.now() }, signal))
+    events.event(agent, "Warning", `Node${report.state}`, report.message);
 }
 
 /** From the store, not from the watch: a renewal that is under way to us must count. */
@@ -123,15 +123,15 @@ async function freshLeases(store: ObjectStore, signal: AbortSignal): Promise<Lea
   return (await listAll(store, Leases, { ...selection, signal })).items;
 }
 
-/** Written upon the version that was looked at: a heartbeat that comes first wins, and the answer is false. */
-async function say(
+/** Written upon the version that was read: a heartbeat that comes first wins, and the result is false. */
+async function write(
   store: ObjectStore,
   agent: NodeAgent,
-  { word, now }: { word: NodeReport; now: Date },
+  { report, now }: { report: NodeReport; now: Date },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const conditions = nodeConditions(agent.status, word, now);
-  const status = { ...agent.status, state: word.state, conditions };
+  const conditions = nodeConditions(agent.status, report, now);
+  const status = { ...agent.status, state: report.state, conditions };
   try {
     await store.updateStatus(NodeAgents, { ...agent, status }, { signal });
     return true;

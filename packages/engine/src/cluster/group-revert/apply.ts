@@ -11,7 +11,7 @@ const recorded = failpoint("engine/group-revert/recorded");
 const asked = failpoint("engine/group-revert/volume-asked");
 const committed = failpoint("engine/group-revert/committed");
 const ordered = failpoint("engine/group-revert/volume-ordered");
-const released = failpoint("engine/group-revert/volume-let-go");
+const released = failpoint("engine/group-revert/volume-released");
 const finished = failpoint("engine/group-revert/finalizer-removed");
 
 /** Makes the change that a decision asks for: one write, or the same one for every member, each of which may be repeated. */
@@ -34,7 +34,7 @@ export async function applyRevertStep(
       if (step.event !== undefined)
         events.event(revert, step.event.type, step.event.reason, step.status.message);
       return;
-    case "hold":
+    case "request":
       await forEach(context, view, (volume, member) => {
         // An operator's own restore is waited for.
         const busy = pendingRestore(volume) !== undefined;
@@ -52,7 +52,7 @@ export async function applyRevertStep(
         volume.spec.restoreFrom = orderOf(view, member, true);
       });
       return ordered();
-    case "let-go":
+    case "release":
       await forEach(context, view, (volume) => {
         if (isAsked(revert, volume)) delete volume.spec.restoreFrom;
       });

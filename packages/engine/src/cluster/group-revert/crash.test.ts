@@ -17,8 +17,8 @@ const host = createHost();
 const child = await bundleProgram(new URL("testing/crash-child.ts", import.meta.url));
 after(child.remove);
 
-/** Its own test: only a revert that fails lets go of members. */
-const ELSEWHERE = ["engine/group-revert/volume-let-go"];
+/** Its own test: only a revert that fails releases members. */
+const ELSEWHERE = ["engine/group-revert/volume-released"];
 const OF_THE_SWAP = ["engine/volume/image-restored", "engine/volume/restore-recorded"];
 
 async function live(dir: string, failpoint: string | undefined): Promise<unknown> {
@@ -48,7 +48,7 @@ describe("a group revert, killed", { concurrency: 2 }, () => {
   killEveryFailpoint(names, { everyday: 1 }, (name) => {
     test(`killed at ${name}, nothing has changed before the decision, and all members are back after it`, async (t) => {
       const dir = await scratch(t, host);
-      assert.equal(await live(dir, name), "SIGKILL", "the gap was not passed");
+      assert.equal(await live(dir, name), "SIGKILL", "the failpoint was not reached");
       const before = (await phase(dir)) ?? "Waiting";
       if (!["Reverting", "Complete"].includes(before)) assert.deepEqual(await present(dir), ["new", "new"]);
       assert.equal(await live(dir, undefined), 0, "3: not all have the old bytes");

@@ -1,15 +1,15 @@
 import { hasFinalizer, isDeleting } from "@mooring/store";
 import { pendingRestore } from "../../api/pending.ts";
 import { planOf } from "./plan.ts";
-import { type Saying, says, statusSaying } from "./statuses.ts";
+import { isReported, type RevertReport, statusReporting } from "./statuses.ts";
 import {
+  type EventToEmit,
   isAsked,
   isBack,
   isOver,
   type MemberView,
   type RevertStep,
   type RevertView,
-  type Told,
 } from "./view.ts";
 
 /** On a revert that has begun: it stays until its tickets are gone. */
@@ -19,8 +19,8 @@ type Outcome = { do: "done" } | { do: "wait"; afterMs?: number };
 const WAIT: Outcome = { do: "wait" };
 
 /**
- * The next step of a revert. All members are held first, and nothing is changed. One write decides. From there on every
- * member has its new bytes or is held until it has: nobody sees an old one beside a new one. Pure.
+ * The next step of a revert. All members are attached and kept first, and nothing is changed. One write decides. From there on every
+ * member has its new bytes or is kept until it has: nobody sees an old one beside a new one. Pure.
  */
 export function decide(view: RevertView): RevertStep | Outcome {
   const { revert } = view;
@@ -32,17 +32,17 @@ export function decide(view: RevertView): RevertStep | Outcome {
       : { do: "done" };
   }
   if (!hasFinalizer(revert, REVERT_FINALIZER)) return { do: "add-finalizer" };
-  return revert.status?.members === undefined ? planning(view) : holding(view);
+  return revert.status?.members === undefined ? planning(view) : requesting(view);
 }
 
 function planning(view: RevertView): RevertStep | Outcome {
   const plan = planOf(view);
   if (!Array.isArray(plan)) {
     if (plan.final) return fail(view, plan.reason, plan.message);
-    return say(view, { phase: "Waiting", reason: plan.reason, message: plan.message });
+    return reportOnce(view, { phase: "Waiting", reason: plan.reason, message: plan.message });
   }
   const message = `${plan.length} volumes are to go back`;
-  const status = statusSaying(view, { phase: "Waiting", reason: "Planned", message });
+  const status = statusReporting(view, { phase: "Waiting", reason: "Planned", message });
   const sourceUID = view.source?.groupSnapshot?.metadata.uid;
   const volumes = { total: plan.length, held: 0, reverted: 0 };
   return {
@@ -51,8 +51,8 @@ function planning(view: RevertView): RevertStep | Outcome {
   };
 }
 
-/** Nothing has changed yet, and nothing does before all are held. */
-function holding(view: RevertView): RevertStep | Outcome {
+/** Nothing has changed yet, and nothing does before all are kept. */
+function requesting(view: RevertView): RevertStep | Outcome {
   const { revert, members, rival } = view;
   for (const member of members) {
     const problem = unfit(member);
@@ -61,30 +61,34 @@ function holding(view: RevertView): RevertStep | Outcome {
   // Only the oldest takes anything: two that have a part each would wait for each other.
   if (rival !== undefined) {
     const message = `revert ${rival.name} of volume ${rival.volume} comes first`;
-    return say(view, { phase: "Waiting", reason: "OtherRevert", message });
+    return reportOnce(view, { phase: "Waiting", reason: "OtherRevert", message });
   }
   const busy = members.find(({ object }) => isBusy(view, object));
   if (busy !== undefined) {
     const message = `volume ${busy.volume} (claim ${busy.claim}) is being restored by itself`;
-    return say(view, { phase: "Waiting", reason: "OtherRestore", message });
+    return reportOnce(view, { phase: "Waiting", reason: "OtherRestore", message });
   }
   if (revert.status?.phase !== "Holding") {
-    return say(view, { phase: "Holding", reason: "Holding", message: "asks for all volumes" });
+    return reportOnce(view, { phase: "Holding", reason: "Holding", message: "asks for all volumes" });
   }
-  if (members.some(({ object }) => object !== undefined && !isAsked(revert, object))) return { do: "hold" };
+  if (members.some(({ object }) => object !== undefined && !isAsked(revert, object)))
+    return { do: "request" };
   const missing = members.filter(({ held }) => !held);
   if (missing.length === 0) {
     const message = `${members.length} volumes are held and go back now`;
-    return { do: "commit", status: statusSaying(view, { phase: "Reverting", reason: "Committed", message }) };
+    return {
+      do: "commit",
+      status: statusReporting(view, { phase: "Reverting", reason: "Committed", message }),
+    };
   }
   const message = `waits for ${missing.map(awaited).join("; ")}`;
-  const inUse = missing.some(({ holders }) => holders.length > 0);
-  const saying: Saying = { phase: "Holding", reason: inUse ? "InUse" : "Holding", message };
-  return say(view, saying, inUse ? { type: "Warning", reason: "InUse" } : undefined);
+  const inUse = missing.some(({ users }) => users.length > 0);
+  const report: RevertReport = { phase: "Holding", reason: inUse ? "InUse" : "Holding", message };
+  return reportOnce(view, report, inUse ? { type: "Warning", reason: "InUse" } : undefined);
 }
 
-function awaited({ volume, claim, holders }: MemberView): string {
-  const by = holders.length === 0 ? "" : ` held by ${holders.join(", ")}`;
+function awaited({ volume, claim, users }: MemberView): string {
+  const by = users.length === 0 ? "" : ` held by ${users.join(", ")}`;
   return `volume ${volume} (claim ${claim})${by}`;
 }
 
@@ -98,7 +102,7 @@ function unfit({
   snapshot,
   object,
   image,
-}: MemberView): Pick<Saying, "reason" | "message"> | undefined {
+}: MemberView): Pick<RevertReport, "reason" | "message"> | undefined {
   const subject = `volume ${volume} (claim ${claim})`;
   if (object === undefined || isDeleting(object)) {
     return { reason: "VolumeGone", message: `${subject} is gone, or is being deleted` };
@@ -142,7 +146,7 @@ function reverting(view: RevertView): RevertStep | Outcome {
   });
   if (late.length === 0) return WAIT;
   const message = `goes on until all are back, and keeps workloads off meanwhile: ${late.join("; ")}`;
-  return say(
+  return reportOnce(
     view,
     { phase: "Reverting", reason: "Retrying", message },
     { type: "Warning", reason: "Retrying" },
@@ -153,11 +157,11 @@ function isOrdered({ revert }: RevertView, volume: NonNullable<MemberView["objec
   return isAsked(revert, volume) && volume.spec.restoreFrom?.revert?.committed === true;
 }
 
-/** Members of one that has failed are let go of as they were. */
+/** Members of one that has failed are released as they were. */
 function ending({ revert, members }: RevertView): RevertStep | Outcome {
   const failed = revert.status?.phase === "Failed";
   const asked = members.some(({ object }) => object !== undefined && isAsked(revert, object));
-  if (failed && asked) return { do: "let-go" };
+  if (failed && asked) return { do: "release" };
   return hasFinalizer(revert, REVERT_FINALIZER) ? { do: "remove-finalizer" } : { do: "done" };
 }
 
@@ -165,10 +169,10 @@ function fail(view: RevertView, reason: string, message: string): RevertStep {
   return record(view, { phase: "Failed", reason, message }, { type: "Warning", reason: "RevertFailed" });
 }
 
-function say(view: RevertView, saying: Saying, event?: Told): RevertStep | Outcome {
-  return says(view, saying) ? WAIT : record(view, saying, event);
+function reportOnce(view: RevertView, report: RevertReport, event?: EventToEmit): RevertStep | Outcome {
+  return isReported(view, report) ? WAIT : record(view, report, event);
 }
 
-function record(view: RevertView, saying: Saying, event?: Told): RevertStep {
-  return { do: "record", status: statusSaying(view, saying), ...(event === undefined ? {} : { event }) };
+function record(view: RevertView, report: RevertReport, event?: EventToEmit): RevertStep {
+  return { do: "record", status: statusReporting(view, report), ...(event === undefined ? {} : { event }) };
 }

@@ -60,13 +60,15 @@ test("workloads keep a group until the last has left; then all members go back, 
   );
   await endWorkload(bench, "v-p-2");
   const done = await revertIn(store, "r", "Complete");
-  const held = done.status?.conditions?.filter(({ status }) => status === "True").map(({ type }) => type);
-  assert.deepEqual(held, ["Committed", "Complete"]);
+  const conditions = done.status?.conditions
+    ?.filter(({ status }) => status === "True")
+    .map(({ type }) => type);
+  assert.deepEqual(conditions, ["Committed", "Complete"]);
   assert.deepEqual(await contents(bench), ["old", "old"]);
   for (const volume of VOLUMES) await idle(bench, volume);
 });
 
-test("a revert that is deleted before it is decided lets go, and nothing has changed", async (t) => {
+test("a revert that is deleted before it is decided releases its volumes, and nothing has changed", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true, reverts: true });
   const { store } = bench;
   await changed(bench);
@@ -106,7 +108,7 @@ test("of two reverts one waits for the other; volumes that have grown keep their
   assert.deepEqual(await contents(bench), ["old", "old"]);
 });
 
-test("what cannot end well is refused with its reason, and nothing is held", async (t) => {
+test("what cannot end well is refused with its reason, and nothing is kept", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true, reverts: true });
   const { store } = bench;
   await changed(bench);

@@ -33,7 +33,7 @@ export interface GroupRevertOptions {
 
 /**
  * Puts groups of volumes back in place, see {@link VolumeGroupReverts}. One instance per cluster, beside the arbiter and
- * the data services, which hold the members. Begins when it has seen all objects once; nobody waits for that, since a
+ * the data services, which write the members' tickets. Begins when it has seen all objects once; nobody waits for that, since a
  * cluster may have no group snapshots at all.
  */
 export function startGroupReverts(options: GroupRevertOptions): { done: Promise<void> } {

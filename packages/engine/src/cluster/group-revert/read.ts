@@ -15,7 +15,7 @@ import { isAttachedTo } from "../../tickets/exposure.ts";
 import { ticketIdFor } from "../../tickets/ticket-id.ts";
 import { ticketStatus } from "../../tickets/tickets.ts";
 import type { RevertContext } from "./context.ts";
-import { holdersOf, podsByClaim } from "./holders.ts";
+import { podsByClaim, usersOf } from "./users.ts";
 import { isOver, type MemberView, type RevertView, type SourceView } from "./view.ts";
 
 /** Undefined: the revert is gone. What decides is read from the store itself, never from a cache that may be late. */
@@ -28,8 +28,8 @@ export async function readRevert(
   const revert = await getIfAny(reader.store, VolumeGroupReverts, { namespace, name }, context.signal);
   if (revert === undefined) return undefined;
   const planned = revert.status?.members;
-  const holding = !isOver(revert) && revert.status?.phase === "Holding";
-  const pods = holding
+  const requesting = !isOver(revert) && revert.status?.phase === "Holding";
+  const pods = requesting
     ? await podsByClaim(context.store, namespace, planned ?? [])
     : new Map<string, string[]>();
   const members = await Promise.all(
@@ -62,9 +62,9 @@ async function readMember(
   const away = nodeID !== "" && reader.over(informers.nodes, ready).get(nodeID) !== true;
   const satisfied = attachment !== undefined && ticketStatus(attachment, ticket)?.satisfied === true;
   const held = object !== undefined && satisfied && !away && isHidden(object, nodeID);
-  const holders = held ? [] : holdersOf(attachment, ticket, pods);
+  const users = held ? [] : usersOf(attachment, ticket, pods);
   const absent = away ? [`node ${nodeID}, which is not ready`] : [];
-  return { ...member, object, image, held, holders: [...holders, ...absent] };
+  return { ...member, object, image, held, users: [...users, ...absent] };
 }
 
 /** On the node, and where no workload can reach it. */

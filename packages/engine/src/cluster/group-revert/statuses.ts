@@ -4,7 +4,7 @@ import { isBack, type RevertView } from "./view.ts";
 
 type ConditionType = "Held" | "Committed" | "Complete" | "Failed";
 
-/** Which conditions hold in a phase, to be waited for with `kubectl wait`. */
+/** Which conditions are true in a phase, to be waited for with `kubectl wait`. */
 const TRUE: Readonly<Record<RevertPhase, readonly ConditionType[]>> = {
   Waiting: [],
   Holding: [],
@@ -14,16 +14,16 @@ const TRUE: Readonly<Record<RevertPhase, readonly ConditionType[]>> = {
 };
 const TYPES: readonly ConditionType[] = ["Held", "Committed", "Complete", "Failed"];
 
-/** What a revert's status says. */
-export interface Saying {
+/** What a revert's status reports. */
+export interface RevertReport {
   phase: RevertPhase;
-  /** One word in CamelCase. */
+  /** CamelCase. */
   reason: string;
   message: string;
 }
 
-/** The status that says it; what it said before stays where nothing has changed. */
-export function statusSaying(view: RevertView, { phase, reason, message }: Saying): RevertStatus {
+/** The status with the report; what it had before stays where nothing has changed. */
+export function statusReporting(view: RevertView, { phase, reason, message }: RevertReport): RevertStatus {
   const { revert, now } = view;
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const before = revert.status;
@@ -43,8 +43,8 @@ export function statusSaying(view: RevertView, { phase, reason, message }: Sayin
   };
 }
 
-/** True when the object says it already. */
-export function says({ revert, ...view }: RevertView, { phase, message }: Saying): boolean {
+/** True when the object has it already. */
+export function isReported({ revert, ...view }: RevertView, { phase, message }: RevertReport): boolean {
   const { status } = revert;
   const counts = view.members.length === 0 ? status?.volumes : count({ revert, ...view });
   const same = JSON.stringify(counts) === JSON.stringify(status?.volumes);
@@ -60,14 +60,14 @@ function count({ revert, members }: RevertView): NonNullable<RevertStatus["volum
 }
 
 function condition(
-  said: Pick<Condition, "type" | "status" | "reason" | "message">,
+  reported: Pick<Condition, "type" | "status" | "reason" | "message">,
   { revert, time }: { revert: VolumeGroupRevert; time: string },
 ): Condition {
-  const before = revert.status?.conditions?.find(({ type }) => type === said.type);
-  const lastTransitionTime = before?.status === said.status ? before.lastTransitionTime : time;
+  const before = revert.status?.conditions?.find(({ type }) => type === reported.type);
+  const lastTransitionTime = before?.status === reported.status ? before.lastTransitionTime : time;
   const { generation } = revert.metadata;
   return {
-    ...said,
+    ...reported,
     lastTransitionTime,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };

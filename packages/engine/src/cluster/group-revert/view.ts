@@ -12,7 +12,7 @@ export interface MemberView extends RevertMember {
   /** Ours alone: open on a ready node, by the ticket of its restore, where no workload reaches it. */
   held: boolean;
   /** Who has it instead: pods and tickets, or a node that is away. */
-  holders: string[];
+  users: string[];
 }
 
 /** Everything that a decision about a revert may depend on. */
@@ -35,7 +35,7 @@ export interface SourceView {
 }
 
 /** An event that goes with a status. */
-export interface Told {
+export interface EventToEmit {
   type: "Normal" | "Warning";
   reason: string;
 }
@@ -44,16 +44,16 @@ export interface Told {
 export type RevertStep =
   | { do: "add-finalizer" }
   | { do: "remove-finalizer" }
-  /** `event`: worth telling; the message is that of the status. */
-  | { do: "record"; status: RevertStatus; event?: Told }
-  /** Holds all members; changes nothing in them. */
-  | { do: "hold" }
+  /** `event`: to be emitted; the message is that of the status. */
+  | { do: "record"; status: RevertStatus; event?: EventToEmit }
+  /** Requests all members; changes nothing in them. */
+  | { do: "request" }
   /** The one write that decides. */
   | { do: "commit"; status: RevertStatus }
-  /** Tells every member's node. */
+  /** Requests it of every member's node. */
   | { do: "order" }
-  /** Lets go of members that stay as they were. */
-  | { do: "let-go" };
+  /** Releases members that stay as they were. */
+  | { do: "release" };
 
 /** What the Volume of a member is asked with; another revert of the same snapshot is another request. */
 export function requestOf({ metadata }: VolumeGroupRevert): string {

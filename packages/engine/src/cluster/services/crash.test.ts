@@ -41,7 +41,7 @@ describe("the engine's services, killed", { concurrency: 3 }, () => {
     test(`killed at ${name}, the next life ends the work and leaves no ticket and no device`, async (t) => {
       const dir = await scratch(t, host);
       const type = name.startsWith("engine/pool/folder") ? "directory" : "xfs";
-      assert.equal(await live(dir, type, name), "SIGKILL", "the gap was not passed");
+      assert.equal(await live(dir, type, name), "SIGKILL", "the failpoint was not reached");
       assert.equal(await live(dir, type, undefined), 0);
       const store = await LocalStore.open({ path: join(dir, "store"), registry: engineRegistry() });
       const leaks = await findLeaks({ store, host, stateDir: join(dir, "state") });

@@ -16,7 +16,7 @@ const JOBS: readonly AttacherType[] = [
 ];
 
 for (const type of JOBS) {
-  test(`${type}: its ticket holds a volume without a device, lets workloads come and go beside it, and dies with its owner`, async (t) => {
+  test(`${type}: its ticket keeps a volume attached without a device, lets workloads come and go beside it, and dies with its owner`, async (t) => {
     const bench = await Bench.open(t, "xfs", { tickets: true });
     await bench.createVolume("v-p-1");
     await bench.volume("v-p-1", "detached");
@@ -32,15 +32,15 @@ for (const type of JOBS) {
     const parameters = { disableFrontend: "any" };
     await addTicket(bench.store, "v-p-1", { id, type, nodeID: NODE, parameters, owner }, { now: new Date() });
     await bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, id)?.satisfied === true);
-    const held = await bench.volume("v-p-1", "attached");
-    assert.equal(held.status?.frontendDisabled, true);
+    const first = await bench.volume("v-p-1", "attached");
+    assert.equal(first.status?.frontendDisabled, true);
 
     await bench.ask("v-p-1");
     const shown = await bench.volume("v-p-1", "attached", ({ status }) => status?.frontendDisabled === false);
-    assert.equal(shown.status?.device, held.status?.device);
+    assert.equal(shown.status?.device, first.status?.device);
     await unpublish(bench, "v-p-1");
     const hidden = await bench.volume("v-p-1", "attached", ({ status }) => status?.frontendDisabled === true);
-    assert.equal(hidden.status?.device, held.status?.device);
+    assert.equal(hidden.status?.device, first.status?.device);
 
     await bench.deleted(Snapshots, "s-p-owner");
     await idle(bench, "v-p-1");

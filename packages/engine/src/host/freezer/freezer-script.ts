@@ -70,7 +70,7 @@ thaw_cgroup() {
   say thawed "$1"
 }
 
-# For holders that were killed.
+# For those that were killed.
 save_filesystem() {
   fsfreeze --unfreeze "$2" && say thawed "$1"
 }

@@ -16,7 +16,7 @@ const closed = member("v-2", { as: "unused" });
 function scripted(...reads: MemberUse[][]) {
   let count = 0;
   const read = async () => reads[Math.min(count++, reads.length - 1)] ?? [];
-  return { read, reads: () => reads, clock: { sleep: async () => {} } };
+  return { read, reads: () => count, clock: { sleep: async () => {} } };
 }
 
 test("a tool that has a raw device open in passing does not refuse a group", async () => {

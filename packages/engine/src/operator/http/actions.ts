@@ -12,11 +12,11 @@ import { type ACTIONS, volumeResource } from "./volume-resource.ts";
 
 type Action = (context: RestContext, volume: string, body: Body) => Promise<object>;
 
-/** `POST /v1/volumes/{name}?action=...`, by action; the answer is the body. */
+/** `POST /v1/volumes/{name}?action=...`, by action; the result is the body. */
 export const RUN: Readonly<Record<(typeof ACTIONS)[number], Action>> = {
   attach: async (context, volume, body) => {
     const { store, user, now, signal } = context;
-    requirePerson(text(body, "attacherType"));
+    requireOperatorType(text(body, "attacherType"));
     const hostId = text(body, "hostId");
     if (hostId === undefined) throw new EngineError("INVALID_ARGUMENT", "hostId has to name a node");
     const attachmentID = text(body, "attachmentID");
@@ -68,12 +68,12 @@ export async function show({ store, base, signal }: RestContext, name: string): 
   return volumeResource(volume, await getAttachment(store, name, signal), base);
 }
 
-/** Only people write tickets here; everybody else has a controller that does it for them. */
-function requirePerson(type: string | undefined): void {
+/** Only operators write tickets here; everybody else has a controller that does it for them. */
+function requireOperatorType(type: string | undefined): void {
   if (type === undefined || type === "longhorn-api") return;
   throw new EngineError(
     "PERMISSION_DENIED",
-    `tickets of type ${JSON.stringify(type)} are not written by people`,
+    `tickets of type ${JSON.stringify(type)} are not written by operators`,
     {
       hint: 'Leave attacherType out, or use "longhorn-api".',
     },

@@ -5,12 +5,12 @@ import type { ErrorResource } from "./resources.ts";
 import { ticketResource } from "./volume-resource.ts";
 
 /** HTTP status and JSON body. */
-export interface RestAnswer {
+export interface RestResponse {
   status: number;
   body: object;
 }
 
-/** HTTP status of the codes that people meet; all others are 500. */
+/** HTTP status of the codes that clients meet; all others are 500. */
 const STATUS: Partial<Record<EngineErrorCode, number>> = {
   INVALID_ARGUMENT: 400,
   PERMISSION_DENIED: 403,
@@ -35,13 +35,13 @@ const REASON: Readonly<Record<number, string>> = {
 type More = Pick<ErrorResource, "reason" | "detail" | "blockedBy">;
 
 /** An error in the form that clients of this API know. */
-export function failure(status: number, message: string, more: More = {}): RestAnswer {
+export function failure(status: number, message: string, more: More = {}): RestResponse {
   const body: ErrorResource = { type: "error", status, code: REASON[status] ?? "Error", message, ...more };
   return { status, body };
 }
 
-/** A failure as an answer; what nobody foresaw is thrown on, for the server to log. */
-export function answerOf(error: unknown): RestAnswer {
+/** A failure as a response; what nobody foresaw is thrown on, for the server to log. */
+export function responseTo(error: unknown): RestResponse {
   if (error instanceof EngineError) {
     const blocking =
       error instanceof BlockedByTickets ? error.tickets.map((t) => ticketResource(t, undefined)) : undefined;

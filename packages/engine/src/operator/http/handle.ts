@@ -4,16 +4,16 @@ import { Volumes } from "../../api/volume.ts";
 import { EngineError } from "../../errors.ts";
 import { RUN, show } from "./actions.ts";
 import { bodyOf } from "./body.ts";
-import { answerOf, failure, type RestAnswer } from "./errors.ts";
+import { failure, type RestResponse, responseTo } from "./errors.ts";
 import type { RestContext, RestRequest } from "./request.ts";
 import type { AttachmentsResource, CollectionResource, VolumeResource } from "./resources.ts";
 import { attachmentsResource, volumeResource } from "./volume-resource.ts";
 
 /**
  * `GET /v1/volumes[/NAME]`, `GET /v1/volumeattachments[/NAME]` and `POST /v1/volumes/NAME?action=ACTION`. Failures are
- * answers too: `{type: "error", status, code, message, detail}`. Throws only what nobody foresaw.
+ * responses too: `{type: "error", status, code, message, detail}`. Throws only what nobody foresaw.
  */
-export async function handleVolumes(request: RestRequest, context: RestContext): Promise<RestAnswer> {
+export async function handleVolumes(request: RestRequest, context: RestContext): Promise<RestResponse> {
   try {
     const [collection, name, ...rest] = request.path;
     const serve = COLLECTIONS[collection ?? ""];
@@ -26,7 +26,7 @@ export async function handleVolumes(request: RestRequest, context: RestContext):
     }
     return { status: 200, body: await serve(context, name) };
   } catch (error) {
-    return answerOf(error);
+    return responseTo(error);
   }
 }
 
@@ -34,7 +34,7 @@ async function act(
   { action = "", body }: RestRequest,
   context: RestContext,
   volume: string,
-): Promise<RestAnswer> {
+): Promise<RestResponse> {
   if (!Object.hasOwn(RUN, action)) {
     const known = Object.keys(RUN).join(", ");
     return failure(404, `volumes have no action ${JSON.stringify(action)}`, {

@@ -11,7 +11,7 @@ export interface RestRequest {
   body?: unknown;
 }
 
-/** What requests are answered with. */
+/** What handling a request needs. */
 export interface RestContext {
   store: ObjectStore;
   /** Who asks; the holder of tickets that name none. */

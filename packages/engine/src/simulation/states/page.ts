@@ -2,7 +2,7 @@ import { WAITS } from "../../cluster/arbiter/waits.ts";
 import type { AttachmentAction, Place } from "../../node/volume/attachment-table.ts";
 import { ATTACHER_RULES } from "../../tickets/attacher-types.ts";
 import type { LifeAction } from "./life.ts";
-import { type Answer, PLACES, type StateRow, stateRows } from "./rows.ts";
+import { type ArbiterAction, PLACES, type StateRow, stateRows } from "./rows.ts";
 
 const AGENT: Readonly<Record<AttachmentAction | LifeAction, string>> = {
   make: "makes the image, then records `detached`, its size and no current node",
@@ -16,10 +16,14 @@ const AGENT: Readonly<Record<AttachmentAction | LifeAction, string>> = {
 };
 
 const NODE: Readonly<Record<Place, string>> = { nowhere: "empty", here: "this node", elsewhere: "another" };
-const SPEC: Readonly<Record<Answer["spec"], string>> = { keep: "–", clear: "clears it", set: "sets it" };
+const SPEC: Readonly<Record<ArbiterAction["spec"], string>> = {
+  keep: "–",
+  clear: "clears it",
+  set: "sets it",
+};
 
-function cell({ spec, told }: Answer): string {
-  return told === undefined ? SPEC[spec] : `${SPEC[spec]}; \`${told}\``;
+function cell({ spec, reason }: ArbiterAction): string {
+  return reason === undefined ? SPEC[spec] : `${SPEC[spec]}; \`${reason}\``;
 }
 
 const HEADER = `# Attachment states
@@ -31,10 +35,10 @@ the same rows. Two loops work on a volume and never on the same field:
 - the **agent** of a node opens and closes the device and writes \`status.state\` and \`status.currentNodeID\`, which is set
   only when the device is open and cleared only when it is closed.
 
-"This node" is the node whose agent is looked at. The columns of the arbiter say what it does to \`spec.nodeID\` when there
-is no ticket, a workload's ticket for this node, or one for another node only, and what that ticket is told. In the
+"This node" is the node whose agent is described. The columns of the arbiter say what it does to \`spec.nodeID\` when there
+is no ticket, a workload's ticket for this node, or one for another node only, and the reason in its result. In the
 last column the data have failed and there is a ticket for the wanted node. A new volume is \`creating\` until its image
-is there, one that goes is \`deleting\` from the moment nobody holds it: whatever else its record says then, nothing is
+is there, one that goes is \`deleting\` from the moment nobody has it: whatever else its record says then, nothing is
 placed and nothing is opened.
 `;
 

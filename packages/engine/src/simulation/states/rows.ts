@@ -13,7 +13,7 @@ import { newAttachment } from "../../tickets/attachment-object.ts";
 import type { TicketReason } from "../../tickets/result.ts";
 import { type LifeAction, liveOn } from "./life.ts";
 
-/** The node whose agent is looked at, and one that is not. */
+/** The node whose agent is described, and one that is not. */
 export const HERE = "here";
 /** Name of the other node. */
 export const ELSEWHERE = "elsewhere";
@@ -33,10 +33,10 @@ export const CASES = {
 /** One of the cases that are gone through. */
 export type Case = keyof typeof CASES;
 
-/** What the arbiter does to `spec.nodeID`, and what it tells a ticket for the case's node. */
-export interface Answer {
+/** What the arbiter does to `spec.nodeID`, and the result of a ticket for the case's node. */
+export interface ArbiterAction {
   spec: "keep" | "clear" | "set";
-  told: TicketReason | undefined;
+  reason: TicketReason | undefined;
 }
 
 /** One combination of `spec.nodeID`, `status.currentNodeID` and `status.state`. */
@@ -46,9 +46,9 @@ export interface StateRow {
   state: VolumeState;
   /** The agent of the node where the data is. */
   agent: AttachmentAction | LifeAction;
-  arbiter: Readonly<Record<Case, Answer>>;
+  arbiter: Readonly<Record<Case, ArbiterAction>>;
   /** With a ticket for the wanted node, when the volume's data fail. */
-  faulted: Answer;
+  faulted: ArbiterAction;
 }
 
 /** Every combination, from the table that the agents run and the function that the arbiter runs. */
@@ -60,7 +60,7 @@ export function stateRows(): StateRow[] {
 
 function rowOf(wanted: Place, current: Place, state: VolumeState): StateRow {
   const ask = (nodes: readonly string[], more: Partial<VolumeStatus> = {}) =>
-    answerOf(viewOf({ wanted, current, state }, nodes, more), nodes[0]);
+    actionOf(viewOf({ wanted, current, state }, nodes, more), nodes[0]);
   return {
     ...{ wanted, current, state },
     agent: agentOf(wanted, current, state),
@@ -74,10 +74,10 @@ function agentOf(wanted: Place, current: Place, state: VolumeState): StateRow["a
   return liveOn(viewOf({ wanted, current, state }, []).volume, HERE).action;
 }
 
-function answerOf(view: ArbiterView, asker: string | undefined): Answer {
+function actionOf(view: ArbiterView, asker: string | undefined): ArbiterAction {
   const { placement, results } = decide(view);
   const spec = placement === undefined ? "keep" : placement.nodeID === "" ? "clear" : "set";
-  return { spec, told: asker === undefined ? undefined : results[asker]?.reason };
+  return { spec, reason: asker === undefined ? undefined : results[asker]?.reason };
 }
 
 const FAULT: VolumeSalvage = {

@@ -69,7 +69,7 @@ describe("every combination of wanted node, current node and state", () => {
         const { action, end } = liveOn(view.volume, HERE);
         assert.deepEqual([action, end === undefined], [row.agent, state === "deleting"]);
         if (end === undefined) return;
-        // As in a shared pool: whoever made it lets go of it.
+        // As in a shared pool: whoever made it releases it.
         const { ownerID: _, ...made } = end.status ?? { state: "detached" };
         const [asker = ""] = CASES[tickets];
         const { status, spec } = settle({ ...view, volume: { ...end, status: made } }, "");

@@ -85,7 +85,7 @@ describe("import: what is attached stays attached", () => {
     }, true);
   });
 
-  test("one attached by a person gets a person's ticket, with its front end as it is", () => {
+  test("one attached by an operator gets an operator's ticket, with its front end as it is", () => {
     covers("LHA-064");
     return withStore(async ({ store, until, start }) => {
       const volume = await createVolume(store, "v-1", "a", "ann");
@@ -102,7 +102,7 @@ describe("import: what is attached stays attached", () => {
     }, true);
   });
 
-  test("a served volume gets its server's ticket, and no person's, wherever its users are", () =>
+  test("a served volume gets its server's ticket, and no operator's, wherever its users are", () =>
     withStore(async ({ store, until, start }) => {
       const volume = await createVolume(store, "v-1", "a");
       await store.update(Volumes, { ...volume, spec: { ...volume.spec, accessMode: "rwx" } });
@@ -117,7 +117,7 @@ describe("import: what is attached stays attached", () => {
       assert.equal(attachmentTickets[server]?.owner?.kind, "Volume");
     }, true));
 
-  test("what a job has open without a front end is not given to a person, who would keep it for ever", () =>
+  test("what a job has open without a front end is not given to an operator, who would keep it for ever", () =>
     withStore(async ({ store, until, start }) => {
       const volume = await createVolume(store, "v-1", "a");
       await store.update(Volumes, { ...volume, spec: { ...volume.spec, disableFrontend: true } });
@@ -177,7 +177,7 @@ describe("import: what is attached stays attached", () => {
     }
   });
 
-  test("a second ticket that comes first does not make the import forget the holder", () =>
+  test("a second ticket that comes first does not make the import forget the first", () =>
     withStore(async ({ store, until, start }) => {
       await createVolume(store, "v-1", "a", "csi");
       await createKubernetesAttachment(store, "v-1", "a");
@@ -214,7 +214,7 @@ describe("healing: nobody loses a device by an edit", () => {
     await store.updateStatus(KubeVolumeAttachments, { ...attached, status: { attached: true } });
   };
 
-  test("a person who deletes the ticket of a running Pod gets it back, with the reason", () =>
+  test("an operator who deletes the ticket of a running Pod gets it back, with the reason", () =>
     withArbiter(async (world) => {
       const { store, until } = world;
       await inUse(world);
@@ -224,7 +224,7 @@ describe("healing: nobody loses a device by an edit", () => {
       });
       assert.match(
         (await until.event("TicketRestored")).message ?? "",
-        /was lost while its holder has the volume/,
+        /was lost while the volume is in use/,
       );
     }, true));
 

@@ -67,9 +67,9 @@ export class KubernetesWatch {
     const cached = volumes
       .byIndex("handle", volume)
       .flatMap(({ metadata }) => attachments.byIndex("volume", metadata.name));
-    const held = tickets.filter(isOwnedByKubernetes).map(({ owner }) => owner?.name ?? "");
+    const owned = tickets.filter(isOwnedByKubernetes).map(({ owner }) => owner?.name ?? "");
     const usual = nodeIDs.filter((nodeID) => nodeID !== "").map((nodeID) => csiTicketId(volume, nodeID));
-    const names = new Set([...cached.map(({ metadata }) => metadata.name), ...held, ...usual]);
+    const names = new Set([...cached.map(({ metadata }) => metadata.name), ...owned, ...usual]);
     const claims: KubernetesClaim[] = [];
     for (const name of [...names].sort()) {
       const known = attachments.get(name);
@@ -79,8 +79,8 @@ export class KubernetesWatch {
         : await getIfAny(reader.store, KubeVolumeAttachments, { name }, signal);
       if (attachment === undefined || attachment.spec.attacher !== DRIVER_NAME) continue;
       const handle = handleFor(attachment, volumes);
-      // Without its PersistentVolume only the usual name tells whose attachment it is.
-      const ours = handle === undefined ? usual.includes(name) || held.includes(name) : handle === volume;
+      // Without its PersistentVolume only the usual name shows whose attachment it is.
+      const ours = handle === undefined ? usual.includes(name) || owned.includes(name) : handle === volume;
       if (ours) claims.push(claimFrom(attachment));
     }
     return claims;

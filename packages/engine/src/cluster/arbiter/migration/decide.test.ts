@@ -28,7 +28,7 @@ function moving(wanted: string, open: string, tickets: AttachmentTicket[], more:
   });
 }
 
-/** Where the decision leaves the volume, as `wanted>moving to`, and what the tickets are told. */
+/** Where the decision leaves the volume, as `wanted>moving to`, and the results of the tickets. */
 function decided(seen: ReturnType<typeof view>): [string, ...TicketReason[]] {
   const { placement, results } = decide(seen);
   const { nodeID = "", migrationNodeID = "" } =
@@ -78,8 +78,8 @@ describe("live migration", () => {
       { accessMode: "rwo" },
       { volumeMode: "Filesystem" as const },
     ]) {
-      const [where, , told] = decided(moving("a", "a", [onA, onB], { spec }));
-      assert.deepEqual([where, told], ["a", "BlockedByUninterruptible"]);
+      const [where, , reason] = decided(moving("a", "a", [onA, onB], { spec }));
+      assert.deepEqual([where, reason], ["a", "BlockedByUninterruptible"]);
     }
   });
 
@@ -117,9 +117,9 @@ describe("live migration", () => {
   });
 
   test("11479, 6642: a rolled back migration begins anew only when the target has closed its device", () => {
-    const early = decide(moving("a", "a+b", [onA, onB]));
-    assert.equal(early.placement, undefined);
-    assert.match(early.results["wb"]?.message ?? "", /node "b" has not closed its device yet/);
+    const waiting = decide(moving("a", "a+b", [onA, onB]));
+    assert.equal(waiting.placement, undefined);
+    assert.match(waiting.results["wb"]?.message ?? "", /node "b" has not closed its device yet/);
     assert.equal(decided(moving("a", "a", [onA, onB]))[0], "a>b");
   });
 
@@ -130,10 +130,10 @@ describe("live migration", () => {
   });
 
   test("6215: snapshots of the source, whatever their number, do not stand in the way of the move", () => {
-    const cuts = [1, 2, 3].map((n) =>
+    const snapshots = [1, 2, 3].map((n) =>
       ticket(`s${n}`, "snapshot-controller", "a", { parameters: { disableFrontend: "any" } }),
     );
-    assert.equal(decided(moving("a>b", "a+b", [onB, ...cuts]))[0], "b");
+    assert.equal(decided(moving("a>b", "a+b", [onB, ...snapshots]))[0], "b");
   });
 
   test("a faulted volume ends its migration and is detached", () => {
@@ -141,22 +141,22 @@ describe("live migration", () => {
     assert.equal(decided(seen)[0], "");
   });
 
-  test("every step is told by an event, and by the status of the tickets", () => {
-    const told = (seen: ReturnType<typeof view>) => {
+  test("every step is reported by an event, and by the status of the tickets", () => {
+    const reported = (seen: ReturnType<typeof view>) => {
       const decision = decide(seen);
       const { status: _, ...attachment } = seen.attachment;
       const status = nextWrite({ ...seen, attachment }, decision);
-      const settled = status?.do === "tell-tickets" ? { ...seen, attachment: status.attachment } : seen;
+      const settled = status?.do === "record-results" ? { ...seen, attachment: status.attachment } : seen;
       const write = nextWrite(settled, decision);
       const reason = write === undefined ? undefined : eventsOf(settled, write)[0]?.reason;
       return [reason, summaryOf(seen.volume, seen.attachment, decision.results).migration];
     };
-    assert.deepEqual(told(moving("a", "a", [onA, onB])), ["MigrationStarted", undefined]);
-    assert.deepEqual(told(moving("a>b", "a", [onA, onB])), [undefined, "step 1 of 3: a to b"]);
-    assert.deepEqual(told(moving("a>b", "a+b", [onB])), ["MigrationConfirmed", "step 2 of 3: a to b"]);
-    assert.deepEqual(told(moving("a>b", "a+b", [onA])), ["MigrationRolledBack", "step 2 of 3: a to b"]);
-    assert.deepEqual(told(moving("a>b", "a+b", [])), ["MigrationAborted", "step 2 of 3: a to b"]);
-    assert.deepEqual(told(moving("b", "a+b", [onB])), [undefined, "step 3 of 3: a to b"]);
-    assert.deepEqual(told(moving("a", "a+b", [onA])), [undefined, "rolling back: a to b"]);
+    assert.deepEqual(reported(moving("a", "a", [onA, onB])), ["MigrationStarted", undefined]);
+    assert.deepEqual(reported(moving("a>b", "a", [onA, onB])), [undefined, "step 1 of 3: a to b"]);
+    assert.deepEqual(reported(moving("a>b", "a+b", [onB])), ["MigrationConfirmed", "step 2 of 3: a to b"]);
+    assert.deepEqual(reported(moving("a>b", "a+b", [onA])), ["MigrationRolledBack", "step 2 of 3: a to b"]);
+    assert.deepEqual(reported(moving("a>b", "a+b", [])), ["MigrationAborted", "step 2 of 3: a to b"]);
+    assert.deepEqual(reported(moving("b", "a+b", [onB])), [undefined, "step 3 of 3: a to b"]);
+    assert.deepEqual(reported(moving("a", "a+b", [onA])), [undefined, "rolling back: a to b"]);
   });
 });

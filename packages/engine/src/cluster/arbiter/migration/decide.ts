@@ -36,7 +36,7 @@ export function nextTarget(view: ArbiterView, tickets: Tickets): Placement | und
   return target === undefined ? undefined : { ...present, migrationNodeID: target.nodeID };
 }
 
-/** Why the volume cannot begin to migrate now, for people; undefined when it can. */
+/** Why the volume cannot begin to migrate now, for messages; undefined when it can. */
 export function hindrance(view: ArbiterView, tickets: Tickets): string | undefined {
   const { nodeID, disableFrontend } = placementOf(view.volume);
   const { state, currentNodeID, frontendDisabled = false } = view.volume.status ?? {};

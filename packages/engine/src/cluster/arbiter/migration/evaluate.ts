@@ -14,28 +14,28 @@ const waiting = (message: string): TicketResult => ({
   message,
 });
 
-/** What a workload's ticket of a migratable volume is told; undefined: what any other ticket would be. */
+/** The result of a workload's ticket of a migratable volume; undefined: that of any other ticket. */
 export function evaluateMigration(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult | undefined {
   const { volume } = view;
   if (!isMigratable(volume) || ticket.type !== "csi-attacher" || !wantsDevice(ticket)) return undefined;
   if (isFaulted(view)) return undefined;
-  if (placement.nodeID === "") return evaluateContested(view, ticket, holders);
+  if (placement.nodeID === "") return evaluateContested(view, ticket, candidates);
   if (placement.nodeID === ticket.nodeID) return evaluateMoving(view, ticket, placement);
   const refused = ineligible(view, ticket);
   if (refused !== undefined) return refused;
-  if (placement.migrationNodeID === ticket.nodeID) return evaluateTarget(view, ticket, placement, holders);
-  return evaluateBeside(view, ticket, holders, placement);
+  if (placement.migrationNodeID === ticket.nodeID) return evaluateTarget(view, ticket, placement, candidates);
+  return evaluateBeside(view, ticket, candidates, placement);
 }
 
 function evaluateContested(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
 ): TicketResult | undefined {
   const { state, currentNodeID = "", currentMigrationNodeID = "" } = view.volume.status ?? {};
   if (state !== "detached" || currentNodeID !== "" || ineligible(view, ticket) !== undefined)
@@ -44,8 +44,8 @@ function evaluateContested(
     return waiting(`node "${currentMigrationNodeID}" has not closed its device yet`);
   }
   // Something of higher priority goes first.
-  if (foremost(view, holders)?.type !== "csi-attacher") return undefined;
-  const rival = rivalOf(view, ticket, holders);
+  if (foremost(view, candidates)?.type !== "csi-attacher") return undefined;
+  const rival = rivalOf(view, ticket, candidates);
   if (rival === undefined) return undefined;
   return waiting(
     `the volume was detached while ticket "${rival.id}" wanted it on node "${rival.nodeID}" as well: one of the two has to end`,
@@ -64,7 +64,7 @@ function evaluateMoving(
   return {
     satisfied: true,
     reason: "Migrating",
-    message: `${told(view, placement)}; "${currentNodeID}" hands it over`,
+    message: `${describeStep(view, placement)}; "${currentNodeID}" hands it over`,
   };
 }
 
@@ -72,12 +72,12 @@ function evaluateTarget(
   view: ArbiterView,
   { nodeID }: AttachmentTicket,
   placement: Placement,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
 ): TicketResult {
   const { currentMigrationNodeID = "", error } = view.volume.status ?? {};
-  const step = told(view, placement);
+  const step = describeStep(view, placement);
   if (currentMigrationNodeID === nodeID && placementOf(view.volume).migrationNodeID === nodeID) {
-    const last = holders.find((t) => t.nodeID === placement.nodeID);
+    const last = candidates.find((t) => t.nodeID === placement.nodeID);
     const ends = last === undefined ? "" : `, until ticket "${last.id}" (${last.type}) ends`;
     return {
       satisfied: true,
@@ -92,22 +92,22 @@ function evaluateTarget(
 function evaluateBeside(
   view: ArbiterView,
   ticket: AttachmentTicket,
-  holders: readonly AttachmentTicket[],
+  candidates: readonly AttachmentTicket[],
   placement: Placement,
 ): TicketResult | undefined {
   const { migrationNodeID = "" } = placement;
   if (migrationNodeID !== "") {
     return waiting(`the volume is migrating from node "${placement.nodeID}" to node "${migrationNodeID}"`);
   }
-  const source = holders.find((t) => t.type === "csi-attacher" && t.nodeID === placement.nodeID);
+  const source = candidates.find((t) => t.type === "csi-attacher" && t.nodeID === placement.nodeID);
   if (source === undefined || view.nodes.get(placement.nodeID)?.status?.state !== "Ready") return undefined;
   return waiting(
-    `a migration to node "${ticket.nodeID}" waits: ${hindrance(view, holders) ?? "it is about to begin"}`,
+    `a migration to node "${ticket.nodeID}" waits: ${hindrance(view, candidates) ?? "it is about to begin"}`,
   );
 }
 
 /** The step that the volume is at when the decision is written. */
-function told({ volume }: ArbiterView, { nodeID, migrationNodeID = "" }: Placement): string {
+function describeStep({ volume }: ArbiterView, { nodeID, migrationNodeID = "" }: Placement): string {
   const step = describeMigration({ ...volume, spec: { ...volume.spec, nodeID, migrationNodeID } });
   return `migrating, ${step ?? ""}`;
 }

@@ -38,7 +38,7 @@ function kept({ finalizers = [], labels = {}, ownerReferences = [] }: VolumeAtta
   return { finalizers, labels, ownerReferences };
 }
 
-/** What the arbiter sees: nodes a, b and c are ready and the volume is detached, unless told otherwise. */
+/** What the arbiter sees: nodes a, b and c are ready and the volume is detached, unless set otherwise. */
 export function view({
   tickets = [],
   spec = {},

@@ -100,8 +100,8 @@ export async function createVolume(
   lastAttachedBy = "",
 ): Promise<Volume> {
   const spec = { size: 4096, pool: "p", volumeMode: "Filesystem" as const, accessMode: "rwo" };
-  const held = on === "" ? {} : { nodeID: on, lastAttachedBy };
-  const volume = await store.create(Volumes, object("Volume", name, { ...spec, ...held }));
+  const placed = on === "" ? {} : { nodeID: on, lastAttachedBy };
+  const volume = await store.create(Volumes, object("Volume", name, { ...spec, ...placed }));
   const status: VolumeStatus = on === "" ? { state: "detached" } : { state: "attached", currentNodeID: on };
   return store.updateStatus(Volumes, { ...volume, status });
 }
@@ -142,10 +142,10 @@ export async function removeKubernetesAttachment(store: ObjectStore, name: strin
 function waiter(store: LocalStore) {
   const deadline = () => AbortSignal.timeout(60_000);
   return {
-    volume: (holds: (volume: Volume) => boolean, name = "v-1") =>
-      waitFor(store, { resource: Volumes, key: { name } }, (v) => v !== undefined && holds(v), deadline()),
-    attachment: (holds: (attachment: VolumeAttachment | undefined) => boolean, name = "v-1") =>
-      waitFor(store, { resource: VolumeAttachments, key: { name } }, holds, deadline()),
+    volume: (matches: (volume: Volume) => boolean, name = "v-1") =>
+      waitFor(store, { resource: Volumes, key: { name } }, (v) => v !== undefined && matches(v), deadline()),
+    attachment: (matches: (attachment: VolumeAttachment | undefined) => boolean, name = "v-1") =>
+      waitFor(store, { resource: VolumeAttachments, key: { name } }, matches, deadline()),
     event: async (reason: string) => {
       const signal = deadline();
       for await (const { object: event } of store.watch(Events, { signal })) {

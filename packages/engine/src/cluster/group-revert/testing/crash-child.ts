@@ -1,6 +1,6 @@
 /**
  * One life of a node with its arbiter, data services and group reverts: `crash-child.ts DIR`. Puts two raw volumes back to
- * a group snapshot, and goes on where the last life was killed. Ends with exit code 0 when nobody holds a volume any more and
+ * a group snapshot, and goes on where the last life was killed. Ends with exit code 0 when nobody has a volume any more and
  * both have the old bytes, with 3 when they have not.
  */
 import { open } from "node:fs/promises";

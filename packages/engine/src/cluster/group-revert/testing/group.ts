@@ -40,15 +40,15 @@ export async function groupSnapshot(
     volumeHandle,
     snapshotHandle,
   }));
-  const told = { subresource: "status" } as const;
-  const tell = (object: { status?: object }) => {
+  const status = { subresource: "status" } as const;
+  const report = (object: { status?: object }) => {
     object.status = { readyToUse: true, volumeSnapshotInfoList: infos };
   };
-  await mutate(store, VolumeGroupSnapshotContents, { name: content }, { change: tell, ...told });
+  await mutate(store, VolumeGroupSnapshotContents, { name: content }, { change: report, ...status });
   const bind = (object: { status?: object }) => {
     object.status = { readyToUse: true, boundVolumeGroupSnapshotContentName: content };
   };
-  await mutate(store, VolumeGroupSnapshots, { namespace: NAMESPACE, name }, { change: bind, ...told });
+  await mutate(store, VolumeGroupSnapshots, { namespace: NAMESPACE, name }, { change: bind, ...status });
 }
 
 async function volumeOf(store: ObjectStore, handle: string, namespace: string): Promise<void> {
@@ -74,7 +74,7 @@ export function createRevert(store: ObjectStore, name: string, from: string): Pr
   });
 }
 
-/** Resolves once it is in the phase and more holds; fails after a minute with what it was last. */
+/** Resolves once it is in the phase and more is true; fails after a minute with what it was last. */
 export async function revertIn(
   store: ObjectStore,
   name: string,

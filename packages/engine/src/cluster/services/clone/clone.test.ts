@@ -83,9 +83,9 @@ test("a clone that waits after a failure gives its source up for a workload on a
   target.status = { state: "creating", ownerID: "a" };
   const workload = ticket("w", "csi-attacher", "b");
   const placed = () => {
-    const [hold] = decide({ target, source }).holds;
-    assert.equal(hold?.volume, "v-p-1");
-    const clone = { ...ticket(TICKET, "volume-clone-controller", "a"), ...hold?.wanted, generation: 1 };
+    const [planned] = decide({ target, source }).tickets;
+    assert.equal(planned?.volume, "v-p-1");
+    const clone = { ...ticket(TICKET, "volume-clone-controller", "a"), ...planned?.wanted, generation: 1 };
     const spec = { nodeID: "a", disableFrontend: true };
     const status = { state: "attached" as const, currentNodeID: "a", frontendDisabled: true };
     return arbitrate(view({ tickets: [clone, workload], spec, status })).placement?.nodeID;

@@ -20,7 +20,7 @@ interface CloneView {
 }
 
 /**
- * Until the copy is made both volumes are held, by tickets with the same id: the source where it is, beside its
+ * Until the copy is made both volumes have tickets, with the same id: the source where it is, beside its
  * workload or without one; the target out of reach of everybody. A clone whose last attempt failed is waiting, and
  * gives the source up for a workload on another node. Pure.
  */
@@ -28,11 +28,11 @@ export function decide({ target, source }: CloneView): TicketPlan {
   const { name } = target.metadata;
   const from = target.spec.source?.name ?? "";
   const none = [noTicket(from, TYPE, name), noTicket(name, TYPE, name)];
-  if (source === undefined || !isUnderWay(target) || !canBeCopied(source, target)) return { holds: none };
+  if (source === undefined || !isUnderWay(target) || !canBeCopied(source, target)) return { tickets: none };
   const parameters = { [CLONE_WAITING]: String(target.status?.error !== undefined) };
-  const hold = (volume: Volume, frontend: "any" | "hidden"): WantedTicket =>
+  const ticket = (volume: Volume, frontend: "any" | "hidden"): WantedTicket =>
     ticketFor({ volume, type: TYPE, owner: target, frontend, parameters, name });
-  return { holds: [hold(source, "any"), hold(target, "hidden")] };
+  return { tickets: [ticket(source, "any"), ticket(target, "hidden")] };
 }
 
 function isUnderWay({ metadata, status }: Volume): boolean {

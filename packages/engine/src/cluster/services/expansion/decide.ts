@@ -7,15 +7,15 @@ import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 const TYPE = "volume-expansion-controller";
 
 /**
- * A file system that cannot grow in use holds its volume, without its device, until it has grown: a workload that comes
- * waits for it, one that has the volume is not disturbed. Between attempts, and after the last, it lets go. Pure.
+ * A file system that cannot grow in use has a ticket for its volume, without its device, until it has grown: a workload that comes
+ * waits for it, one that has the volume is not disturbed. Between attempts, and after the last, it has none. Pure.
  */
 export function decide(volume: Volume, now: Date): TicketPlan {
   const none = noTicket(volume.metadata.name, TYPE, volume.metadata.name);
   const { status } = volume;
   const able = !isDeleting(volume) && status?.robustness !== "faulted";
-  if (!able || pendingExpansion(volume) === undefined) return { holds: [none] };
+  if (!able || pendingExpansion(volume) === undefined) return { tickets: [none] };
   const afterMs = untilRetry(status?.expansion ?? {}, now);
-  if (afterMs > 0) return { holds: [none], afterMs };
-  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  if (afterMs > 0) return { tickets: [none], afterMs };
+  return { tickets: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }

@@ -12,7 +12,7 @@ import { decide } from "./decide.ts";
 const NOW = new Date("2026-01-01T00:00:00Z");
 const TICKET = "volume-expansion-controller-v-p-1";
 
-test("ext4 on a volume that nobody uses grows by itself, held by a ticket", async (t) => {
+test("ext4 on a volume that nobody uses grows by itself, attached by a ticket", async (t) => {
   covers("LHA-012");
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
@@ -72,8 +72,8 @@ test("13334, 11220: a growth that fails lets its volume go, waits longer each ti
       ownerID: "a",
       ...(expansion === undefined ? {} : { expansion: { size: 2, ...expansion } }),
     };
-    const { holds, afterMs } = decide(volume, NOW);
-    return [holds[0]?.wanted?.parameters, afterMs];
+    const { tickets, afterMs } = decide(volume, NOW);
+    return [tickets[0]?.wanted?.parameters, afterMs];
   };
   const failedAt = NOW.toISOString();
   const hidden = { disableFrontend: "true" };
@@ -85,7 +85,7 @@ test("13334, 11220: a growth that fails lets its volume go, waits longer each ti
   assert.deepEqual(plan(undefined), [undefined, undefined]);
 });
 
-test("13334: a file system that cannot be grown is told about, and its volume can be used", async (t) => {
+test("13334: a file system that cannot be grown is reported, and its volume can be used", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

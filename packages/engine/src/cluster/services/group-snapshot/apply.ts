@@ -61,7 +61,7 @@ export async function applyGroupStep(
     case "resume-claim":
       return claims.resume(name, Object.keys(group.status?.nodes ?? {}));
     case "record":
-      // Another group may have taken a node since we looked.
+      // Another group may have taken a node since we read.
       if (step.what === "quiescing" && !claims.take(name, Object.keys(group.status?.nodes ?? {}))) return;
       // Its barrier, if it was in one, was interrupted: others need not wait until it is tried again.
       if (step.what === "preparing") claims.drop(name);
@@ -83,7 +83,7 @@ export async function applyGroupStep(
   }
 }
 
-/** Before anything is cut: every image has a record that explains it, and whose removal removes it. */
+/** Before anything is copied: every image has a record that explains it, and whose removal removes it. */
 async function createMember(
   store: ObjectStore,
   group: GroupSnapshot,

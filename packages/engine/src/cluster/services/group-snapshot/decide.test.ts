@@ -69,19 +69,19 @@ class Cluster {
     }
   }
 
-  say(node: string, word: Partial<NodeBarrier>): void {
+  say(node: string, report: Partial<NodeBarrier>): void {
     const { status } = this.group;
     assert.ok(status);
-    const full: NodeBarrier = { attempt: status.attempt, phase: "prepared", ...word };
+    const full: NodeBarrier = { attempt: status.attempt, phase: "prepared", ...report };
     this.group = { ...this.group, status: { ...status, nodes: { ...status.nodes, [node]: full } } };
   }
 
-  all(word: Partial<NodeBarrier>): void {
-    for (const node of this.nodes) this.say(node, word);
+  all(report: Partial<NodeBarrier>): void {
+    for (const node of this.nodes) this.say(node, report);
   }
 }
 
-test("two nodes: nobody cuts before all are still, nobody goes on before all have cut", () => {
+test("two nodes: nobody copies before all are still, nobody goes on before all have copied", () => {
   covers("KEP-002");
   const cluster = new Cluster();
   assert.equal(cluster.settle(), "preparing");
@@ -112,7 +112,7 @@ test("two nodes: nobody cuts before all are still, nobody goes on before all hav
   assert.equal(creationTime, barrier?.startTime);
 });
 
-test("a member of a shared pool is cut by the node that has it; when it moves, what was said before counts no more", () => {
+test("a member of a shared pool is copied by the node that has it; when it moves, what was reported before counts no more", () => {
   const cluster = new Cluster();
   cluster.sharedPools.add("b");
   const place = (currentNodeID: string): void => {
@@ -182,9 +182,9 @@ test("who was late and says so is believed, whoever else has waited in vain", ()
   cluster.all({ phase: "prepared" });
   cluster.settle();
   cluster.say("a", { phase: "failed", error: { code: "DEADLINE_EXCEEDED", message: "others" } });
-  cluster.say("b", { phase: "failed", error: { code: "FAILED_PRECONDITION", message: "the cut of v-b" } });
+  cluster.say("b", { phase: "failed", error: { code: "FAILED_PRECONDITION", message: "the copy of v-b" } });
   assert.equal(cluster.settle(), "failed");
-  assert.equal(cluster.group.status?.error?.message, "the cut of v-b");
+  assert.equal(cluster.group.status?.error?.message, "the copy of v-b");
 });
 
 test("a barrier waits for another that has one of its nodes", () => {
@@ -244,7 +244,7 @@ test("ready when every member is, and not ready any more when one is lost", () =
   assert.equal(cluster.group.status?.error?.code, "DATA_LOSS");
 });
 
-test("whatever agents and the coordinator do, killed at any time: no cut while somebody writes is ever committed", () => {
+test("whatever agents and the coordinator do, killed at any time: no copy while somebody writes is ever committed", () => {
   covers("KEP-002");
   type Agent = { phase: NodeBarrier["phase"]; attempt: number; still: boolean };
   const ordinary = fc.constantFrom("coordinator", "a", "b");
@@ -255,7 +255,7 @@ test("whatever agents and the coordinator do, killed at any time: no cut while s
     fc.property(fc.array(move, { minLength: 40, maxLength: 90 }), (moves) => {
       const cluster = new Cluster();
       const agents = new Map<string, Agent>();
-      /** Nodes whose present attempt was cut while all were still. */
+      /** Nodes whose present attempt was copied while all were still. */
       const good = new Map<string, number>();
       const step = (node: string): void => {
         const agent = agents.get(node);
@@ -275,12 +275,12 @@ test("whatever agents and the coordinator do, killed at any time: no cut while s
           if (cluster.nodes.every((n) => agents.get(n)?.still === true)) good.set(node, agent.attempt);
         }
         if (next.do === "release") {
-          // As the holder says: false when its time was over before.
-          Object.assign(agent, { phase: "done", held: agent.still, still: false });
+          // As the freezing process reports: false when its time was over before.
+          Object.assign(agent, { phase: "done", frozen: agent.still, still: false });
         }
         if (next.do === "report") {
-          const held = (agent as Agent & { held?: boolean }).held;
-          cluster.say(node, { ...next.report, ...(held === undefined ? {} : { heldThroughCut: held }) });
+          const frozen = (agent as Agent & { frozen?: boolean }).frozen;
+          cluster.say(node, { ...next.report, ...(frozen === undefined ? {} : { heldThroughCut: frozen }) });
         }
       };
       for (const who of moves) {
@@ -292,7 +292,7 @@ test("whatever agents and the coordinator do, killed at any time: no cut while s
         if (state === "committed") {
           commits += 1;
           for (const node of cluster.nodes)
-            assert.equal(good.get(node), attempt, `${node} was cut while somebody wrote`);
+            assert.equal(good.get(node), attempt, `${node} was copied while somebody wrote`);
           return;
         }
       }

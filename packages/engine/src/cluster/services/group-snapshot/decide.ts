@@ -3,7 +3,7 @@ import type { NodeBarrier } from "../../../api/group-snapshot.ts";
 import { ENGINE_FINALIZER } from "../../../api/names.ts";
 import { fail, REST } from "../../../end-step.ts";
 import { EngineError } from "../../../errors.ts";
-import { hasMoved, isHeld } from "./placement.ts";
+import { hasMoved, isAttached } from "./placement.ts";
 import { prepareTimeout } from "./prepare-timeout.ts";
 import { note, record } from "./statuses.ts";
 import { validate } from "./validate.ts";
@@ -53,7 +53,7 @@ export function decide(view: CoordinatorView): CoordinatorStep {
 function deletion(view: CoordinatorView): CoordinatorStep {
   const { group } = view;
   if (!hasFinalizer(group, ENGINE_FINALIZER)) return REST;
-  // First the word that stops the agents, then what they have made.
+  // First the record that stops the agents, then what they have made.
   if (group.status?.state !== "deleting") return record("deleting", view);
   return removal(view, { do: "remove-finalizer" });
 }
@@ -94,13 +94,13 @@ function preparation(view: CoordinatorView): CoordinatorStep {
   if (present.includes(undefined)) return { do: "create-members" };
   const unfit = present.find((snapshot) => FINAL.has(snapshot?.status?.error?.code ?? ""));
   if (unfit?.status?.error !== undefined) return record("failing", view, unfit.status.error);
-  if (!isHeld(view)) return waiting(view);
-  // A new attempt: what the nodes have said was about other members.
+  if (!isAttached(view)) return waiting(view);
+  // A new attempt: what the nodes have reported was about other members.
   if (hasMoved(view)) return record("preparing", view);
-  // Written down by the node: what is cut now is explained, and will never be formatted.
+  // Recorded by the node: what is copied now is explained, and will never be formatted.
   if (present.some((snapshot) => snapshot?.status?.ownerID === undefined)) return waiting(view);
-  const words = reports(view);
-  if (words.some((word) => word?.phase !== "prepared")) return waiting(view);
+  const latest = reports(view);
+  if (latest.some((report) => report?.phase !== "prepared")) return waiting(view);
   const nodes = Object.keys(group.status?.nodes ?? {});
   if (nodes.some((node) => busyNodes.has(node))) return { do: "rest", afterMs: BUSY_MS };
   return record("quiescing", view);
@@ -113,19 +113,19 @@ function waiting(view: CoordinatorView): CoordinatorStep {
   return afterMs === undefined ? REST : { do: "rest", afterMs };
 }
 
-/** What each node says about this attempt; undefined: nothing yet. */
+/** What each node reports about this attempt; undefined: nothing yet. */
 function reports({ group }: CoordinatorView): (NodeBarrier | undefined)[] {
   const { nodes = {}, attempt } = group.status ?? {};
-  return Object.values(nodes).map((word) => (word.attempt === attempt ? word : undefined));
+  return Object.values(nodes).map((report) => (report.attempt === attempt ? report : undefined));
 }
 
 function failure(view: CoordinatorView): CoordinatorStep | undefined {
-  const failed = reports(view).filter((word) => word?.phase === "failed");
+  const failed = reports(view).filter((report) => report?.phase === "failed");
   if (failed.length === 0) return undefined;
   const { attempt = 0 } = view.group.status ?? {};
-  const final = failed.filter((word) => word?.interrupted !== true);
+  const final = failed.filter((report) => report?.interrupted !== true);
   // Who was late itself knows more than who waited for it.
-  const forGood = final.find((word) => word?.error?.code !== "DEADLINE_EXCEEDED") ?? final[0];
+  const forGood = final.find((report) => report?.error?.code !== "DEADLINE_EXCEEDED") ?? final[0];
   if (forGood === undefined && attempt < MOST_ATTEMPTS) return record("preparing", view);
   const error = forGood?.error ?? failed[0]?.error ?? { code: "INTERNAL", message: "no reason given" };
   return record("failing", view, (error.code === "DEADLINE_EXCEEDED" && laggards(view)) || error);
@@ -136,12 +136,14 @@ function laggards({ group }: CoordinatorView): EngineError | undefined {
   const { state, nodes = {}, attempt } = group.status ?? {};
   const awaited: NodeBarrier["phase"] | undefined = state === "quiescing" ? "quiesced" : "cut";
   const late = Object.entries(nodes)
-    .filter(([, word]) => word.attempt !== attempt || (word.phase !== "failed" && word.phase !== awaited))
+    .filter(
+      ([, report]) => report.attempt !== attempt || (report.phase !== "failed" && report.phase !== awaited),
+    )
     .map(([node]) => node);
   if (late.length === 0) return undefined;
   const members = (group.status?.members ?? []).filter(({ nodeID }) => late.includes(nodeID));
   const names = members.map(({ volume }) => volume).join(", ");
-  const what = state === "quiescing" ? "kept still" : "cut";
+  const what = state === "quiescing" ? "kept still" : "copied";
   const message = `volume ${names} on node ${late.join(", ")} could not be ${what} before the deadline`;
   return new EngineError("UNAVAILABLE", message, { hint: "is the agent of that node running?" });
 }
@@ -150,13 +152,13 @@ function laggards({ group }: CoordinatorView): EngineError | undefined {
 function barrier(view: CoordinatorView): CoordinatorStep {
   const failed = failure(view);
   if (failed !== undefined) return failed;
-  const words = reports(view);
-  const all = (phase: NodeBarrier["phase"]): boolean => words.every((word) => word?.phase === phase);
+  const latest = reports(view);
+  const all = (phase: NodeBarrier["phase"]): boolean => latest.every((report) => report?.phase === phase);
   const { state } = view.group.status ?? {};
   if (all("done")) {
-    const held = words.every((word) => word?.heldThroughCut === true);
-    if (held) return record("committed", view);
-    const message = "not every node's writers were still when the last node had cut";
+    const covered = latest.every((report) => report?.heldThroughCut === true);
+    if (covered) return record("committed", view);
+    const message = "not every node's writers were still when the last node had copied";
     return record("failing", view, new EngineError("FAILED_PRECONDITION", message));
   }
   if (state === "quiescing" && all("quiesced")) return record("cutting", view);

@@ -13,7 +13,7 @@ import type { CoordinatorStep, CoordinatorView } from "./view.ts";
 
 /**
  * Leads every GroupSnapshot from the wish to snapshots of all members at one moment, or to nothing: makes the
- * records, gives the word for each phase of the barrier, commits, removes.
+ * records, begins each phase of the barrier, commits, removes.
  */
 export async function runGroupSnapshots(context: ServicesContext): Promise<void> {
   const { store, logger, informers, signal } = context;
@@ -26,7 +26,7 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
     read: (name, { reader }) => readGroup(context, claims, reader, name),
     decide: (view) => asOutcome(decide(view)),
     apply: (step, { group }) => applyGroupStep({ store, signal, claims }, step, group),
-    failed: (name, error) => tell(context, name, error),
+    failed: (name, error) => report(context, name, error),
     errorOf: failure,
   });
   const stop = groups.onChange((old, group) => {
@@ -40,7 +40,11 @@ export async function runGroupSnapshots(context: ServicesContext): Promise<void>
 }
 
 /** What stands in the way for now. */
-async function tell({ store, signal, logger }: ServicesContext, name: string, error: unknown): Promise<void> {
+async function report(
+  { store, signal, logger }: ServicesContext,
+  name: string,
+  error: unknown,
+): Promise<void> {
   if (signal.aborted) return;
   const put = (group: GroupSnapshot): void => {
     group.status = { ...(group.status ?? NEW), error: asRecorded(error) };

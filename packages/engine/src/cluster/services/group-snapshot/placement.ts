@@ -4,7 +4,7 @@ import type { CoordinatorView } from "./view.ts";
 
 type Members = NonNullable<GroupSnapshotStatus["members"]>;
 
-/** The node whose agent cuts a member: its pool's; in a shared pool the one that has the volume now. `""`: none yet. */
+/** The node whose agent copies a member: its pool's; in a shared pool the one that has the volume now. `""`: none yet. */
 function nodeOf({ poolNodes, sharedPools, volumes }: CoordinatorView, { pool, volume }: GroupMember): string {
   if (!sharedPools.has(pool)) return poolNodes.get(pool) ?? "";
   const found = volumes.get(volume);
@@ -12,7 +12,7 @@ function nodeOf({ poolNodes, sharedPools, volumes }: CoordinatorView, { pool, vo
   return found !== undefined && isAttachedTo(found, currentNodeID) ? currentNodeID : "";
 }
 
-/** Every member with the node that is to cut it, as things are now. */
+/** Every member with the node that is to copy it, as things are now. */
 export function placement(view: CoordinatorView): Members {
   return view.group.spec.members.map((member) => ({
     volume: member.volume,
@@ -27,16 +27,16 @@ export function nodesOf(members: Members): string[] {
   return nodes.includes("") ? [] : nodes;
 }
 
-/** Each has a ticket that brings its volume to the node that is to cut it and keeps it there. */
-export function isHeld(view: CoordinatorView): boolean {
+/** Each has a ticket that brings its volume to the node that is to copy it and keeps it there. */
+export function isAttached(view: CoordinatorView): boolean {
   return placement(view).every(({ volume: name, nodeID }) => {
     const volume = view.volumes.get(name);
     return volume !== undefined && isAttachedTo(volume, nodeID);
   });
 }
 
-/** A volume of a shared pool is elsewhere than when the nodes were told. */
+/** A volume of a shared pool is elsewhere than when the nodes were recorded. */
 export function hasMoved(view: CoordinatorView): boolean {
-  const told = new Map(view.group.status?.members?.map(({ volume, nodeID }) => [volume, nodeID]));
-  return placement(view).some(({ volume, nodeID }) => told.get(volume) !== nodeID);
+  const recorded = new Map(view.group.status?.members?.map(({ volume, nodeID }) => [volume, nodeID]));
+  return placement(view).some(({ volume, nodeID }) => recorded.get(volume) !== nodeID);
 }

@@ -65,14 +65,14 @@ async function world(t: TestContext) {
     /** A volume that its node is to have open; `made`: it has. */
     volume,
     made,
-    say: (name: string, node: string, word: NodeBarrier) =>
+    say: (name: string, node: string, report: NodeBarrier) =>
       mutate(
         store,
         GroupSnapshots,
         { name },
         {
           change: ({ status }) => {
-            if (status?.nodes !== undefined) status.nodes[node] = word;
+            if (status?.nodes !== undefined) status.nodes[node] = report;
           },
           ...STATUS,
         },
@@ -131,7 +131,7 @@ test("whose agent is away is named with its volume, until it is back", async (t)
   await agent("b", "Suspect");
   await create("g-1", ["a", "b"]);
   const named = await group("g-1", ({ status }) => status?.error !== undefined);
-  assert.equal(named.status?.error?.message, "volume v-b on node b: its agent does not answer");
+  assert.equal(named.status?.error?.message, "volume v-b on node b: its agent does not respond");
   assert.equal(named.status?.state, "preparing");
   await copier("g-1", "a");
   await say("g-1", "a", { attempt: 1, phase: "prepared" });

@@ -9,15 +9,15 @@ const USUAL_MS = 10_000;
 interface PrepareTimeout {
   /** What the group waits for, when there is a reason to say so. */
   error?: EngineError;
-  /** Look again then, if nothing has happened. */
+  /** Read again then, if nothing has happened. */
   afterMs?: number;
 }
 
-/** Whom a group that prepares waits for: nodes that do not answer at once, others when they take unusually long. */
+/** Whom a group that prepares waits for: nodes that do not respond at once, others when they take unusually long. */
 export function prepareTimeout(view: CoordinatorView): PrepareTimeout {
   const members = latecomers(view);
   const silent = members.filter(({ nodeID }) => nodeID !== "" && !view.readyNodes.has(nodeID));
-  if (silent.length > 0) return { error: describe(silent, "its agent does not answer") };
+  if (silent.length > 0) return { error: describe(silent, "its agent does not respond") };
   const { creationTimestamp } = view.group.metadata;
   if (members.length === 0 || creationTimestamp === undefined) return {};
   const afterMs = Date.parse(creationTimestamp) + USUAL_MS - view.now.getTime();
@@ -31,10 +31,10 @@ function latecomers(view: CoordinatorView): Placed[] {
   const { nodes = {}, attempt } = view.group.status ?? {};
   return placement(view).filter(({ volume: name, snapshot, nodeID }) => {
     const volume = view.volumes.get(name);
-    const word = nodes[nodeID];
-    const held = volume !== undefined && isAttachedTo(volume, nodeID);
+    const report = nodes[nodeID];
+    const attached = volume !== undefined && isAttachedTo(volume, nodeID);
     const recorded = view.snapshots.get(snapshot)?.status?.ownerID !== undefined;
-    return !(held && recorded && word?.attempt === attempt && word?.phase === "prepared");
+    return !(attached && recorded && report?.attempt === attempt && report?.phase === "prepared");
   });
 }
 

@@ -62,10 +62,10 @@ const NEXT: Readonly<
   deleting: (status) => ({ ...status, state: "deleting", readyToUse: false }),
 };
 
-/** A place for the word of every node that has members; its name there is the wish that it takes part. */
-function places(nodes: readonly string[], { nodes: words = {} }: GroupSnapshotStatus) {
+/** A place for the report of every node that has members; its name there is the wish that it takes part. */
+function places(nodes: readonly string[], { nodes: reports = {} }: GroupSnapshotStatus) {
   const none: NodeBarrier = { attempt: 0, phase: "prepared" };
-  return Object.fromEntries(nodes.map((node) => [node, words[node] ?? none]));
+  return Object.fromEntries(nodes.map((node) => [node, reports[node] ?? none]));
 }
 
 /**
@@ -73,9 +73,12 @@ function places(nodes: readonly string[], { nodes: words = {} }: GroupSnapshotSt
  * in it. On a single node that node's clock counts; clocks of several are never compared.
  */
 function committed(status: GroupSnapshotStatus, { now }: CoordinatorView): GroupSnapshotStatus {
-  const words = Object.values(status.nodes ?? {});
-  const methods = Object.assign({}, ...words.map((word) => word.methods ?? {})) as Record<string, string>;
-  const [only] = words.length === 1 ? words : [];
+  const reports = Object.values(status.nodes ?? {});
+  const methods = Object.assign({}, ...reports.map((report) => report.methods ?? {})) as Record<
+    string,
+    string
+  >;
+  const [only] = reports.length === 1 ? reports : [];
   const startTime = only?.startTime ?? status.barrier?.startTime ?? now.toISOString();
   return {
     ...status,
@@ -90,7 +93,7 @@ function committed(status: GroupSnapshotStatus, { now }: CoordinatorView): Group
       method: joined(Object.values(methods)),
       startTime,
       endTime: only?.endTime ?? now.toISOString(),
-      pauseMilliseconds: Math.max(0, ...words.map((word) => word.pauseMilliseconds ?? 0)),
+      pauseMilliseconds: Math.max(0, ...reports.map((report) => report.pauseMilliseconds ?? 0)),
     },
   };
 }

@@ -14,7 +14,7 @@ export interface CoordinatorView {
   poolNodes: ReadonlyMap<string, string>;
   /** Names of the pools that several nodes have together. */
   sharedPools: ReadonlySet<string>;
-  /** Nodes whose agents answer. */
+  /** Nodes whose agents respond. */
   readyNodes: ReadonlySet<string>;
   /** Nodes that are in the barrier of another group now. */
   busyNodes: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface CoordinatorView {
   now: Date;
 }
 
-/** What a status write says happened; the gaps that crash tests stop in are named after them. */
+/** What a status write says happened; the failpoints of crash tests are named after them. */
 export type GroupRecord =
   | "preparing"
   | "quiescing"

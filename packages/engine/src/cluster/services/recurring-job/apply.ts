@@ -28,7 +28,7 @@ export async function applyJobStep(
     case "record":
       await store.updateStatus(RecurringJobs, { ...job, status: step.status }, { signal });
       recorded[step.what]();
-      if (step.what === "run-finished") tell(context, view, step.status.lastRun);
+      if (step.what === "run-finished") report(context, view, step.status.lastRun);
       return;
     case "create-snapshot": {
       const volume = view.members.find(({ metadata }) => metadata.name === step.volume);
@@ -49,7 +49,7 @@ export async function applyJobStep(
   }
 }
 
-function tell(
+function report(
   { events }: ServicesContext,
   { job }: JobView,
   run: NonNullable<typeof job.status>["lastRun"],

@@ -77,7 +77,7 @@ class Cluster {
   }
 
   /** What agents do. */
-  cut(): void {
+  snapshot(): void {
     for (const snapshot of this.snapshots) {
       snapshot.status ??= { readyToUse: true, creationTime: new Date(this.now).toISOString() };
     }
@@ -85,13 +85,13 @@ class Cluster {
 
   /** Until the clock says so, with everything done that there is to do on the way. */
   until(time: string): void {
-    for (this.rest(); this.job.status?.active !== undefined; this.rest()) this.cut();
+    for (this.rest(); this.job.status?.active !== undefined; this.rest()) this.snapshot();
     this.now = Date.parse(time);
-    for (this.rest(); this.job.status?.active !== undefined; this.rest()) this.cut();
+    for (this.rest(); this.job.status?.active !== undefined; this.rest()) this.snapshot();
   }
 }
 
-test("a run makes one snapshot per volume, keeps the newest, and tells what it did", () => {
+test("a run makes one snapshot per volume, keeps the newest, and reports what it did", () => {
   const cluster = new Cluster(jobWith({ groups: ["default"] }), [volumeNamed("v-a"), volumeNamed("v-b")]);
   for (const hour of ["01", "02", "03"]) cluster.until(`2026-01-01T${hour}:00:00Z`);
   assert.equal(cluster.snapshots.length, 4);
@@ -112,7 +112,7 @@ test("no more snapshots than the concurrency are under way at once", () => {
   for (const made of [2, 4, 5]) {
     cluster.rest();
     assert.equal(cluster.snapshots.length, made);
-    cluster.cut();
+    cluster.snapshot();
   }
   cluster.rest();
   assert.equal(cluster.job.status?.lastRun?.succeeded, 5);
@@ -131,7 +131,7 @@ for (const [spec, time, begun, skipped] of AWAY) {
     const cluster = new Cluster(jobWith({ ...spec, groups: ["default"] }), [volumeNamed("v-a")]);
     cluster.now = Date.parse(time);
     cluster.rest();
-    cluster.cut();
+    cluster.snapshot();
     cluster.rest();
     assert.deepEqual([cluster.begun, cluster.job.status?.skipped ?? 0], [begun, skipped]);
   });
@@ -149,7 +149,7 @@ test("only what the job made is removed, only beyond what it keeps, and nothing 
   assert.equal(cluster.snapshots.includes(first as Snapshot), false);
 });
 
-test("a snapshot that is never cut fails at its deadline, is taken away, and does not push out a good one", () => {
+test("a snapshot that is never made fails at its deadline, is taken away, and does not push out a good one", () => {
   const cluster = new Cluster(jobWith({ groups: ["default"], retain: 1, deadlineSeconds: 300 }), [
     volumeNamed("v-a"),
   ]);
@@ -163,7 +163,7 @@ test("a snapshot that is never cut fails at its deadline, is taken away, and doe
   assert.deepEqual(cluster.snapshots, [good]);
   const { lastRun, failures } = cluster.job.status ?? {};
   assert.deepEqual([lastRun?.failed, failures], [1, 1]);
-  assert.match(lastRun?.tasks[0]?.message ?? "", /not cut in time/);
+  assert.match(lastRun?.tasks[0]?.message ?? "", /not made in time/);
 });
 
 test("who takes part: by job, by group, by selector, and by the default group without any label", () => {
@@ -184,7 +184,7 @@ test("who takes part: by job, by group, by selector, and by the default group wi
 });
 
 test("whatever is killed, lost and late: no moment runs twice, no more is kept than asked, and runs end", () => {
-  const act = fc.constantFrom("step", "cut", "lose-status", "hour", "minutes", "person-deletes");
+  const act = fc.constantFrom("step", "snapshot", "lose-status", "hour", "minutes", "operator-deletes");
   fc.assert(
     fc.property(fc.array(act, { maxLength: 120 }), fc.integer({ min: 1, max: 3 }), (acts, retain) => {
       const cluster = new Cluster(jobWith({ groups: ["default"], retain, concurrency: 2 }), [
@@ -194,7 +194,7 @@ test("whatever is killed, lost and late: no moment runs twice, no more is kept t
       ]);
       for (const what of acts) {
         if (what === "step") cluster.step();
-        else if (what === "cut") cluster.cut();
+        else if (what === "snapshot") cluster.snapshot();
         // A kill after the object was made, before that is recorded: the record is as it was.
         else if (what === "lose-status") {
           const { job } = cluster;
@@ -204,7 +204,7 @@ test("whatever is killed, lost and late: no moment runs twice, no more is kept t
         else if (what === "minutes") cluster.now += 120_000;
         else cluster.snapshots.shift();
       }
-      for (cluster.rest(); cluster.job.status?.active !== undefined; cluster.rest()) cluster.cut();
+      for (cluster.rest(); cluster.job.status?.active !== undefined; cluster.rest()) cluster.snapshot();
       cluster.rest();
       assert.equal(new Set(cluster.begun).size, cluster.begun.length);
       for (const name of ["v-a", "v-b", "v-c"]) {

@@ -34,7 +34,7 @@ function isToRun({ job: { spec }, now }: JobView, due: string): boolean {
   return missedRuns === "RunOnce" && lateMs <= startingDeadlineSeconds * 1000;
 }
 
-/** What people are told while there is nothing to do, and when to look again. */
+/** What the status reports while there is nothing to do, and when to read again. */
 function plan({ job, schedule, now }: JobView): JobStep {
   const { status = {}, spec } = job;
   const { nextRun: _, phase: __, conditions: ___, ...rest } = status;
@@ -46,8 +46,8 @@ function plan({ job, schedule, now }: JobView): JobStep {
     ...(next === undefined || spec.suspend === true ? {} : { nextRun: next }),
     ...(invalid === undefined ? {} : { conditions: [unreadable(invalid, status, now)] }),
   };
-  const told = status.phase === wanted.phase && status.nextRun === wanted.nextRun;
-  if (!told) return { do: "record", what: "plan", status: wanted };
+  const recorded = status.phase === wanted.phase && status.nextRun === wanted.nextRun;
+  if (!recorded) return { do: "record", what: "plan", status: wanted };
   if (next === undefined) return REST;
   return { do: "rest", afterMs: Math.max(1, Date.parse(next) - now.getTime()) };
 }

@@ -16,7 +16,7 @@ class Clock {
   readonly now = () => new Date(this.time);
 }
 
-/** Lets time pass, and the job look at the clock. */
+/** Lets time pass, and the job read the clock. */
 async function pass(bench: Bench, clock: Clock, milliseconds: number): Promise<void> {
   clock.time += milliseconds;
   await mutate(bench.store, RecurringJobs, { name: "nightly" }, (job) => {

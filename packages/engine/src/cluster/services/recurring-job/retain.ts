@@ -4,7 +4,7 @@ import type { JobView } from "./view.ts";
 
 /**
  * A snapshot of this job that has to go: the oldest ready one beyond those kept of its volume, or one that was never
- * cut and belongs to no run any more. One that something is being made from stays until that is done.
+ * made and belongs to no run any more. One that something is being made from stays until that is done.
  */
 export function expired({ job, snapshots, inUse }: JobView): string | undefined {
   const free = snapshots.filter((s) => !isDeleting(s) && !inUse.has(s.metadata.name));
@@ -17,7 +17,7 @@ export function expired({ job, snapshots, inUse }: JobView): string | undefined 
     byVolume.set(snapshot.spec.volume, [...(byVolume.get(snapshot.spec.volume) ?? []), snapshot]);
   }
   for (const ofVolume of byVolume.values()) {
-    const oldestFirst = ofVolume.sort((a, b) => (cutAt(a) < cutAt(b) ? -1 : 1));
+    const oldestFirst = ofVolume.sort((a, b) => (madeAt(a) < madeAt(b) ? -1 : 1));
     const surplus = oldestFirst.slice(0, Math.max(0, oldestFirst.length - job.spec.retain));
     const going = surplus.find(({ metadata }) => !inUse.has(metadata.name));
     if (going !== undefined) return going.metadata.name;
@@ -25,6 +25,6 @@ export function expired({ job, snapshots, inUse }: JobView): string | undefined 
   return undefined;
 }
 
-function cutAt({ status, metadata }: Snapshot): string {
+function madeAt({ status, metadata }: Snapshot): string {
   return `${status?.creationTime ?? ""} ${metadata.name}`;
 }

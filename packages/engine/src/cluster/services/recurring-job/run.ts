@@ -63,14 +63,14 @@ function progress(view: JobView, run: JobRun, task: JobTask): JobStep | undefine
     const there = view.members.some(({ metadata }) => metadata.name === task.volume);
     if (!there) return fail(`volume ${task.volume} does not take part any more`);
     return view.now.getTime() >= deadlineOf(view, task)
-      ? fail("the snapshot was taken away before it was cut")
+      ? fail("the snapshot was taken away before it was made")
       : { do: "create-snapshot", volume: task.volume };
   }
   const { readyToUse = false, error } = snapshot.status ?? {};
   if (readyToUse) return record(view, run, { ...task, state: "Ready" });
-  const why = error === undefined ? "nobody could cut it" : `${error.code}: ${error.message}`;
+  const why = error === undefined ? "nobody could make it" : `${error.code}: ${error.message}`;
   if (FINAL.has(error?.code ?? "")) return fail(why);
-  return view.now.getTime() >= deadlineOf(view, task) ? fail(`not cut in time: ${why}`) : undefined;
+  return view.now.getTime() >= deadlineOf(view, task) ? fail(`not made in time: ${why}`) : undefined;
 }
 
 function deadlineOf({ job, now }: JobView, { startedAt }: JobTask): number {

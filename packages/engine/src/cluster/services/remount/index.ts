@@ -40,10 +40,10 @@ export function runRemounts({ informers, logger, signal, store }: ServicesContex
     decide: ({ volume, tickets }) =>
       remountsOwed(volume, tickets).length > 0 ? DONE : { do: "clear-request" },
     async apply(_, { volume }) {
-      const answered = volume.status?.remountRequestedAt;
+      const latest = volume.status?.remountRequestedAt;
       const clear = ({ status }: Volume): void => {
-        // A newer request has not been looked at.
-        if (status?.remountRequestedAt === answered) clearRequest(status);
+        // A newer request has not been read.
+        if (status?.remountRequestedAt === latest) clearRequest(status);
       };
       await mutate(store, Volumes, volume.metadata, { change: clear, subresource: "status", signal });
     },

@@ -21,22 +21,22 @@ test("who had the volume when it asked owes a new mount, until the node has made
   const before = "2026-01-01T00:00:09Z";
   const tickets = [
     ticket("old", "csi-attacher", "a", before),
-    ticket("person", "longhorn-api", "b", before),
+    ticket("operator", "longhorn-api", "b", before),
     ticket("of-no-age", "csi-attacher", "c"),
     ticket("new", "csi-attacher", "d", "2026-01-01T00:00:11Z"),
     ticket("job", "salvage-controller", "a", before),
     ticket("server", "share-manager-controller", "a", before),
   ];
-  assert.deepEqual(owed(tickets), ["old", "person", "of-no-age"]);
+  assert.deepEqual(owed(tickets), ["old", "operator", "of-no-age"]);
   assert.deepEqual(
     owed(tickets, { a: ASKED, b: before }),
-    ["person", "of-no-age"],
-    "b answered an earlier one",
+    ["operator", "of-no-age"],
+    "b has handled an earlier one",
   );
   assert.deepEqual(remountsOwed({ status: { state: "attached" } }, tickets), []);
 });
 
-test("a request to mount a volume again ends with the last that had it before, however they answer", async (t) => {
+test("a request to mount a volume again ends with the last that had it before, however they do it", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -46,23 +46,23 @@ test("a request to mount a volume again ends with the last that had it before, h
     await bench.patchStatus("v-p-1", { remountRequestedAt });
     return remountRequestedAt;
   };
-  const answered = () =>
+  const handled = () =>
     bench.volumeWhere(
       "v-p-1",
       ({ status: s }) => s?.remountRequestedAt === undefined && s?.remounted === undefined,
     );
   // Nobody has it.
   await ask();
-  await answered();
+  await handled();
   await bench.ask("v-p-1");
   await bench.volume("v-p-1", "attached");
   const first = await ask();
   await bench.patchStatus("v-p-1", { remounted: { "another-node": first } });
   await bench.patchStatus("v-p-1", { remounted: { [NODE]: "2020-01-01T00:00:00Z" } });
-  assert.equal(await request(), first, "its workload has not answered");
+  assert.equal(await request(), first, "its workload has not handled it");
   await bench.patchStatus("v-p-1", { remounted: { [NODE]: first } });
-  await answered();
+  await handled();
   await ask();
   await bench.drop("v-p-1");
-  await answered();
+  await handled();
 });

@@ -20,12 +20,12 @@ export interface RestorePlan extends TicketPlan {
 }
 
 /**
- * A volume that goes back to a snapshot is held, without its device, until its bytes are in place. A workload that has
+ * A volume that goes back to a snapshot has a ticket, without its device, until its bytes are in place. A workload that has
  * the volume is not disturbed: the restore waits for it to leave, and the next one waits for the restore. Pure.
  */
 export function decide({ volume, snapshot, now }: RestoreView): RestorePlan {
   const { name } = volume.metadata;
-  const none: TicketPlan = { holds: [noTicket(name, TYPE, name)] };
+  const none: TicketPlan = { tickets: [noTicket(name, TYPE, name)] };
   const wanted = pendingRestore(volume);
   if (wanted === undefined || isDeleting(volume) || volume.status?.size === undefined) return none;
   const problem = unfit(volume, snapshot, wanted.snapshot);
@@ -35,15 +35,15 @@ export function decide({ volume, snapshot, now }: RestoreView): RestorePlan {
       refuse: { ...wanted, state: "Failed", finishedAt: now.toISOString(), message: problem },
     };
   }
-  // It is being cut: its watch brings us back.
+  // It is being made: its watch brings us back.
   if (snapshot?.status?.readyToUse !== true && !isCommitted(volume)) return none;
   const afterMs = untilRetry(volume.status.restore ?? {}, now);
   if (afterMs > 0) return { ...none, afterMs };
-  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  return { tickets: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }
 
 function unfit(volume: Volume, snapshot: Snapshot | undefined, wanted: string): string | undefined {
-  // The other members of its group may have gone back already: it is held until it has, too, whatever that takes.
+  // The other members of its group may have gone back already: its ticket stays until it has, too, whatever that takes.
   if (isCommitted(volume)) return undefined;
   if (snapshot === undefined || isDeleting(snapshot)) return `there is no snapshot ${wanted}`;
   if (snapshot.spec.volume !== volume.metadata.name) {

@@ -7,15 +7,15 @@ import { noTicket, type TicketPlan, ticketFor } from "../tickets/plan.ts";
 const TYPE = "salvage-controller";
 
 /**
- * A faulted volume is held, without its device, until it is checked and repaired; then it goes back to where its other
- * tickets want it. What nobody may do, or can do, holds nothing. Pure.
+ * A faulted volume has a ticket, without its device, until it is checked and repaired; then it goes back to where its other
+ * tickets want it. What nobody may do, or can do, has no ticket. Pure.
  */
 export function decide(volume: Volume, now: Date): TicketPlan {
   const { name } = volume.metadata;
-  const none: TicketPlan = { holds: [noTicket(name, TYPE, name)] };
+  const none: TicketPlan = { tickets: [noTicket(name, TYPE, name)] };
   const fault = pendingSalvage(volume);
   if (fault === undefined || isDeleting(volume)) return none;
   const afterMs = untilRetry(fault, now);
   if (afterMs > 0) return { ...none, afterMs };
-  return { holds: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
+  return { tickets: [ticketFor({ volume, type: TYPE, owner: volume, frontend: "hidden" })] };
 }

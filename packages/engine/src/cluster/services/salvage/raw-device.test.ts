@@ -58,7 +58,7 @@ test("a raw device that fails under its workload is detached, read through by a 
   const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
   const broken = bench.volumeWhere("v-p-1", (v) => v.status?.robustness === "faulted");
   await bench.host.loops.fence(device);
-  const { salvage: fault, remountRequestedAt: toldAt = "" } = (await broken).status ?? {};
+  const { salvage: fault, remountRequestedAt: reportedAt = "" } = (await broken).status ?? {};
   assert.deepEqual([fault?.cause, fault?.state], ["device", "Faulted"]);
   assert.match(fault?.message ?? "", /fenced off/);
   assert.deepEqual((await tickets).sort(), [
@@ -66,7 +66,7 @@ test("a raw device that fails under its workload is detached, read through by a 
     `${SALVAGE} salvage-controller ${NODE}`,
   ]);
   const healed = await healthy(bench, (v) => v.status?.salvage?.state === "Clean");
-  assert.ok((healed.status?.remountRequestedAt ?? "") > toldAt, "the workload is told to open it anew");
+  assert.ok((healed.status?.remountRequestedAt ?? "") > reportedAt, "the workload is made to open it anew");
   assert.deepEqual(await read(healed.status?.device ?? "", 32 * MIB), KEPT);
   await unpublish(bench, "v-p-1");
 });

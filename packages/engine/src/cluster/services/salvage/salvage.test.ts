@@ -59,7 +59,7 @@ for (const type of ["ext4", "xfs", "btrfs"] as const) {
     const broken = await faulted(bench);
     assert.equal(broken.status?.salvage?.cause, "filesystem");
     assert.ok(broken.status?.remountRequestedAt !== undefined);
-    // Nobody takes the device from under a workload: it is told, and waited for.
+    // Nobody takes the device from under a workload: it is notified, and waited for.
     await bench.volumeWhere("v-p-1", (v) => /mounted at/.test(v.status?.error?.message ?? ""));
     const tickets = bench.ticketsUntil("v-p-1", (a) => ticketStatus(a, SALVAGE)?.satisfied === true);
     await bench.host.mounts.unmount(target);
@@ -74,13 +74,13 @@ for (const type of ["ext4", "xfs", "btrfs"] as const) {
     assert.ok((remountRequestedAt ?? "") > (broken.status?.remountRequestedAt ?? ""));
     assert.equal(await readFile(join(await mountDevice(bench, healed, type), "f"), "utf8"), "kept");
     await endWorkload(bench, "v-p-1");
-    const told = await bench.store.list(Events, { namespace: "default" });
-    const reasons = told.items.map(({ reason }) => reason);
+    const emitted = await bench.store.list(Events, { namespace: "default" });
+    const reasons = emitted.items.map(({ reason }) => reason);
     assert.ok(reasons.includes("Faulted") && reasons.includes("Salvaged"), reasons.join());
   });
 }
 
-test("what cannot be repaired without loss waits for a person's consent to just this fault, and the loss is told", async (t) => {
+test("what cannot be repaired without loss waits for an operator's consent to just this fault, and the loss is reported", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   const target = await workload(bench, "ext4");
   await shutDown(bench, target);
@@ -110,7 +110,7 @@ test("what cannot be repaired without loss waits for a person's consent to just 
   await endWorkload(bench, "v-p-1");
 });
 
-test("an image that is cut under its users is never quietly made whole by zeros", async (t) => {
+test("an image that is truncated under its users is never quietly made whole by zeros", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   const target = await workload(bench, "ext4");
   await bench.host.exec.run("sync", ["-f", target]);
@@ -131,7 +131,7 @@ test("an image that is cut under its users is never quietly made whole by zeros"
   await endWorkload(bench, "v-p-1");
 });
 
-test("a volume whose image is deleted under it says that it is lost, holds nothing, and can be restored", async (t) => {
+test("a volume whose image is deleted under it reports that it is lost, has no ticket, and can be restored", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   const target = await workload(bench, "ext4");
   await bench.createSnapshot("s-p-1", "v-p-1");
@@ -149,7 +149,7 @@ test("a volume whose image is deleted under it says that it is lost, holds nothi
   await endWorkload(bench, "v-p-1");
 });
 
-test("a volume that nobody uses is found to be cut only when it is wanted, and is not grown before", async (t) => {
+test("a volume that nobody uses is found to be truncated only when it is wanted, and is not grown before", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

@@ -12,7 +12,7 @@ export class Absences {
   }
 
   /** Those of the nodes whose object has been away for longer than any agent that is alive would leave it. */
-  look(nodeIDs: readonly string[], present: { has(nodeID: string): boolean }): Set<string> {
+  update(nodeIDs: readonly string[], present: { has(nodeID: string): boolean }): Set<string> {
     const now = this.#now();
     for (const node of this.#since.keys()) if (present.has(node)) this.#since.delete(node);
     const missing = nodeIDs.filter((node) => node !== "" && !present.has(node));

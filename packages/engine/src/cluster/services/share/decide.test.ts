@@ -53,16 +53,16 @@ function plan({
   return decide({ volume, tickets, nodes: new Map(agents), vanished: new Set(vanished), ...sharedBy });
 }
 
-const server = (setup: Setup): string | undefined => plan(setup).holds[0]?.wanted?.nodeID;
+const server = (setup: Setup): string | undefined => plan(setup).tickets[0]?.wanted?.nodeID;
 
 test("the first workload's ticket brings the share manager's, and the last takes it along", () => {
   covers("LHA-059");
   const first = plan({ users: ["b"] });
-  assert.equal(first.holds[0]?.id, ID);
+  assert.equal(first.tickets[0]?.id, ID);
   assert.deepEqual(first.share, { nodeID: "b", users: ["b"] });
   assert.equal(server({ users: ["b", "c"], serving: "b" }), "b");
   const last = plan({ serving: "b" });
-  assert.deepEqual(last.holds, [{ volume: "v-p-1", type: "share-manager-controller", id: ID }]);
+  assert.deepEqual(last.tickets, [{ volume: "v-p-1", type: "share-manager-controller", id: ID }]);
   assert.deepEqual(last.share, { nodeID: "", users: [] });
 });
 
@@ -86,26 +86,26 @@ test("9089, 9093, 9225: only a server that is known to be unable to write is rep
   const none: Record<string, State> = { a: "Fenced", b: "Suspect", c: "Suspect" };
   assert.equal(server({ users: ["a"], serving: "a", nodes: none }), "a", "nobody else can");
   const unserved = plan({ users: ["a"], nodes: none });
-  assert.deepEqual(unserved.holds, []);
+  assert.deepEqual(unserved.tickets, []);
   assert.ok((unserved.afterMs ?? 0) > 0);
 });
 
 test("a node whose object was deleted serves on, until nobody has written it again for a while", () => {
   const deleted = { b: "Ready", c: "Ready" } as const;
   const waiting = plan({ users: ["b"], serving: "a", nodes: deleted });
-  assert.equal(waiting.holds[0]?.wanted?.nodeID, "a");
+  assert.equal(waiting.tickets[0]?.wanted?.nodeID, "a");
   assert.ok((waiting.afterMs ?? 0) > 0);
   assert.equal(server({ users: ["b"], serving: "a", nodes: deleted, vanished: ["a"] }), "b");
   let now = 0;
   const absences = new Absences(() => now);
-  const look = (present: string[]) => [...absences.look(["a", ""], new Set(present))];
-  assert.deepEqual(look([]), []);
+  const missing = (present: string[]) => [...absences.update(["a", ""], new Set(present))];
+  assert.deepEqual(missing([]), []);
   now = 39_999;
-  assert.deepEqual(look([]), []);
+  assert.deepEqual(missing([]), []);
   now = 40_000;
-  assert.deepEqual(look([]), ["a"]);
-  assert.deepEqual(look(["a"]), []);
-  assert.deepEqual(look([]), [], "it has all its time again");
+  assert.deepEqual(missing([]), ["a"]);
+  assert.deepEqual(missing(["a"]), []);
+  assert.deepEqual(missing([]), [], "it has all its time again");
 });
 
 test("a state that somebody typed moves no share", () => {
@@ -124,9 +124,9 @@ test("a volume of a local pool is served where its data is, whoever uses it", ()
 
 test("what is for one node, raw, or moves by itself has no share manager", () => {
   for (const spec of [{ accessMode: "rwo" }, { volumeMode: "Block" as const }, { migratable: true }]) {
-    const { share, holds } = plan({ users: ["a"], serving: "a", spec });
+    const { share, tickets } = plan({ users: ["a"], serving: "a", spec });
     assert.equal(share, undefined);
-    assert.equal(holds[0]?.wanted, undefined);
+    assert.equal(tickets[0]?.wanted, undefined);
   }
   assert.equal(server({ users: ["a"], spec: { accessMode: "rox" } }), "a");
 });

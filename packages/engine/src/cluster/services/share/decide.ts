@@ -6,7 +6,7 @@ import { isServed, type Volume } from "../../../api/volume.ts";
 import { SHARE_TYPE, shareTicket } from "../../../tickets/share-ticket.ts";
 import { noTicket, type TicketPlan, type WantedTicket } from "../tickets/plan.ts";
 
-/** Without a ticket there is nobody whose result would tell that a node is ready. */
+/** Without a ticket no result reports that a node is ready. */
 const NODE_RETRY_MS = 2000;
 
 interface ShareView {
@@ -33,14 +33,14 @@ export interface SharePlan extends TicketPlan {
 export function decide(view: ShareView): SharePlan {
   const { volume, tickets } = view;
   const none = noTicket(volume.metadata.name, SHARE_TYPE, volume.metadata.name);
-  if (!isServed(volume)) return { holds: [none] };
+  if (!isServed(volume)) return { tickets: [none] };
   const workloads = tickets.filter(({ type }) => type === "csi-attacher");
   const users = [...new Set(workloads.map(({ nodeID }) => nodeID))].sort();
-  if (users.length === 0) return { holds: [none], share: { nodeID: "", users } };
+  if (users.length === 0) return { tickets: [none], share: { nodeID: "", users } };
   const nodeID = serverOf(view, tickets.find(({ id }) => id === none.id)?.nodeID, users);
   // Those who use it stay as they are until a node can serve it.
-  if (nodeID === undefined) return { holds: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
-  const plan = { holds: [holdOn(volume, nodeID)], share: { nodeID, users } };
+  if (nodeID === undefined) return { tickets: [], share: { nodeID: "", users }, afterMs: NODE_RETRY_MS };
+  const plan = { tickets: [ticketOn(volume, nodeID)], share: { nodeID, users } };
   // Whoever deleted its object: an agent that is alive writes it again at once.
   return view.nodes.has(nodeID) ? plan : { ...plan, afterMs: NODE_RETRY_MS };
 }
@@ -59,13 +59,13 @@ export function nextShareStep({
 }): ShareStep | undefined {
   if (volume === undefined) return manager === undefined ? undefined : { do: "remove-share" };
   if (share === undefined) return undefined;
-  // Nobody has used it yet: there is nothing to tell.
+  // Nobody has used it yet: there is nothing to report.
   if (manager === undefined && share.users.length === 0) return undefined;
   const { nodeID, users } = share;
   return isDeepStrictEqual(manager?.spec, { nodeID, users }) ? undefined : { do: "record-share" };
 }
 
-function holdOn(volume: Volume, nodeID: string): WantedTicket {
+function ticketOn(volume: Volume, nodeID: string): WantedTicket {
   const wanted = shareTicket(volume, nodeID);
   return { volume: volume.metadata.name, type: wanted.type, id: wanted.id, wanted };
 }

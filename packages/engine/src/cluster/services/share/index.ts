@@ -12,7 +12,7 @@ const failpoints = {
   released: failpoint("engine/services/share/ticket-released"),
 };
 
-/** Gives every volume that many nodes use a node that serves it, and holds it there while anybody uses it. */
+/** Gives every volume that many nodes use a node that serves it, and a ticket there while anybody uses it. */
 export function runShares(context: ServicesContext): Promise<void> {
   const { volumes, shares } = context.informers;
   const absences = new Absences(() => performance.now());

@@ -27,13 +27,13 @@ export async function planShare(
 ): Promise<PlannedShare | undefined> {
   const volume = await getIfAny(reader.store, Volumes, { name: key }, signal);
   const manager = await getIfAny(reader.store, ShareManagers, { name: key }, signal);
-  if (volume === undefined) return manager && { key, volume, manager, holds: [] };
+  if (volume === undefined) return manager && { key, volume, manager, tickets: [] };
   const attachment = await getAttachment(reader.store, key, signal);
   const tickets = attachment === undefined ? [] : ticketsOf(attachment);
   const agents = reader.over(informers.nodes, withoutHeartbeat).list();
   const nodes = new Map(agents.map((agent) => [agent.metadata.name, agent]));
   const pool = reader.over(informers.pools, withoutUsage).get(volume.spec.pool);
   const sharedBy = pool !== undefined && isShared(pool) ? { sharedBy: poolNodes(pool) } : {};
-  const vanished = absences.look([...(pool?.status?.nodes ?? []), ...tickets.map((t) => t.nodeID)], nodes);
+  const vanished = absences.update([...(pool?.status?.nodes ?? []), ...tickets.map((t) => t.nodeID)], nodes);
   return { ...decide({ volume, tickets, nodes, vanished, ...sharedBy }), key, volume, manager };
 }

@@ -14,7 +14,7 @@ function wanted(change: (objects: { snapshot: Snapshot; volume: Volume }) => voi
   volume.status = { state: "detached", size: 4096, ownerID: "a" };
   change({ snapshot, volume });
   const plan = decide({ snapshot, volume, now: NOW });
-  return { ticket: plan.holds[0]?.wanted, afterMs: plan.afterMs };
+  return { ticket: plan.tickets[0]?.wanted, afterMs: plan.afterMs };
 }
 
 test("an uncut snapshot wants its volume where it is, with or without a device", () => {
@@ -41,7 +41,7 @@ test("an uncut snapshot wants its volume where it is, with or without a device",
 /** What ends the wish for a ticket. */
 const ENDS: [string, (objects: { snapshot: Snapshot; volume: Volume }) => void][] = [
   [
-    "the cut is recorded",
+    "the copy is recorded",
     ({ snapshot: s }) => {
       s.status = { readyToUse: true, creationTime: "2026-01-01T00:00:00Z" };
     },
@@ -53,7 +53,7 @@ const ENDS: [string, (objects: { snapshot: Snapshot; volume: Volume }) => void][
     },
   ],
   [
-    "it can never be cut",
+    "it can never be made",
     ({ snapshot: s }) => {
       s.status = { readyToUse: false, error: { code: "INVALID_ARGUMENT", message: "" } };
     },

@@ -16,21 +16,21 @@ const TYPE = "snapshot-controller";
 export const FINAL: ReadonlySet<string> = new Set(["INVALID_ARGUMENT", "DATA_LOSS"]);
 
 /**
- * A snapshot that is not cut yet holds its volume, attached or not, so that nothing moves it meanwhile. It lets go once
- * the cut is recorded, when there is nothing to wait for, and between two attempts. Pure.
+ * A snapshot that is not made yet has a ticket for its volume, attached or not, so that nothing moves it meanwhile; none once
+ * the copy is recorded, when there is nothing to wait for, and between two attempts. Pure.
  */
 export function decide({ snapshot, volume, now }: SnapshotTicketView): TicketPlan {
   const none = noTicket(snapshot.spec.volume, TYPE, snapshot.metadata.name);
   const { status = { readyToUse: false } } = snapshot;
   if (volume === undefined || isDeleting(snapshot) || status.creationTime !== undefined)
-    return { holds: [none] };
-  if (FINAL.has(status.error?.code ?? "") || !canBeCut(volume, snapshot)) return { holds: [none] };
+    return { tickets: [none] };
+  if (FINAL.has(status.error?.code ?? "") || !canBeMade(volume, snapshot)) return { tickets: [none] };
   const afterMs = untilRetry(status, now);
-  if (afterMs > 0) return { holds: [none], afterMs };
-  return { holds: [ticketFor({ volume, type: TYPE, owner: snapshot, frontend: "any" })] };
+  if (afterMs > 0) return { tickets: [none], afterMs };
+  return { tickets: [ticketFor({ volume, type: TYPE, owner: snapshot, frontend: "any" })] };
 }
 
-function canBeCut(volume: Volume, snapshot: Snapshot): boolean {
+function canBeMade(volume: Volume, snapshot: Snapshot): boolean {
   const { size, robustness } = volume.status ?? {};
   const whole = size !== undefined && robustness !== "faulted";
   return whole && !isDeleting(volume) && volume.spec.pool === snapshot.spec.pool;

@@ -12,7 +12,7 @@ const none = (a: { spec: { attachmentTickets?: object } }) =>
   Object.keys(a.spec.attachmentTickets ?? {}).length === 0;
 
 for (const type of ["xfs", "btrfs", "directory"] as const) {
-  test(`${type}: a detached volume is held by a ticket, without its device, cut and let go`, async (t) => {
+  test(`${type}: a detached volume is attached by a ticket, without its device, copied and detached`, async (t) => {
     covers("LHA-003", "LHA-046", "LHA-047");
     const bench = await Bench.open(t, type, { tickets: true });
     await bench.createVolume("v-p-1");
@@ -20,11 +20,11 @@ for (const type of ["xfs", "btrfs", "directory"] as const) {
     const history = bench.ticketsUntil("v-p-1", (a) => none(a) && (a.metadata.generation ?? 0) > 2);
     const attached = bench.volume("v-p-1", "attached");
     await bench.createSnapshot("s-p-1", "v-p-1");
-    const held = await attached;
-    assert.deepEqual([held.spec.nodeID, held.spec.disableFrontend], [NODE, true]);
-    assert.equal(held.status?.frontendDisabled, true);
-    const cut = await bench.snapshot("s-p-1");
-    assert.equal(cut.status?.error, undefined);
+    const volume = await attached;
+    assert.deepEqual([volume.spec.nodeID, volume.spec.disableFrontend], [NODE, true]);
+    assert.equal(volume.status?.frontendDisabled, true);
+    const made = await bench.snapshot("s-p-1");
+    assert.equal(made.status?.error, undefined);
     assert.deepEqual(await history, [`snapshot-controller-s-p-1 snapshot-controller ${NODE}`]);
     const free = await bench.volume("v-p-1", "detached");
     assert.equal(free.spec.nodeID, "");
@@ -52,7 +52,7 @@ test("a snapshot beside a workload changes nothing for it, also when the workloa
   await bench.volume("v-p-1", "detached");
 });
 
-test("13049, 6652: no ticket is left behind by a snapshot that is deleted before it is cut", async (t) => {
+test("13049, 6652: no ticket is left behind by a snapshot that is deleted before it is made", async (t) => {
   const bench = await Bench.open(t, "xfs", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");
@@ -63,7 +63,7 @@ test("13049, 6652: no ticket is left behind by a snapshot that is deleted before
   await bench.volume("v-p-1", "detached");
 });
 
-/** A host whose `cp` waits until it is told to end, as that of a large folder does. */
+/** A host whose `cp` waits until the test ends it, as that of a large folder does. */
 function slowCopies(): { host: Host; begun: Promise<void>; letGo: () => void } {
   const real = createHost();
   let begin = () => {};
@@ -89,7 +89,7 @@ function slowCopies(): { host: Host; begun: Promise<void>; letGo: () => void } {
   };
 }
 
-test("12489: a cut in progress ends when its volume has to leave; nothing is half-made, and it is made again", async (t) => {
+test("12489: a copy in progress ends when its volume has to leave; nothing is half-made, and it is made again", async (t) => {
   const { host, begun, letGo } = slowCopies();
   const bench = await Bench.open(t, "directory", { host });
   await bench.createVolume("v-p-1");
@@ -98,17 +98,17 @@ test("12489: a cut in progress ends when its volume has to leave; nothing is hal
   await bench.createSnapshot("s-p-1", "v-p-1");
   await begun;
   await bench.detached("v-p-1");
-  const cut = await bench.snapshot("s-p-1", (s) => s.status?.error !== undefined);
-  assert.equal(cut.status?.error?.code, "ABORTED");
-  assert.equal(cut.status?.failures, 1);
-  assert.equal(cut.status?.creationTime, undefined);
+  const made = await bench.snapshot("s-p-1", (s) => s.status?.error !== undefined);
+  assert.equal(made.status?.error?.code, "ABORTED");
+  assert.equal(made.status?.failures, 1);
+  assert.equal(made.status?.creationTime, undefined);
   letGo();
   await bench.attached("v-p-1");
   const ready = await bench.snapshot("s-p-1");
   assert.deepEqual([ready.status?.error, ready.status?.failures], [undefined, undefined]);
 });
 
-test("12489: a snapshot that cannot be cut lets its volume go between its attempts, and is cut once it can be", async (t) => {
+test("12489: a snapshot that cannot be made lets its volume detach between its attempts, and is made once it can be", async (t) => {
   const bench = await Bench.open(t, "directory", { tickets: true });
   await bench.createVolume("v-p-1");
   await bench.volume("v-p-1", "detached");

@@ -11,7 +11,7 @@ const failpoints = {
   released: failpoint("engine/services/snapshot/ticket-released"),
 };
 
-/** Gives every snapshot that has to be cut a ticket of its volume, and takes it back when it is cut. */
+/** Gives every snapshot that has to be made a ticket of its volume, and takes it back when it is made. */
 export function runSnapshotTickets(context: ServicesContext): Promise<void> {
   const { snapshots } = context.informers;
   return runTicketService(context, {
@@ -27,11 +27,11 @@ async function plan(
   { store }: Reader,
   name: string,
 ): Promise<TicketPlan | undefined> {
-  // Read anew: a cache that lags behind would give a ticket to a snapshot that is cut already.
+  // Read anew: a cache that lags behind would give a ticket to a snapshot that is made already.
   const snapshot = await getIfAny(store, Snapshots, { name }, signal);
   // The arbiter removes the ticket of a snapshot that is gone.
   if (snapshot === undefined) return undefined;
-  // What is cut, or going, needs the volume no more, and is not to be woken by it.
+  // What is made, or going, needs the volume no more, and is not to be woken by it.
   const over = isDeleting(snapshot) || snapshot.status?.creationTime !== undefined;
   const volume = over ? undefined : await getIfAny(store, Volumes, { name: snapshot.spec.volume }, signal);
   return decide({ snapshot, volume, now: now() });

@@ -14,7 +14,7 @@ import { addTicket, removeTickets } from "../../../tickets/tickets.ts";
 const detached = (store: LocalStore, name: string) =>
   until(store, Volumes, name, (v) => v.status?.state === "detached" && (v.spec.nodeID ?? "") === "");
 
-test("in a shared pool a volume that nobody has is held and copied on some node, one in use where it is", async (t) => {
+test("in a shared pool a volume that nobody has is attached and copied on some node, one in use where it is", async (t) => {
   const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
@@ -33,8 +33,8 @@ test("in a shared pool a volume that nobody has is held and copied on some node,
   await store.create(Snapshots, snapshotObject("s-p-2", "v-p-1"));
   const source = { kind: "Volume" as const, name: "v-p-1" };
   await store.create(Volumes, volumeObject("v-p-2", { source }));
-  const cut = await until(store, Snapshots, "s-p-2", (s) => s.status?.readyToUse === true);
-  assert.equal(cut.status?.ownerID, "node-2");
+  const made = await until(store, Snapshots, "s-p-2", (s) => s.status?.readyToUse === true);
+  assert.equal(made.status?.ownerID, "node-2");
   await until(store, Volumes, "v-p-2", (v) => v.status?.size !== undefined);
   const kept = await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
   assert.equal(kept.status?.currentNodeID, "node-2");
@@ -42,11 +42,11 @@ test("in a shared pool a volume that nobody has is held and copied on some node,
   await detached(store, "v-p-1");
 });
 
-test("10874: a job that held the volume follows it to the node where a workload has taken it", async (t) => {
+test("10874: a job that had the volume follows it to the node where a workload has taken it", async (t) => {
   const { store } = await twoNodes(t);
   await store.create(Volumes, volumeObject("v-p-1"));
   await detached(store, "v-p-1");
-  // Many at once, so that some are still to be cut when the workload comes.
+  // Many at once, so that some are still to be made when the workload comes.
   const names = Array.from({ length: 12 }, (_, n) => `s-p-${n}`);
   for (const name of names) await store.create(Snapshots, snapshotObject(name, "v-p-1"));
   await until(store, Volumes, "v-p-1", (v) => v.status?.state === "attached");
@@ -79,8 +79,8 @@ test("a volume that nobody has is copied on a ready node when the last one that 
   };
   await mutate(store, Volumes, { name: "v-p-1" }, { change: leave, subresource: "status" });
   await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
-  const cut = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
-  assert.match(cut.status?.ownerID ?? "", /^node-[12]$/);
+  const made = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  assert.match(made.status?.ownerID ?? "", /^node-[12]$/);
   await detached(store, "v-p-1");
 });
 
@@ -96,6 +96,6 @@ test("a volume that nobody has is copied as soon as a node is ready, when none w
   }
   await store.create(Snapshots, snapshotObject("s-p-1", "v-p-1"));
   // Their own signs of life make them ready again.
-  const cut = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
-  assert.match(cut.status?.ownerID ?? "", /^node-[12]$/);
+  const made = await until(store, Snapshots, "s-p-1", (s) => s.status?.readyToUse === true);
+  assert.match(made.status?.ownerID ?? "", /^node-[12]$/);
 });

@@ -8,8 +8,8 @@ import type { Bench } from "../../../testing/agent.ts";
 /** Attaches a volume for a workload, makes its file system once and mounts it, as the driver's stage step does. */
 export async function mountFor(bench: Bench, name: string, type: FilesystemType = "ext4"): Promise<string> {
   await bench.ask(name);
-  const held = (v: Volume) => v.status?.frontendDisabled === false && v.status.device !== undefined;
-  const volume = await bench.volume(name, "attached", held);
+  const shown = (v: Volume) => v.status?.frontendDisabled === false && v.status.device !== undefined;
+  const volume = await bench.volume(name, "attached", shown);
   return mountDevice(bench, volume, type);
 }
 
@@ -44,7 +44,7 @@ export async function unpublish(bench: Bench, name: string, id = "csi-w"): Promi
   );
 }
 
-/** The volume and its tickets are at rest: nobody holds it. */
+/** The volume and its tickets are at rest: nobody has it. */
 export async function idle(bench: Bench, name: string): Promise<Volume> {
   await bench.ticketsUntil(name, (a) => Object.keys(a.spec.attachmentTickets ?? {}).length === 0);
   return bench.volume(name, "detached", (v) => (v.spec.nodeID ?? "") === "");

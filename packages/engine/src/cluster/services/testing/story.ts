@@ -123,9 +123,9 @@ function restoring(stage: Stage): (() => Promise<unknown>)[] {
           subresource: "status",
         },
       );
-      const mended = ({ status }: Volume) =>
+      const repaired = ({ status }: Volume) =>
         status?.robustness !== "faulted" && /Clean|Repaired/.test(status?.salvage?.state ?? "");
-      await until(store, Volumes, "v-p-1", mended);
+      await until(store, Volumes, "v-p-1", repaired);
     },
     () => gone(store, Snapshots, "s-p-2"),
   ];
@@ -177,7 +177,7 @@ function served({ store, stateDir }: Stage): (() => Promise<unknown>)[] {
       await mutate(store, NodeAgents, { name: OTHER }, { change: reached, subresource: "status" });
       const ticket = { id: "csi-2", type: "csi-attacher" as const, nodeID: OTHER };
       await addTicket(store, "v-p-3", ticket, { now: new Date() });
-      await eventually("the server to be told of it", async () =>
+      await eventually("the server to be notified of it", async () =>
         (await readFile(config, "utf8").catch(() => "")).includes(OTHER_ADDRESS),
       );
     },
@@ -229,8 +229,8 @@ function recurring({ store }: Stage): (() => Promise<unknown>)[] {
 /** What a workload does with a new volume. */
 async function format({ store, host }: Stage, name: string): Promise<void> {
   await addTicket(store, name, { id: "csi", type: "csi-attacher", nodeID: NODE }, { now: new Date() });
-  const held = (v: Volume) => v.status?.state === "attached" && v.status.frontendDisabled === false;
-  const { status } = await until(store, Volumes, name, held);
+  const shown = (v: Volume) => v.status?.state === "attached" && v.status.frontendDisabled === false;
+  const { status } = await until(store, Volumes, name, shown);
   const { device = "", formatted } = status ?? {};
   await makeFilesystem(host.exec, { device, type: "ext4", formatted });
   const note = (v: Volume) => {

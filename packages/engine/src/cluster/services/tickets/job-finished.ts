@@ -8,7 +8,7 @@ import { isServed, type Volume } from "../../../api/volume.ts";
 import { FINAL as FINAL_OF_CLONES } from "../clone/decide.ts";
 import { FINAL as FINAL_OF_SNAPSHOTS } from "../snapshot/decide.ts";
 
-/** What tells whether a job still needs the ticket. */
+/** What decides whether a job still needs the ticket. */
 export interface JobView {
   /** The volume that the ticket is on. */
   volume: Volume;
@@ -20,45 +20,45 @@ export interface JobView {
 }
 
 /** Why nobody needs the ticket of this owner any more; undefined: it is at work, or nothing is known. */
-type Over = (view: JobView, owner: string) => string | undefined;
+type Finished = (view: JobView, owner: string) => string | undefined;
 
 const GIVEN_UP = `was given up after ${MOST_ATTEMPTS} attempts`;
 
-const snapshot: Over = ({ snapshots }, owner) => {
+const snapshot: Finished = ({ snapshots }, owner) => {
   const { status } = snapshots.get(owner) ?? {};
   if (status?.creationTime !== undefined) return "is over";
   return FINAL_OF_SNAPSHOTS.has(status?.error?.code ?? "") ? "has failed for good" : undefined;
 };
 
-const clone: Over = ({ volumes }, owner) => {
+const clone: Finished = ({ volumes }, owner) => {
   const { status } = volumes.get(owner) ?? {};
   if (status?.size !== undefined) return "is over";
   return FINAL_OF_CLONES.has(status?.error?.code ?? "") ? "has failed for good" : undefined;
 };
 
-const expansion: Over = ({ volume }) => {
+const expansion: Finished = ({ volume }) => {
   if (pendingExpansion(volume) !== undefined) return undefined;
   return volume.status?.expansion === undefined ? "is over" : GIVEN_UP;
 };
 
-const restore: Over = ({ volume }) => {
+const restore: Finished = ({ volume }) => {
   if (pendingRestore(volume) !== undefined) return undefined;
   return volume.status?.restore?.state === "Failed" ? "has failed" : "is over";
 };
 
-/** What waits for an operator's consent, and what nobody can repair, holds nothing meanwhile. */
-const salvage: Over = ({ volume }) => {
+/** What waits for an operator's consent, and what nobody can repair, has no ticket meanwhile. */
+const salvage: Finished = ({ volume }) => {
   if (pendingSalvage(volume) !== undefined) return undefined;
   return volume.status?.robustness === "faulted" ? "cannot go on by itself" : "is over";
 };
 
-const share: Over = ({ volume, tickets }) => {
+const share: Finished = ({ volume, tickets }) => {
   if (!isServed(volume)) return "has nothing to serve";
   return tickets.some(({ type }) => type === "csi-attacher") ? undefined : "is over: nobody uses the volume";
 };
 
-/** Every type; undefined: no service of ours holds such a ticket, so only its owner's end tells that it is over. */
-const RULES: Readonly<Record<AttacherType, Over | undefined>> = {
+/** Every type; undefined: no service of ours has such a ticket, so it is finished only when its owner is gone. */
+const RULES: Readonly<Record<AttacherType, Finished | undefined>> = {
   "snapshot-controller": snapshot,
   "volume-clone-controller": clone,
   "volume-expansion-controller": expansion,
@@ -81,8 +81,8 @@ export function jobFinished(ticket: AttachmentTicket, view: JobView): string | u
   const { owner, type } = ticket;
   const rule = Object.hasOwn(RULES, type) ? RULES[type] : undefined;
   if (owner === undefined || rule === undefined) return undefined;
-  const over = rule(view, owner.name);
-  if (over !== undefined) return over;
+  const finished = rule(view, owner.name);
+  if (finished !== undefined) return finished;
   // Those who use it keep its server.
   const ends = isDeleting(view.volume) && type !== "share-manager-controller";
   return ends ? "is over: the volume is being deleted" : undefined;

@@ -16,9 +16,9 @@ export interface WantedTicket {
   wanted?: TicketRequest;
 }
 
-/** What a data service decides: the tickets that it wants and does not want, and when to look again without any event. */
+/** What a data service decides: the tickets that it wants and does not want, and when to read again without any event. */
 export interface TicketPlan {
-  holds: readonly WantedTicket[];
+  tickets: readonly WantedTicket[];
   afterMs?: number;
 }
 
@@ -37,14 +37,14 @@ interface TicketOptions {
 }
 
 /**
- * A hold on the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be held on
+ * A ticket for the volume where it is now, or where its data is. A volume of a shared pool that nobody has may be on
  * any node: its ticket names none, until it is written. One that is nowhere yet is not wanted yet.
  */
 export function ticketFor({ volume, type, owner, frontend, parameters, name }: TicketOptions): WantedTicket {
   const id = ticketIdFor(type, name ?? owner.metadata.name);
-  const hold = { volume: volume.metadata.name, type, id };
+  const ticket = { volume: volume.metadata.name, type, id };
   const nodeID = placeFor(volume);
-  if (nodeID === undefined) return hold;
+  if (nodeID === undefined) return ticket;
   const disableFrontend = frontend === "hidden" ? "true" : "any";
   const { apiVersion, kind, metadata } = owner;
   const wanted: TicketRequest = {
@@ -52,7 +52,7 @@ export function ticketFor({ volume, type, owner, frontend, parameters, name }: T
     parameters: { ...parameters, disableFrontend },
     owner: { apiVersion, kind, name: metadata.name, ...(metadata.uid ? { uid: metadata.uid } : {}) },
   };
-  return { ...hold, wanted };
+  return { ...ticket, wanted };
 }
 
 /** The same ticket, not wanted. */

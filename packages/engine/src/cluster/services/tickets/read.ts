@@ -6,23 +6,27 @@ import { poolNodes, withoutUsage } from "../../../api/pool.ts";
 import { type Volume, Volumes } from "../../../api/volume.ts";
 import type { ServicesContext } from "../context.ts";
 import { ANYWHERE, type TicketPlan, type WantedTicket } from "./plan.ts";
-import type { HeldTicket } from "./steps.ts";
+import type { TicketState } from "./steps.ts";
 
 /** The tickets of a plan as they are. What else is on their volumes wakes nobody. */
 export function readTickets(
   context: ServicesContext,
   reader: Reader,
-  { holds }: TicketPlan,
-): Promise<HeldTicket[]> {
-  return Promise.all(holds.map((hold) => readTicket(context, reader, hold)));
+  { tickets }: TicketPlan,
+): Promise<TicketState[]> {
+  return Promise.all(tickets.map((planned) => readTicket(context, reader, planned)));
 }
 
-async function readTicket(context: ServicesContext, reader: Reader, hold: WantedTicket): Promise<HeldTicket> {
+async function readTicket(
+  context: ServicesContext,
+  reader: Reader,
+  planned: WantedTicket,
+): Promise<TicketState> {
   const ticket = ({ spec }: VolumeAttachment): AttachmentTicket | undefined =>
-    spec.attachmentTickets?.[hold.id];
-  const present = await reader.get(VolumeAttachments, { name: hold.volume }, ticket, context.signal);
-  if (hold.wanted?.nodeID !== ANYWHERE) return { hold, present };
-  return { hold, present, able: await readyNodes(context, reader, hold.volume) };
+    spec.attachmentTickets?.[planned.id];
+  const present = await reader.get(VolumeAttachments, { name: planned.volume }, ticket, context.signal);
+  if (planned.wanted?.nodeID !== ANYWHERE) return { planned, present };
+  return { planned, present, able: await readyNodes(context, reader, planned.volume) };
 }
 
 /** The ready nodes that have the volume's pool open, by name. */

@@ -14,9 +14,9 @@ import type { TicketPlan } from "./plan.ts";
 import { readTickets } from "./read.ts";
 import {
   applyTicketStep,
-  type HeldTicket,
   nextTicketStep,
   type TicketFailpoints,
+  type TicketState,
   type TicketStep,
 } from "./steps.ts";
 
@@ -29,19 +29,19 @@ interface TicketService<Plan extends TicketPlan, Own extends OwnStep> {
   sources: readonly ControllerSource[];
   /** Whatever else `plan` reads; volumes, attachments, pools and nodes are watched anyway. */
   watched?: readonly WatchedInformer[];
-  /** Reads what the service needs to know, and decides about it. Undefined: no ticket of ours is in question. */
+  /** Reads what the service needs to know, and decides about it. Undefined: no ticket of ours is concerned. */
   plan(key: string, reader: Reader): Promise<Plan | undefined>;
-  /** The write that the plan wants before its tickets are looked at. Pure. */
+  /** The write that the plan wants before its tickets are read. Pure. */
   ownStep?(plan: Plan): Own | undefined;
   applyOwn?(step: Own, plan: Plan): Promise<void>;
 }
 
 interface Planned<Plan> {
   plan: Plan;
-  held: readonly HeldTicket[];
+  tickets: readonly TicketState[];
 }
 
-/** A data service that holds volumes by tickets for as long as its plans want them. */
+/** A data service that has tickets for volumes for as long as its plans want them. */
 export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = never>(
   context: ServicesContext,
   service: TicketService<Plan, Own>,
@@ -58,18 +58,18 @@ export function runTicketService<Plan extends TicketPlan, Own extends OwnStep = 
       const plan = await service.plan(key, reader);
       if (plan === undefined) return undefined;
       // Its own write comes first, and the tickets are read after it.
-      if (service.ownStep?.(plan) !== undefined) return { plan, held: [] };
-      return { plan, held: await readTickets(context, reader, plan) };
+      if (service.ownStep?.(plan) !== undefined) return { plan, tickets: [] };
+      return { plan, tickets: await readTickets(context, reader, plan) };
     },
-    decide({ plan, held }) {
-      const step = service.ownStep?.(plan) ?? nextTicketStep(held);
+    decide({ plan, tickets }) {
+      const step = service.ownStep?.(plan) ?? nextTicketStep(tickets);
       return step ?? (plan.afterMs === undefined ? DONE : wait(plan.afterMs));
     },
     async apply(step, { plan }) {
       if (isTicketStep(step)) await applyTicketStep(context, step, failpoints);
       else await service.applyOwn?.(step as Own, plan);
     },
-    // The volume went while it was being held.
+    // The volume went while its ticket was being written.
     isOutdated: (error) => isConflict(error) || isNotFound(error),
   }).run(signal);
 }

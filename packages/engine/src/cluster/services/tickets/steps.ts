@@ -3,7 +3,7 @@ import { addTicket, isSameRequest, removeTickets, type TicketRequest } from "../
 import type { ServicesContext } from "../context.ts";
 import { ANYWHERE, type WantedTicket } from "./plan.ts";
 
-/** The gaps after a ticket was written and after it was taken away; each service names its own. */
+/** The failpoints after a ticket was written and after it was taken away; each service names its own. */
 export interface TicketFailpoints {
   taken: () => void;
   released: () => void;
@@ -12,30 +12,30 @@ export interface TicketFailpoints {
 /** Takes or releases one ticket. */
 export type TicketStep =
   | { do: "take-ticket"; volume: string; ticket: TicketRequest }
-  | { do: "release-ticket"; hold: WantedTicket };
+  | { do: "release-ticket"; planned: WantedTicket };
 
 /** A ticket of the plan as it is now, and where one that may be anywhere can be. */
-export interface HeldTicket {
-  hold: WantedTicket;
+export interface TicketState {
+  planned: WantedTicket;
   present: AttachmentTicket | undefined;
   /** Ready nodes that have the volume's pool open; only for tickets that may be anywhere. */
   able?: readonly string[];
 }
 
 /** The first write that brings what is there closer to the plan; undefined when it is as planned. Pure. */
-export function nextTicketStep(held: readonly HeldTicket[]): TicketStep | undefined {
-  for (const each of held) {
+export function nextTicketStep(tickets: readonly TicketState[]): TicketStep | undefined {
+  for (const each of tickets) {
     const step = stepFor(each);
     if (step !== undefined) return step;
   }
   return undefined;
 }
 
-function stepFor({ hold, present, able = [] }: HeldTicket): TicketStep | undefined {
-  const { type, volume, wanted } = hold;
+function stepFor({ planned, present, able = [] }: TicketState): TicketStep | undefined {
+  const { type, volume, wanted } = planned;
   if (wanted === undefined) {
     // Only what is ours: an operator's ticket may have taken the id.
-    return present?.type === type ? { do: "release-ticket", hold } : undefined;
+    return present?.type === type ? { do: "release-ticket", planned } : undefined;
   }
   // One that may be anywhere stays on the node that it names already, if it can.
   const nodeID =
@@ -54,7 +54,7 @@ export async function applyTicketStep(
   failpoints: TicketFailpoints,
 ): Promise<void> {
   if (step.do === "release-ticket") {
-    const { id, type, volume } = step.hold;
+    const { id, type, volume } = step.planned;
     await removeTickets(store, volume, (t) => t.id === id && t.type === type, signal);
     return failpoints.released();
   }

@@ -3,7 +3,7 @@ import type { VolumeAttachment } from "../../api/attachment.ts";
 import type { RevertMember } from "../../api/group-revert.ts";
 
 /** Who has a volume besides the restore itself: tickets with their nodes, and the pods behind them. */
-export function holdersOf(
+export function usersOf(
   attachment: VolumeAttachment | undefined,
   own: string,
   pods: readonly string[],
@@ -15,8 +15,8 @@ export function holdersOf(
 }
 
 /**
- * By claim: the pods of the namespace that use it. For people only, and read when a volume is held by somebody: where
- * pods may not be read the tickets still say who it is.
+ * By claim: the pods of the namespace that use it. For messages only, and read when a volume is in use by somebody: where
+ * pods may not be read the tickets still show who it is.
  */
 export async function podsByClaim(
   store: ObjectStore,
